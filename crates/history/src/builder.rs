@@ -1,0 +1,167 @@
+//! The sink that keeps everything.
+
+use crate::columns::{Columns, Remap};
+use crate::draft::TxnDraft;
+use crate::error::Warning;
+use crate::history::History;
+use crate::ids::Key;
+use crate::meta::{Event, Meta};
+use crate::pool::{POOL_LIMIT, Pool};
+use crate::sink::{Sink, SinkError};
+use crate::value::Value;
+
+/// Builds a [`History`] from what a reader or recorder pushes.
+#[derive(Default)]
+pub struct HistoryBuilder {
+    pub(crate) pool: Pool,
+    pub(crate) meta: Meta,
+    pub(crate) columns: Columns,
+    pub(crate) events: Vec<Event>,
+    pub(crate) orders: Vec<(Key, Vec<Value>)>,
+    pub(crate) warnings: Warnings,
+}
+
+/// Warnings, of which only the first few are kept word for word.
+#[derive(Clone, Default, Debug, PartialEq)]
+pub struct Warnings {
+    /// The first [`Warnings::KEPT`].
+    pub kept: Vec<Warning>,
+    /// How many there were in all.
+    pub count: u64,
+}
+
+impl Warnings {
+    /// How many warnings are kept.
+    pub const KEPT: usize = 20;
+
+    /// Adds one.
+    pub fn push(&mut self, warning: Warning) {
+        self.count += 1;
+        if self.kept.len() < Warnings::KEPT {
+            self.kept.push(warning);
+        }
+    }
+
+    fn append(&mut self, other: Warnings) {
+        let dropped = other.count - other.kept.len() as u64;
+        for warning in other.kept {
+            self.push(warning);
+        }
+        self.count += dropped;
+    }
+}
+
+impl HistoryBuilder {
+    /// An empty builder.
+    pub fn new() -> HistoryBuilder {
+        HistoryBuilder::default()
+    }
+
+    /// The finished history. Warnings, if any, are lost: see [`HistoryBuilder::finish_with_warnings`].
+    pub fn finish(self) -> History {
+        self.finish_with_warnings().0
+    }
+
+    /// The finished history and what the user should know about its source.
+    pub fn finish_with_warnings(mut self) -> (History, Warnings) {
+        self.pool.freeze();
+        self.columns.shrink();
+        let history = History::new(self.pool, self.meta, self.columns, self.events, self.orders);
+        (history, self.warnings)
+    }
+
+    /// Appends another part of the same history, as if its transactions had been pushed here. The
+    /// parts' own metadata is ignored.
+    pub fn append(&mut self, part: HistoryBuilder) -> Result<(), SinkError> {
+        if part.columns.txn_count() == 0 && part.events.is_empty() && part.orders.is_empty() {
+            self.warnings.append(part.warnings);
+            return Ok(());
+        }
+        let map = self.pool.adopt(&part.pool);
+        self.columns.append(&part.columns, &map)?;
+        for mut event in part.events {
+            event.name = map.value(event.name);
+            event.detail = map.value(event.detail);
+            self.events.push(event);
+        }
+        for (key, mut versions) in part.orders {
+            for v in &mut versions {
+                *v = map.value(*v);
+            }
+            self.orders.push((map.key(key), versions));
+        }
+        self.warnings.append(part.warnings);
+        self.check_pool()
+    }
+
+    fn check_pool(&self) -> Result<(), SinkError> {
+        if self.pool.is_full() {
+            return Err(SinkError::limit("different names and values", u64::from(POOL_LIMIT)));
+        }
+        Ok(())
+    }
+}
+
+impl Pool {
+    /// Interns every name and value of another pool; the result says how its identifiers read
+    /// here. Parts that are the same stay empty.
+    pub(crate) fn adopt(&mut self, other: &Pool) -> Remap {
+        let mut map = Remap { values: Vec::new(), keys: Vec::new(), sessions: Vec::new() };
+        for i in 0..other.entries().len() {
+            let (kind, bytes) = other.entries().get(i);
+            let value = match other.datum(Value::pooled(i)) {
+                // The parts come before the whole, so they are mapped already.
+                crate::Datum::List(parts) => {
+                    let parts: Vec<Value> = parts.iter().map(|v| map.value(v)).collect();
+                    self.list(&parts)
+                }
+                crate::Datum::Row(parts) => {
+                    let columns: Vec<(Value, Value)> =
+                        parts.pairs().map(|(c, v)| (map.value(c), map.value(v))).collect();
+                    self.row(&columns)
+                }
+                _ => self.entry(kind, bytes),
+            };
+            map.values.push(value);
+        }
+        map.keys = other.key_names().iter().map(|&n| self.key(map.value(n))).collect();
+        map.sessions = other.session_names().iter().map(|&n| self.session(map.value(n))).collect();
+        if map.keys.iter().enumerate().all(|(i, k)| k.index() == i) {
+            map.keys.clear();
+        }
+        if map.values.iter().enumerate().all(|(i, v)| v.pool_index() == Some(i as u32)) {
+            map.values.clear();
+        }
+        map
+    }
+}
+
+impl Sink for HistoryBuilder {
+    #[inline]
+    fn pool(&mut self) -> &mut Pool {
+        &mut self.pool
+    }
+
+    fn meta(&mut self) -> &mut Meta {
+        &mut self.meta
+    }
+
+    fn transaction(&mut self, txn: &TxnDraft) -> Result<(), SinkError> {
+        self.columns.push(txn)?;
+        self.check_pool()
+    }
+
+    fn event(&mut self, event: Event) -> Result<(), SinkError> {
+        self.events.push(event);
+        Ok(())
+    }
+
+    fn version_order(&mut self, key: Key, versions: &[Value]) -> Result<(), SinkError> {
+        self.orders.push((key, versions.to_vec()));
+        Ok(())
+    }
+
+    fn warn(&mut self, warning: Warning) {
+        self.warnings.push(warning);
+    }
+}

@@ -1,0 +1,398 @@
+//! The history itself: immutable, columnar, with views for those who read one transaction at a time.
+
+use std::ops::Range;
+
+use crate::attributes::{Entity, names};
+use crate::columns::Columns;
+use crate::draft::TxnDraft;
+use crate::evidence::{Interval, LockMode, Outcome, Snapshot, Timestamp};
+use crate::ids::{Key, OpId, SessionId, StmtId, TxnId};
+use crate::meta::{Event, Meta};
+use crate::op::{Op, OpKind};
+use crate::pool::Pool;
+use crate::sink::{Sink, SinkError};
+use crate::value::Value;
+
+/// What happened: sessions, transactions, statements, operations, and the evidence beside them.
+///
+/// Made by a [`HistoryBuilder`](crate::HistoryBuilder), never changed afterwards.
+pub struct History {
+    pool: Pool,
+    meta: Meta,
+    columns: Columns,
+    events: Vec<Event>,
+    orders: Vec<(Key, Vec<Value>)>,
+    /// The transactions of each session, in session order.
+    session_txns: Vec<TxnId>,
+    session_ends: Vec<u32>,
+}
+
+impl History {
+    pub(crate) fn new(
+        pool: Pool,
+        meta: Meta,
+        columns: Columns,
+        events: Vec<Event>,
+        orders: Vec<(Key, Vec<Value>)>,
+    ) -> History {
+        let (session_txns, session_ends) = group_by_session(&columns.sessions, &pool);
+        History { pool, meta, columns, events, orders, session_txns, session_ends }
+    }
+
+    /// Names and values.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// What is known of the run as a whole.
+    pub fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// A fact about the run (see [`info`](crate::info) for the names).
+    pub fn info(&self, name: &str) -> Option<Value> {
+        let entry = self.meta.info.iter().find(|(n, _)| self.pool.as_text(*n) == Some(name));
+        entry.map(|&(_, v)| v)
+    }
+
+    /// Faults and other things on the time line.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// The order of versions of some keys, oldest first, as the recorder gave it.
+    pub fn version_orders(&self) -> &[(Key, Vec<Value>)] {
+        &self.orders
+    }
+
+    /// How many transactions there are.
+    pub fn txn_count(&self) -> usize {
+        self.columns.txn_count()
+    }
+
+    /// How many statements there are.
+    pub fn stmt_count(&self) -> usize {
+        self.columns.stmt_count()
+    }
+
+    /// How many operations there are.
+    pub fn op_count(&self) -> usize {
+        self.columns.op_count()
+    }
+
+    /// How many different keys there are.
+    pub fn key_count(&self) -> usize {
+        self.pool.key_names().len()
+    }
+
+    /// How many sessions there are.
+    pub fn session_count(&self) -> usize {
+        self.pool.session_names().len()
+    }
+
+    /// All transactions, in the order in which they were delivered.
+    pub fn txns(&self) -> impl ExactSizeIterator<Item = Txn<'_>> + DoubleEndedIterator {
+        (0..self.txn_count() as u32).map(|i| self.txn(TxnId(i)))
+    }
+
+    /// One transaction.
+    ///
+    /// # Panics
+    /// If the history has no transaction of that number.
+    pub fn txn(&self, id: TxnId) -> Txn<'_> {
+        assert!(id.index() < self.txn_count(), "no transaction {id:?}");
+        Txn { history: self, id }
+    }
+
+    /// The transactions of a session, in session order.
+    pub fn session(&self, session: SessionId) -> &[TxnId] {
+        let i = session.index();
+        let start = if i == 0 { 0 } else { self.session_ends[i - 1] as usize };
+        &self.session_txns[start..self.session_ends[i] as usize]
+    }
+
+    /// All operations.
+    pub fn ops(&self) -> impl ExactSizeIterator<Item = Op<'_>> {
+        (0..self.op_count()).map(|i| self.op_at(i))
+    }
+
+    /// One operation.
+    pub fn op(&self, id: OpId) -> Op<'_> {
+        self.op_at(id.index())
+    }
+
+    #[inline]
+    fn op_at(&self, i: usize) -> Op<'_> {
+        Op {
+            id: OpId(i as u32),
+            code: self.columns.codes[i],
+            key: self.columns.keys[i],
+            payload: self.columns.payloads[i],
+            elements: &self.columns.elements,
+        }
+    }
+
+    /// The key of every operation, as a column.
+    pub fn op_keys(&self) -> &[Key] {
+        &self.columns.keys
+    }
+
+    /// The session of every transaction, as a column.
+    pub fn txn_sessions(&self) -> &[SessionId] {
+        &self.columns.sessions
+    }
+
+    /// The outcome of every transaction, as a column.
+    pub fn txn_outcomes(&self) -> &[Outcome] {
+        &self.columns.outcomes
+    }
+
+    /// The transaction that an operation belongs to, by binary search.
+    pub fn txn_of(&self, op: OpId) -> TxnId {
+        let end_of = |t: usize| self.columns.ops_of(self.columns.stmts_of(t)).end;
+        let (mut low, mut high) = (0, self.txn_count());
+        while low < high {
+            let mid = usize::midpoint(low, high);
+            if end_of(mid) <= op.index() { low = mid + 1 } else { high = mid }
+        }
+        TxnId(low as u32)
+    }
+
+    /// Bytes on the heap, counted.
+    pub fn heap_bytes(&self) -> usize {
+        self.columns.heap_bytes()
+            + self.pool.heap_bytes()
+            + self.session_txns.capacity() * 4
+            + self.session_ends.capacity() * 4
+            + self.events.capacity() * size_of::<Event>()
+            + self.orders.iter().map(|(_, v)| v.capacity() * 8 + 32).sum::<usize>()
+    }
+
+    /// How many elements the lists of all operations have.
+    pub fn element_count(&self) -> usize {
+        self.columns.elements.len()
+    }
+
+    pub(crate) fn columns(&self) -> &Columns {
+        &self.columns
+    }
+
+    /// Pushes the whole history into a sink, which need not share its pool.
+    pub fn replay(&self, sink: &mut dyn Sink) -> Result<(), SinkError> {
+        let map = sink.pool().adopt(&self.pool);
+        *sink.meta() = self.meta.mapped(&map);
+        for event in &self.events {
+            let event = Event {
+                name: map.value(event.name),
+                detail: map.value(event.detail),
+                ..event.clone()
+            };
+            sink.event(event)?;
+        }
+        let mut draft = TxnDraft::default();
+        for txn in 0..self.txn_count() {
+            self.columns.draft(txn, &mut draft)?;
+            draft.remap(&map);
+            sink.transaction(&draft)?;
+        }
+        for (key, versions) in &self.orders {
+            let versions: Vec<Value> = versions.iter().map(|&v| map.value(v)).collect();
+            sink.version_order(map.key(*key), &versions)?;
+        }
+        Ok(())
+    }
+}
+
+/// Counting sort of the transactions by session; stable, so session order is kept.
+fn group_by_session(sessions: &[SessionId], pool: &Pool) -> (Vec<TxnId>, Vec<u32>) {
+    let mut ends = vec![0u32; pool.session_names().len()];
+    for s in sessions {
+        ends[s.index()] += 1;
+    }
+    let mut sum = 0;
+    for end in &mut ends {
+        let count = *end;
+        *end = sum;
+        sum += count;
+    }
+    let mut txns = vec![TxnId(0); sessions.len()];
+    for (t, s) in sessions.iter().enumerate() {
+        let at = &mut ends[s.index()];
+        txns[*at as usize] = TxnId(t as u32);
+        *at += 1;
+    }
+    (txns, ends)
+}
+
+/// One transaction of a history.
+#[derive(Clone, Copy)]
+pub struct Txn<'h> {
+    history: &'h History,
+    id: TxnId,
+}
+
+impl<'h> Txn<'h> {
+    /// Its identifier.
+    pub const fn id(&self) -> TxnId {
+        self.id
+    }
+
+    /// The session that ran it.
+    pub fn session(&self) -> SessionId {
+        self.history.columns.sessions[self.id.index()]
+    }
+
+    /// Its position among the transactions of its session, from 0.
+    pub fn position(&self) -> usize {
+        self.history.session(self.session()).partition_point(|t| *t < self.id)
+    }
+
+    /// What became of it.
+    pub fn outcome(&self) -> Outcome {
+        self.history.columns.outcomes[self.id.index()]
+    }
+
+    /// What the source called it.
+    pub fn label(&self) -> Option<Value> {
+        self.history.columns.labels.get(self.id.index())
+    }
+
+    /// The client's interval.
+    pub fn interval(&self) -> Interval {
+        let i = self.id.index();
+        let c = &self.history.columns;
+        Interval { begin: c.txn_begin.time(i), end: c.txn_end.time(i) }
+    }
+
+    /// The database's start timestamp.
+    pub fn start_ts(&self) -> Option<Timestamp> {
+        self.history.columns.start_ts.get(self.id.index())
+    }
+
+    /// The database's commit timestamp.
+    pub fn commit_ts(&self) -> Option<Timestamp> {
+        self.history.columns.commit_ts.get(self.id.index())
+    }
+
+    /// The statements, in program order.
+    pub fn stmts(&self) -> impl ExactSizeIterator<Item = Stmt<'h>> + use<'h> {
+        let history = self.history;
+        let range = history.columns.stmts_of(self.id.index());
+        range.map(move |i| Stmt { history, id: StmtId(i as u32) })
+    }
+
+    /// The operations of all statements, in program order.
+    pub fn ops(&self) -> impl ExactSizeIterator<Item = Op<'h>> + use<'h> {
+        let history = self.history;
+        self.op_range().map(move |i| history.op_at(i))
+    }
+
+    /// The operations as a range of columns.
+    pub fn op_range(&self) -> Range<usize> {
+        let c = &self.history.columns;
+        c.ops_of(c.stmts_of(self.id.index()))
+    }
+
+    /// An attribute by name (see [`names`]).
+    pub fn attr(&self, name: &str) -> Option<Value> {
+        self.history.attr(Entity::Txn, self.id.0, name)
+    }
+
+    /// All attributes.
+    pub fn attrs(&self) -> impl Iterator<Item = (Value, Value)> + use<'h> {
+        self.history.columns.attrs.of(Entity::Txn, self.id.0)
+    }
+
+    /// The snapshot it read from, as the server told.
+    pub fn snapshot(&self) -> Option<Snapshot> {
+        Snapshot::from_value(&self.history.pool, self.attr(names::SNAPSHOT)?)
+    }
+
+    /// Whether it was declared read-only.
+    pub fn read_only(&self) -> Option<bool> {
+        self.attr(names::READ_ONLY)?.as_bool()
+    }
+}
+
+/// One statement of a history.
+#[derive(Clone, Copy)]
+pub struct Stmt<'h> {
+    history: &'h History,
+    id: StmtId,
+}
+
+impl<'h> Stmt<'h> {
+    /// Its identifier.
+    pub const fn id(&self) -> StmtId {
+        self.id
+    }
+
+    /// Its operations.
+    pub fn ops(&self) -> impl ExactSizeIterator<Item = Op<'h>> + use<'h> {
+        let history = self.history;
+        let i = self.id.index();
+        history.columns.ops_of(i..i + 1).map(move |i| history.op_at(i))
+    }
+
+    /// The client's interval.
+    pub fn interval(&self) -> Interval {
+        let i = self.id.index();
+        let c = &self.history.columns;
+        Interval { begin: c.stmt_begin.time(i), end: c.stmt_end.time(i) }
+    }
+
+    /// An attribute by name (see [`names`]).
+    pub fn attr(&self, name: &str) -> Option<Value> {
+        self.history.attr(Entity::Stmt, self.id.0, name)
+    }
+
+    /// All attributes.
+    pub fn attrs(&self) -> impl Iterator<Item = (Value, Value)> + use<'h> {
+        self.history.columns.attrs.of(Entity::Stmt, self.id.0)
+    }
+
+    /// The snapshot it read from, as the server told.
+    pub fn snapshot(&self) -> Option<Snapshot> {
+        Snapshot::from_value(&self.history.pool, self.attr(names::SNAPSHOT)?)
+    }
+
+    /// The lock mode it asked for.
+    pub fn lock(&self) -> Option<LockMode> {
+        LockMode::from_name(self.history.pool.as_text(self.attr(names::LOCK)?)?)
+    }
+
+    /// How many rows it changed.
+    pub fn affected(&self) -> Option<i64> {
+        self.attr(names::AFFECTED)?.as_int()
+    }
+}
+
+impl History {
+    fn attr(&self, entity: Entity, id: u32, name: &str) -> Option<Value> {
+        let columns = self.columns.attrs.columns.iter();
+        let name = columns
+            .filter(|c| c.entity == entity)
+            .find(|c| self.pool.as_text(c.name) == Some(name))?
+            .name;
+        self.columns.attr(entity, id, name)
+    }
+
+    /// An attribute of an operation by name (see [`names`]).
+    pub fn op_attr(&self, op: OpId, name: &str) -> Option<Value> {
+        self.attr(Entity::Op, op.0, name)
+    }
+
+    /// All attributes of an operation.
+    pub fn op_attrs(&self, op: OpId) -> impl Iterator<Item = (Value, Value)> + '_ {
+        self.columns.attrs.of(Entity::Op, op.0)
+    }
+
+    /// How many operations of each kind there are.
+    pub fn op_counts(&self) -> [usize; OpKind::ALL.len()] {
+        let mut counts = [0; OpKind::ALL.len()];
+        for code in &self.columns.codes {
+            counts[code.kind() as usize] += 1;
+        }
+        counts
+    }
+}

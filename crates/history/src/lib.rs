@@ -1,0 +1,41 @@
+//! Transaction histories: one model, every format.
+//!
+//! A [`History`] is what clients of a database saw: sessions that run transactions, transactions
+//! that run statements, statements that read and write keys; and beside the values whatever other
+//! evidence there is (intervals, timestamps, snapshots, a version order). This crate knows nothing
+//! of isolation levels or of databases: it reads, holds and writes.
+
+mod attributes;
+mod builder;
+mod columns;
+mod draft;
+mod error;
+mod evidence;
+pub mod formats;
+mod history;
+mod ids;
+mod jsonl;
+mod labels;
+mod lazy;
+mod meta;
+mod op;
+mod pool;
+mod sink;
+mod source;
+pub mod text;
+mod value;
+
+pub use attributes::{Entity, names};
+pub use builder::{HistoryBuilder, Warnings};
+pub use draft::TxnDraft;
+pub use error::{Fault, Position, ReadError, Warning};
+pub use evidence::{Interval, LockMode, Outcome, Snapshot, Timestamp};
+pub use formats::{FORMATS, Format};
+pub use history::{History, Stmt, Txn};
+pub use ids::{Key, OpId, SessionId, StmtId, TxnId};
+pub use meta::{Clock, Event, InitialState, Meta, info};
+pub use op::{Effect, Op, OpKind};
+pub use pool::Pool;
+pub use sink::{Sink, SinkError};
+pub use source::{Input, Source};
+pub use value::{Datum, Value, Values};

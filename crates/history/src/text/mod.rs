@@ -1,0 +1,8 @@
+//! Scanners that the text formats share: they work on bytes, never recurse, and point at the byte
+//! that is wrong.
+
+pub mod cursor;
+pub mod json;
+
+pub use cursor::Cursor;
+pub use json::Json;
