@@ -27,6 +27,7 @@ mod pool;
 mod same;
 mod sink;
 mod source;
+mod summary;
 pub mod text;
 mod value;
 
@@ -44,4 +45,5 @@ pub use op::{Effect, Op, OpKind};
 pub use pool::Pool;
 pub use sink::{Sink, SinkError};
 pub use source::{Input, Source};
+pub use summary::{Evidence, Summary};
 pub use value::{Datum, Value, Values};
