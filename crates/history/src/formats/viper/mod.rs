@@ -24,7 +24,7 @@ mod initial;
 mod operation;
 mod read;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use crate::error::Fault;
 use crate::formats::Format;

@@ -447,7 +447,10 @@ fn row(json: &mut Json<'_>, pool: &mut Pool) -> Result<Row, Fault> {
             "id" => &mut id,
             "sk" => &mut sort,
             "val" => &mut value,
-            _ => return Err(Fault::expected(here, "\"id\", \"sk\" or \"val\" of a row")),
+            name => {
+                let complaint = format!("a row has no member \"{name}\"");
+                return Err(Fault::wrong(here, complaint).hint("it has \"id\", \"sk\" and \"val\""));
+            }
         };
         if slot.replace((here, json.value(pool)?)).is_some() {
             return Err(Fault::wrong(here, format!("the row has \"{member}\" twice")));

@@ -105,8 +105,8 @@ impl Reader {
         if overwrites.1 > 0 {
             let (at, count) = overwrites;
             let message = format!(
-                "{count} inserts were done although they saw a live value, the first of them here; \
-                 they are read as writes"
+                "inserts that were done although they saw a live value are read as writes; there are \
+                 {count} in this file, the first in this line"
             );
             sink.warn(input.text_warning(at, message));
         }
