@@ -105,8 +105,8 @@ impl Reader {
         if overwrites.1 > 0 {
             let (at, count) = overwrites;
             let message = format!(
-                "inserts that were done although they saw a live value are read as writes; there are \
-                 {count} in this file, the first in this line"
+                "inserts that were done although they saw a live value are read as writes; there \
+                 are {count} in this file, the first in this line"
             );
             sink.warn(input.text_warning(at, message));
         }
@@ -239,7 +239,7 @@ impl Reader {
         if !is_all {
             sink.warn(input.text_warning(
                 at,
-                "the times and further members of the initial transaction's operations are not kept",
+                "times and further members of the initial transaction's operations are not kept",
             ));
         }
         if let Some(row) = row {

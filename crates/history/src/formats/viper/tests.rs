@@ -45,7 +45,6 @@ fn check_folder(files: &[(&str, &str)], expected: Expect) {
 }
 
 /// One transaction with these operations.
-#[expect(clippy::needless_pass_by_value, reason = "expectations are written in place")]
 fn check_ops(ops: &str, expected: Expect) {
     check(&format!("{{\"value\": [{ops}]}}\n"), expected);
 }
@@ -302,10 +301,10 @@ fn what_the_initial_operations_carry_besides_is_warned_about() {
     check(
         &format!("{{\"isInitial\":true,\"value\":[{op}]}}\n"),
         expect![[r#"
-        incomplete
-        given 1 5
-        # logs/J1.log:1:1: the times and further members of the initial transaction's operations are not kept
-    "#]],
+            incomplete
+            given 1 5
+            # logs/J1.log:1:1: times and further members of the initial transaction's operations are not kept
+        "#]],
     );
 }
 
@@ -432,6 +431,8 @@ fn recognises_its_own_files_only() {
         assert!(looks_like(&Source::File(file("any", text))), "{text}");
         assert!(looks_like(&folder(&[("J1.log", ""), ("J2.log", text), ("x", "y")])), "{text}");
         assert!(!looks_like(&folder(&[("T1.log", text)])), "{text}");
+        let named = Format::recognise(&folder(&[("J1.log", text)])).unwrap();
+        assert_eq!(named.name, "viper");
     }
     let others = [
         "",
