@@ -249,8 +249,8 @@ impl OpRecipe {
                     draft.predicate_read(name, self.result.is_some().then_some(&rows))?;
                 }
                 OpKind::Savepoint => draft.savepoint(name),
-                OpKind::Release => draft.release(name),
                 // Without such a savepoint nothing is added.
+                OpKind::Release => drop(draft.release(name)),
                 _ => drop(draft.rollback_to(name)),
             }
         }

@@ -16,7 +16,7 @@ mod evidence;
 pub mod formats;
 mod history;
 mod ids;
-mod jsonl;
+pub mod jsonl;
 mod labels;
 mod lazy;
 mod meta;
