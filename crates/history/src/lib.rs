@@ -5,6 +5,8 @@
 //! evidence there is (intervals, timestamps, snapshots, a version order). This crate knows nothing
 //! of isolation levels or of databases: it reads, holds and writes.
 
+#[cfg(test)]
+pub(crate) mod arbitrary;
 mod attributes;
 mod builder;
 mod columns;
@@ -14,7 +16,7 @@ mod evidence;
 pub mod formats;
 mod history;
 mod ids;
-mod jsonl;
+pub mod jsonl;
 mod labels;
 mod lazy;
 mod meta;
