@@ -41,6 +41,7 @@ pub use evidence::{Interval, LockMode, Outcome, Snapshot, Timestamp};
 pub use formats::{FORMATS, Format};
 pub use history::{History, Stmt, Txn};
 pub use ids::{Key, OpId, SessionId, StmtId, TxnId};
+pub use jsonl::{JsonlWriter, read_lines};
 pub use meta::{Clock, Event, InitialState, Meta, info};
 pub use native::NativeWriter;
 pub use op::{Effect, Op, OpKind};

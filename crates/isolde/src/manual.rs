@@ -19,7 +19,7 @@ pub(crate) fn man_page() -> Result<()> {
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
     for sub in command.get_subcommands() {
         let name = format!("isolde {}", sub.get_name());
-        let man = clap_mangen::Man::new(sub.clone().name(name.clone()));
+        let man = clap_mangen::Man::new(sub.clone().bin_name(name.clone()));
         let mut part = Vec::new();
         man.render_description_section(&mut part)?;
         man.render_synopsis_section(&mut part)?;
