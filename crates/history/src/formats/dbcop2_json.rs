@@ -21,7 +21,8 @@ use crate::formats::dbcop_common::{
 use crate::meta::InitialState;
 use crate::sink::Sink;
 use crate::source::Source;
-use crate::text::{Json, Kind};
+use crate::text::Json;
+use crate::text::json::Kind;
 use crate::value::Value;
 
 pub(crate) static FORMAT: Format = Format {
@@ -142,3 +143,6 @@ fn access(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,8 @@ use crate::meta::info;
 use crate::op::Effect;
 use crate::sink::Sink;
 use crate::source::{Input, Source};
-use crate::text::{Json, Kind, Number};
+use crate::text::Json;
+use crate::text::json::{Kind, Number};
 use crate::value::Value;
 
 /// The parameters of the workload, in the order of the binary format.

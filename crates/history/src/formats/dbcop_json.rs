@@ -105,3 +105,6 @@ fn event(json: &mut Json<'_>, sink: &mut dyn Sink, draft: &mut TxnDraft) -> Resu
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,9 +4,7 @@ use expect_test::{Expect, expect};
 
 use super::*;
 use crate::builder::HistoryBuilder;
-use crate::history::History;
 use crate::source::Input;
-use crate::value::Value;
 
 const INIT: i64 = 0xBEBE_EBEE;
 const NULL: i64 = 0xDEAD_BEEF;
@@ -72,52 +70,13 @@ fn folder(logs: &[Log]) -> Source {
     Source::Folder { name: "run".to_owned(), files: files.collect() }
 }
 
-fn show(history: &History, value: Value) -> String {
-    match history.pool().datum(value) {
-        crate::Datum::List(parts) => {
-            let parts: Vec<String> = parts.iter().map(|p| show(history, p)).collect();
-            format!("[{}]", parts.join(" "))
-        }
-        crate::Datum::Int(i) => i.to_string(),
-        crate::Datum::Text(text) => format!("{text:?}"),
-        crate::Datum::Symbol(symbol) => symbol.to_owned(),
-        other => format!("{other:?}"),
-    }
-}
-
 fn dump(source: &Source) -> String {
     let mut builder = HistoryBuilder::new();
     if let Err(error) = (FORMAT.read)(source, &mut builder) {
         return format!("{error}\n");
     }
     let (history, warnings) = builder.finish_with_warnings();
-    let mut out = String::new();
-    let show = |v| show(&history, v);
-    for txn in history.txns() {
-        let session = show(history.pool().session_name(txn.session()));
-        let label = txn.label().map(show).unwrap_or_default();
-        let interval = txn.interval();
-        let interval = match (interval.begin, interval.end) {
-            (None, None) => String::new(),
-            (begin, end) => format!(" {begin:?}..{end:?}"),
-        };
-        out += &format!("{session} {label} {}{interval}:", txn.outcome().name());
-        for op in txn.ops() {
-            let key = show(history.pool().key_name(op.key()));
-            out += &format!(" {}({key} {})", op.kind().name(), show(op.value()));
-            for (name, value) in history.op_attrs(op.id()) {
-                out += &format!("{{{} {}}}", show(name), show(value));
-            }
-        }
-        out.push('\n');
-    }
-    for (key, value) in &history.meta().initial.given {
-        out += &format!("initial {}: {}\n", show(history.pool().key_name(*key)), show(*value));
-    }
-    let variant = history.info("cobra-variant").map(show).unwrap_or_default();
-    assert_eq!(history.meta().initial.default, Some(Value::ABSENT));
-    assert!(!history.meta().complete);
-    out += &format!("variant {variant}\n");
+    let mut out = crate::notation::to_text(&history);
     for warning in warnings.kept {
         out += &format!("warning: {warning}\n");
     }
@@ -142,11 +101,12 @@ fn reads_find_the_writes_of_other_logs() {
     check(
         &[one, two],
         expect![[r#"
-        "T0" 1 committed: r(7 20)
-        "T1" 2 committed: w(7 20)
-        "T1" 3 committed:
-        variant "plain"
-    "#]],
+            meta cobra-variant plain
+            incomplete
+            T0 1: r(7,20)
+            T1 2: w(7,20)
+            T1 3:
+        "#]],
     );
 }
 
@@ -156,10 +116,11 @@ fn what_was_there_before_the_run() {
     check(
         &[one],
         expect![[r#"
-        "T0" 1 committed: r(7 init) r(8 Absent)
-        initial 7: init
-        variant "plain"
-    "#]],
+            meta cobra-variant plain
+            incomplete
+            given 7 :"init"
+            T0 1: r(7,:"init") r(8,absent)
+        "#]],
     );
 }
 
@@ -170,14 +131,15 @@ fn reads_that_disagree_on_what_was_there_before_the_run() {
     check(
         &[one, two],
         expect![[r#"
-        "T0" 1 committed: r(7 init) r(7 Absent)
-        "T1" 2 committed: r(7 Absent) r(7 [init 98]){"writer" 5}
-        initial 7: init
-        variant "plain"
-        warning: run/T0.log:byte 42: reads disagree on whether this key existed before the run, or with what
-        warning: run/T1.log:byte 42: a read saw the hash 98 where another read has 99: the value is taken for one that nobody wrote
-        warning: run/T1.log:byte 42: a read names transaction 5 as the writer of what was there before the run
-    "#]],
+            meta cobra-variant plain
+            incomplete
+            given 7 :"init"
+            T0 1: r(7,:"init") r(7,absent)
+            T1 2: r(7,absent) r(7,[:"init",98]){writer=5}
+            warning: run/T0.log:byte 42: reads disagree on whether this key existed before the run, or with what
+            warning: run/T1.log:byte 42: a read saw the hash 98 where another read has 99: the value is taken for one that nobody wrote
+            warning: run/T1.log:byte 42: a read names transaction 5 as the writer of what was there before the run
+        "#]],
     );
 }
 
@@ -188,10 +150,11 @@ fn deletes_leave_nothing_to_read() {
     check(
         &[one, two],
         expect![[r#"
-        "T0" 1 committed: delete(7 Unobserved)
-        "T1" 2 committed: r(7 Absent){"writer" 1} r(8 missing)
-        variant "plain"
-    "#]],
+            meta cobra-variant plain
+            incomplete
+            T0 1: delete(7)
+            T1 2: r(7,absent){writer=1} r(8,:"missing")
+        "#]],
     );
 }
 
@@ -202,11 +165,12 @@ fn fences_are_told_apart_by_their_writer() {
     check(
         &[one, two],
         expect![[r#"
-        "T0" 1 committed: r(7 [gc-false init]) w(7 [gc-true 1])
-        "T1" 2 committed: r(7 [gc-true 1]) w(7 [gc-true 2])
-        initial 7: [gc-false init]
-        variant "plain"
-    "#]],
+            meta cobra-variant plain
+            incomplete
+            given 7 [:"gc-false",:"init"]
+            T0 1: r(7,[:"gc-false",:"init"]) w(7,[:"gc-true",1])
+            T1 2: r(7,[:"gc-true",1]) w(7,[:"gc-true",2])
+        "#]],
     );
 }
 
@@ -217,12 +181,13 @@ fn a_read_with_another_hash_than_its_write_is_a_read_of_nothing_known() {
     check(
         &[one, two],
         expect![[r#"
-        "T0" 1 committed: w(7 10)
-        "T1" 2 committed: r(7 [10 98]) r(7 50){"writer" 5} r(7 [50 2]){"writer" 5}
-        variant "plain"
-        warning: run/T1.log:byte 9: a read saw the hash 98 where its writer has 99: the value is taken for one that nobody wrote
-        warning: run/T1.log:byte 75: a read saw the hash 2 where another read has 1: the value is taken for one that nobody wrote
-    "#]],
+            meta cobra-variant plain
+            incomplete
+            T0 1: w(7,10)
+            T1 2: r(7,[10,98]) r(7,50){writer=5} r(7,[50,2]){writer=5}
+            warning: run/T1.log:byte 9: a read saw the hash 98 where its writer has 99: the value is taken for one that nobody wrote
+            warning: run/T1.log:byte 75: a read saw the hash 2 where another read has 1: the value is taken for one that nobody wrote
+        "#]],
     );
 }
 
@@ -233,11 +198,12 @@ fn a_read_that_names_the_wrong_writer() {
     check(
         &[one, two],
         expect![[r#"
-        "T0" 1 committed: w(7 10)
-        "T1" 2 committed: r(7 10){"writer" 3}
-        variant "plain"
-        warning: run/T1.log:byte 9: a read says that transaction 3 made write 10, but transaction 1 did
-    "#]],
+            meta cobra-variant plain
+            incomplete
+            T0 1: w(7,10)
+            T1 2: r(7,10){writer=3}
+            warning: run/T1.log:byte 9: a read says that transaction 3 made write 10, but transaction 1 did
+        "#]],
     );
 }
 
@@ -248,13 +214,14 @@ fn identifiers_that_are_used_twice() {
     check(
         &[one, two],
         expect![[r#"
-        "T0" 1 committed: w(7 10)
-        "T1" 1 committed: w(7 10)
-        "T1" 2 committed: r(7 10){"writer" 1}
-        variant "plain"
-        warning: run/T1.log:byte 0: transaction 1 starts a second time; it has started in run/T0.log
-        warning: run/T1.log:byte 9: write 10 of the same key was made by transaction 1 already
-    "#]],
+            meta cobra-variant plain
+            incomplete
+            T0 1: w(7,10)
+            T1 1: w(7,10)
+            T1 2: r(7,10){writer=1}
+            warning: run/T1.log:byte 0: transaction 1 starts a second time; it has started in run/T0.log
+            warning: run/T1.log:byte 9: write 10 of the same key was made by transaction 1 already
+        "#]],
     );
 }
 
@@ -265,19 +232,21 @@ fn times_become_nanoseconds() {
     check(
         &[one],
         expect![[r#"
-        "T0" 1 committed Some(1700000000000000000)..Some(1700000000001000000): w(7 10)
-        "T0" 2 committed Some(1700000000002000000)..Some(1700000000003000000):
-        variant "timestamps"
-    "#]],
+            meta cobra-variant timestamps
+            incomplete
+            T0 1: w(7,10) @[1700000000000000000,1700000000001000000]
+            T0 2: @[1700000000002000000,1700000000003000000]
+        "#]],
     );
     let backwards = log().record(b'S', &[1, 5]).record(b'C', &[1, 4]);
     check(
         &[backwards],
         expect![[r#"
-        "T0" 1 committed Some(5000000)..Some(4000000):
-        variant "timestamps"
-        warning: run/T0.log:byte 17: transaction 1 commits before it starts
-    "#]],
+            meta cobra-variant timestamps
+            incomplete
+            T0 1: @[5000000,4000000]
+            warning: run/T0.log:byte 17: transaction 1 commits before it starts
+        "#]],
     );
     let late = log().record(b'S', &[1, i64::MAX]).record(b'C', &[1, 4]);
     check(
@@ -297,18 +266,20 @@ fn keys_that_are_texts() {
     check(
         &[one, two],
         expect![[r#"
-        "T0" 1 committed: w("key:1" 10)
-        "T1" 2 committed: r("key:1" 10) r(Bytes([255]) Absent)
-        variant "string-keys"
-    "#]],
+            meta cobra-variant string-keys
+            incomplete
+            T0 1: w("key:1",10)
+            T1 2: r("key:1",10) r(0xff,absent)
+        "#]],
     );
     let timed = Log::timed(5).start(1).record(b'W', &[10]).text_key(b"key:1", 99).commit(1);
     check(
         &[timed],
         expect![[r#"
-        "T0" 1 committed Some(5000000)..Some(6000000): w("key:1" 10)
-        variant "string-keys-timestamps"
-    "#]],
+            meta cobra-variant string-keys-timestamps
+            incomplete
+            T0 1: w("key:1",10) @[5000000,6000000]
+        "#]],
     );
 }
 
@@ -319,11 +290,12 @@ fn values_are_hashes_where_the_writer_is_unknown() {
     check(
         &[one, two],
         expect![[r#"
-        "T0" 1 committed: w(7 99) w(8 98){"write-id" 11}
-        "T1" 2 committed: r(7 99) r(9 init)
-        initial 9: init
-        variant "unknown-writer"
-    "#]],
+            meta cobra-variant unknown-writer
+            incomplete
+            given 9 :"init"
+            T0 1: w(7,99) w(8,98){write-id=11}
+            T1 2: r(7,99) r(9,:"init")
+        "#]],
     );
 }
 
@@ -332,11 +304,12 @@ fn a_transaction_that_was_still_running_has_an_unknown_outcome() {
     check(
         &[log().start(1).commit(1).start(2).write(10, 7, 99)],
         expect![[r#"
-        "T0" 1 committed:
-        "T0" 2 unknown: w(7 10)
-        variant "plain"
-        warning: run/T0.log:byte 27: transaction 2 has not committed when the log ends: its outcome is unknown
-    "#]],
+            meta cobra-variant plain
+            incomplete
+            T0 1:
+            T0 2: w(7,10) unknown
+            warning: run/T0.log:byte 27: transaction 2 has not committed when the log ends: its outcome is unknown
+        "#]],
     );
 }
 
@@ -401,21 +374,23 @@ fn empty_logs_and_logs_without_operations_are_read_as_plain_ones() {
     check(
         &[log(), log()],
         expect![[r#"
-        variant "plain"
-    "#]],
+            meta cobra-variant plain
+            incomplete
+        "#]],
     );
     check(
         &[log().start(1).commit(1)],
         expect![[r#"
-        "T0" 1 committed:
-        variant "plain"
-    "#]],
+            meta cobra-variant plain
+            incomplete
+            T0 1:
+        "#]],
     );
     check(
         &[],
         expect![[r#"
-        variant "plain"
-    "#]],
+            run: no log to read
+        "#]],
     );
 }
 

@@ -30,10 +30,10 @@ fn history(bytes: &mut Bytes<'_>, sink: &mut dyn Sink) -> Result<Tally, Fault> {
     set_header(sink, &header);
     let mut draft = TxnDraft::default();
     let mut tally = Tally::default();
-    for number in 0..bytes.count("sessions", SESSION_MIN)? {
+    for number in 0..bytes.count("the number of sessions", SESSION_MIN)? {
         let name = sink.pool().uint(number);
         let session = sink.pool().session(name);
-        for _ in 0..bytes.count("transactions", TRANSACTION_MIN)? {
+        for _ in 0..bytes.count("the number of transactions", TRANSACTION_MIN)? {
             let at = bytes.pos;
             draft.reset(session);
             tally.count(transaction(bytes, sink, &mut draft)?);
@@ -61,7 +61,7 @@ fn transaction(
     sink: &mut dyn Sink,
     draft: &mut TxnDraft,
 ) -> Result<bool, Fault> {
-    for _ in 0..bytes.count("events", EVENT_LEN)? {
+    for _ in 0..bytes.count("the number of events", EVENT_LEN)? {
         let event = Event {
             write: bytes.flag("an event's kind: 0 (read) or 1 (write)")?,
             variable: bytes.number("a variable")?,
@@ -132,7 +132,7 @@ impl<'a> Bytes<'a> {
     #[inline]
     fn count(&mut self, what: &str, min_len: usize) -> Result<u64, Fault> {
         let at = self.pos;
-        let count = self.number("a number of things")?;
+        let count = self.number(what)?;
         let left = self.rest().len();
         if count > (left / min_len) as u64 {
             return Err(too_many(at, count, what, left));
@@ -141,7 +141,7 @@ impl<'a> Bytes<'a> {
     }
 
     fn text(&mut self, what: &str) -> Result<&'a str, Fault> {
-        let len = self.count(&format!("bytes of the text \"{what}\""), 1)?;
+        let len = self.count(&format!("the length of \"{what}\""), 1)?;
         let at = self.pos;
         let (bytes, _) = self.rest().split_at_checked(len as usize).unwrap_or_default();
         self.pos += bytes.len();
@@ -166,6 +166,6 @@ impl<'a> Bytes<'a> {
 
 #[cold]
 fn too_many(at: usize, count: u64, what: &str, left: usize) -> Fault {
-    Fault::wrong(at, format!("{count} {what} do not fit into the {left} bytes that are left"))
+    Fault::wrong(at, format!("{what} is {count}, which does not fit into the {left} bytes left"))
         .hint("the file is cut short, or it is no history of dbcop's")
 }
