@@ -1,7 +1,7 @@
 //! Which layout a folder has: the one in which every file can be read to its end.
 
 use crate::error::{Fault, ReadError};
-use crate::formats::cobra::record::{Layout, Record, Records};
+use crate::formats::cobra::record::{Layout, Records};
 use crate::source::{Input, Source, whole};
 
 /// What there is in a folder, read in one layout.
@@ -9,10 +9,11 @@ use crate::source::{Input, Source, whole};
 struct Counts {
     records: u64,
     operations: u64,
+    unknown_writers: bool,
 }
 
-/// The layout of all files. Each candidate is tried in one pass that stops at its first fault.
-pub(super) fn detect(source: &Source) -> Result<Layout, ReadError> {
+/// The layout of all files, and whether some of their writers are unknown. Each candidate is tried in one pass that stops at its first fault.
+pub(super) fn detect(source: &Source) -> Result<(Layout, bool), ReadError> {
     if source.files().is_empty() {
         return Err(no_log(source));
     }
@@ -32,7 +33,7 @@ pub(super) fn detect(source: &Source) -> Result<Layout, ReadError> {
     match (fitting.first(), best) {
         (Some(first), _) => {
             if fitting.iter().all(|other| same_meaning(*first, *other)) {
-                return Ok(first.0);
+                return Ok((first.0, first.1.unknown_writers));
             }
             Err(ambiguous(source, &fitting))
         }
@@ -46,12 +47,13 @@ pub(super) fn detect(source: &Source) -> Result<Layout, ReadError> {
 
 /// Counts the records, or says in which file and where the layout does not fit.
 fn count(files: &[Input], layout: Layout) -> Result<Counts, (usize, Fault)> {
-    let mut counts = Counts { records: 0, operations: 0 };
+    let mut counts = Counts { records: 0, operations: 0, unknown_writers: false };
     for (i, input) in files.iter().enumerate() {
         let mut records = Records::new(&input.bytes, layout);
         while let Some((_, record)) = records.next().map_err(|fault| (i, fault))? {
             counts.records += 1;
-            counts.operations += u64::from(matches!(record, Record::Write(_) | Record::Read(..)));
+            counts.operations += u64::from(record.is_operation());
+            counts.unknown_writers |= record.has_unknown_writer();
         }
     }
     Ok(counts)

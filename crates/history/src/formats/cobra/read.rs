@@ -6,7 +6,7 @@ use crate::draft::TxnDraft;
 use crate::error::{Fault, Position, ReadError, Warning};
 use crate::evidence::Outcome;
 use crate::formats::cobra::layout;
-use crate::formats::cobra::record::{KeyName, Layout, Record, Records, Version};
+use crate::formats::cobra::record::{KeyName, Layout, Record, Records, UNKNOWN_WRITER, Version};
 use crate::ids::Key;
 use crate::meta::InitialState;
 use crate::op::Effect;
@@ -21,14 +21,13 @@ const DELETE: i64 = 0xABCD_EFAB;
 const MISSING: i64 = 0xADEA_FBEE;
 const GC_TRUE: i64 = 0x2333_2333;
 const GC_FALSE: i64 = 0x6666_6666;
-const UNKNOWN_WRITER: i64 = 0xABDD_EFEE;
 
 const NANOSECONDS_PER_MILLISECOND: i64 = 1_000_000;
 
 /// Reads a folder of logs, or one log.
 pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
-    let layout = layout::detect(source)?;
-    let mut reader = Reader::new(layout, sink);
+    let (layout, unknown_writers) = layout::detect(source)?;
+    let mut reader = Reader::new(layout, unknown_writers, sink);
     for input in source.files() {
         reader.collect(input).map_err(|fault| input.binary_error(fault))?;
     }
@@ -89,7 +88,7 @@ struct Reader<'a, 's> {
 }
 
 impl<'a, 's> Reader<'a, 's> {
-    fn new(layout: Layout, sink: &'s mut dyn Sink) -> Reader<'a, 's> {
+    fn new(layout: Layout, unknown_writers: bool, sink: &'s mut dyn Sink) -> Reader<'a, 's> {
         let pool = sink.pool();
         let names = Names {
             init: pool.symbol("init"),
@@ -107,7 +106,7 @@ impl<'a, 's> Reader<'a, 's> {
             starts: HashMap::new(),
             before: Vec::new(),
             given: Vec::new(),
-            unknown_writers: false,
+            unknown_writers,
             draft: TxnDraft::default(),
         }
     }
@@ -121,11 +120,7 @@ impl<'a, 's> Reader<'a, 's> {
             let place = Place { input, at };
             match record {
                 Record::Start(txn, _) => self.collect_start(place, txn),
-                Record::Commit(..) => {}
-                Record::Read(writer, version) => {
-                    self.unknown_writers |=
-                        writer == UNKNOWN_WRITER || version.write_id == UNKNOWN_WRITER;
-                }
+                Record::Commit(..) | Record::Read(..) => {}
                 Record::Write(version) => {
                     let txn = records.open.unwrap_or(MISSING);
                     self.collect_write(place, txn, version)?;
@@ -156,8 +151,9 @@ impl<'a, 's> Reader<'a, 's> {
                 return Err(Fault::wrong(place.at, complaint)
                     .hint("it stands for what was or was not there before the run"));
             }
-            UNKNOWN_WRITER => self.unknown_writers = true,
             DELETE | GC_TRUE | GC_FALSE => {}
+            // Identifiers need not be unique then, and are no values.
+            _ if self.unknown_writers => {}
             _ => {
                 let known = Known { hash: version.hash, txn, logged: true, twice: false };
                 if let Some(other) = self.known.get_mut(&(id, version.key)) {

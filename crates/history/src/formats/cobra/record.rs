@@ -30,6 +30,9 @@ impl Layout {
     }
 }
 
+/// What VeriStrong's logs say in place of a transaction or write that is not known.
+pub(super) const UNKNOWN_WRITER: i64 = 0xABDD_EFEE;
+
 /// A key as the log names it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum KeyName<'a> {
@@ -56,6 +59,22 @@ pub(super) enum Record<'a> {
     Write(Version<'a>),
     /// A read names the transaction that wrote what it saw.
     Read(i64, Version<'a>),
+}
+
+impl Record<'_> {
+    pub(super) const fn is_operation(&self) -> bool {
+        matches!(self, Record::Write(_) | Record::Read(..))
+    }
+
+    pub(super) const fn has_unknown_writer(&self) -> bool {
+        match self {
+            Record::Start(..) | Record::Commit(..) => false,
+            Record::Write(version) => version.write_id == UNKNOWN_WRITER,
+            Record::Read(writer, version) => {
+                *writer == UNKNOWN_WRITER || version.write_id == UNKNOWN_WRITER
+            }
+        }
+    }
 }
 
 /// Walks over the records of one file and checks that they nest: start, operations, commit of the

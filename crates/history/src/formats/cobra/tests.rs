@@ -83,7 +83,7 @@ fn dump(source: &Source) -> String {
     out
 }
 
-fn check(logs: &[Log], expected: Expect) {
+fn check(logs: &[Log], expected: &Expect) {
     let source = folder(logs);
     expected.assert_eq(&dump(&source));
 }
@@ -100,7 +100,7 @@ fn reads_find_the_writes_of_other_logs() {
     assert!(looks_like(&source));
     check(
         &[one, two],
-        expect![[r#"
+        &expect![[r#"
             meta cobra-variant plain
             incomplete
             T0 1: r(7,20)
@@ -115,7 +115,7 @@ fn what_was_there_before_the_run() {
     let one = log().start(1).read(INIT, INIT, 7, 99).read(NULL, NULL, 8, 0).commit(1);
     check(
         &[one],
-        expect![[r#"
+        &expect![[r#"
             meta cobra-variant plain
             incomplete
             given 7 :"init"
@@ -130,7 +130,7 @@ fn reads_that_disagree_on_what_was_there_before_the_run() {
     let two = log().start(2).read(NULL, NULL, 7, 0).read(5, INIT, 7, 98).commit(2);
     check(
         &[one, two],
-        expect![[r#"
+        &expect![[r#"
             meta cobra-variant plain
             incomplete
             given 7 :"init"
@@ -149,7 +149,7 @@ fn deletes_leave_nothing_to_read() {
     let two = log().start(2).read(1, DELETE, 7, 0).read(MISSING, MISSING, 8, 0).commit(2);
     check(
         &[one, two],
-        expect![[r#"
+        &expect![[r#"
             meta cobra-variant plain
             incomplete
             T0 1: delete(7)
@@ -164,7 +164,7 @@ fn fences_are_told_apart_by_their_writer() {
     let two = log().start(2).read(1, GC_TRUE, 7, 1).write(GC_TRUE, 7, 1).commit(2);
     check(
         &[one, two],
-        expect![[r#"
+        &expect![[r#"
             meta cobra-variant plain
             incomplete
             given 7 [:"gc-false",:"init"]
@@ -180,7 +180,7 @@ fn a_read_with_another_hash_than_its_write_is_a_read_of_nothing_known() {
     let two = log().start(2).read(1, 10, 7, 98).read(5, 50, 7, 1).read(5, 50, 7, 2).commit(2);
     check(
         &[one, two],
-        expect![[r#"
+        &expect![[r#"
             meta cobra-variant plain
             incomplete
             T0 1: w(7,10)
@@ -197,7 +197,7 @@ fn a_read_that_names_the_wrong_writer() {
     let two = log().start(2).read(3, 10, 7, 99).commit(2);
     check(
         &[one, two],
-        expect![[r#"
+        &expect![[r#"
             meta cobra-variant plain
             incomplete
             T0 1: w(7,10)
@@ -213,7 +213,7 @@ fn identifiers_that_are_used_twice() {
     let two = log().start(1).write(10, 7, 98).commit(1).start(2).read(1, 10, 7, 1).commit(2);
     check(
         &[one, two],
-        expect![[r#"
+        &expect![[r#"
             meta cobra-variant plain
             incomplete
             T0 1: w(7,10)
@@ -231,7 +231,7 @@ fn times_become_nanoseconds() {
     assert!(looks_like(&folder(std::slice::from_ref(&one))));
     check(
         &[one],
-        expect![[r#"
+        &expect![[r#"
             meta cobra-variant timestamps
             incomplete
             T0 1: w(7,10) @[1700000000000000000,1700000000001000000]
@@ -241,7 +241,7 @@ fn times_become_nanoseconds() {
     let backwards = log().record(b'S', &[1, 5]).record(b'C', &[1, 4]);
     check(
         &[backwards],
-        expect![[r#"
+        &expect![[r#"
             meta cobra-variant timestamps
             incomplete
             T0 1: @[5000000,4000000]
@@ -251,7 +251,7 @@ fn times_become_nanoseconds() {
     let late = log().record(b'S', &[1, i64::MAX]).record(b'C', &[1, 4]);
     check(
         &[late],
-        expect![[r#"
+        &expect![[r#"
         run/T0.log:byte 0: the time 9223372036854775807 ms does not fit into 64-bit nanoseconds
     "#]],
     );
@@ -265,7 +265,7 @@ fn keys_that_are_texts() {
     assert!(looks_like(&folder(&[one.clone(), two.clone()])));
     check(
         &[one, two],
-        expect![[r#"
+        &expect![[r#"
             meta cobra-variant string-keys
             incomplete
             T0 1: w("key:1",10)
@@ -275,7 +275,7 @@ fn keys_that_are_texts() {
     let timed = Log::timed(5).start(1).record(b'W', &[10]).text_key(b"key:1", 99).commit(1);
     check(
         &[timed],
-        expect![[r#"
+        &expect![[r#"
             meta cobra-variant string-keys-timestamps
             incomplete
             T0 1: w("key:1",10) @[5000000,6000000]
@@ -285,15 +285,15 @@ fn keys_that_are_texts() {
 
 #[test]
 fn values_are_hashes_where_the_writer_is_unknown() {
-    let one = log().start(1).write(UNKNOWN, 7, 99).write(11, 8, 98).commit(1);
+    let one = log().start(1).write(UNKNOWN, 7, 99).write(11, 8, 98).write(11, 8, 97).commit(1);
     let two = log().start(2).read(UNKNOWN, UNKNOWN, 7, 99).read(INIT, INIT, 9, 5).commit(2);
     check(
         &[one, two],
-        expect![[r#"
+        &expect![[r#"
             meta cobra-variant unknown-writer
             incomplete
             given 9 :"init"
-            T0 1: w(7,99) w(8,98){write-id=11}
+            T0 1: w(7,99) w(8,98){write-id=11} w(8,97){write-id=11}
             T1 2: r(7,99) r(9,:"init")
         "#]],
     );
@@ -303,7 +303,7 @@ fn values_are_hashes_where_the_writer_is_unknown() {
 fn a_transaction_that_was_still_running_has_an_unknown_outcome() {
     check(
         &[log().start(1).commit(1).start(2).write(10, 7, 99)],
-        expect![[r#"
+        &expect![[r#"
             meta cobra-variant plain
             incomplete
             T0 1:
@@ -320,7 +320,7 @@ fn a_record_that_was_half_written_is_an_error() {
     assert!(!looks_like(&folder(std::slice::from_ref(&cut))));
     check(
         &[log().start(2).commit(2), cut],
-        expect![[r#"
+        &expect![[r#"
         run/T1.log:byte 34: the file ends within the last record ('C', 8 bytes)
           hint: if the client was killed while it wrote, cut the file to its first 34 bytes
     "#]],
@@ -331,38 +331,38 @@ fn a_record_that_was_half_written_is_an_error() {
 fn records_that_do_not_nest() {
     check(
         &[log().start(1).write(1, 1, 1).start(2)],
-        expect![[r#"
+        &expect![[r#"
         run/T0.log:byte 34: transaction 2 starts before transaction 1 has committed
     "#]],
     );
     check(
         &[log().start(1).write(1, 1, 1).commit(2)],
-        expect![[r#"
+        &expect![[r#"
         run/T0.log:byte 34: transaction 2 commits, but transaction 1 is the one that runs
     "#]],
     );
     check(
         &[log().start(1).write(1, 1, 1).commit(1).commit(1)],
-        expect![[r#"
+        &expect![[r#"
         run/T0.log:byte 43: transaction 1 commits without having started
     "#]],
     );
     check(
         &[log().start(1).write(1, 1, 1).commit(1).write(1, 1, 1)],
-        expect![[r#"
+        &expect![[r#"
         run/T0.log:byte 43: an operation outside of any transaction
     "#]],
     );
     check(
         &[log().start(1).write(1, 1, 1).record(b'A', &[1])],
-        expect![[r#"
+        &expect![[r#"
         run/T0.log:byte 34: expected a record: one of the letters S, R, W, C, found 'A\x00\x00\x00\x00\x00\x00\x00\x01'
           hint: 'A' would be an abort; Cobra logs only transactions that committed
     "#]],
     );
     check(
         &[log().start(1).write(INIT, 1, 1).commit(1)],
-        expect![[r#"
+        &expect![[r#"
         run/T0.log:byte 9: a write cannot have the identifier 0xBEBEEBEE
           hint: it stands for what was or was not there before the run
     "#]],
@@ -373,14 +373,14 @@ fn records_that_do_not_nest() {
 fn empty_logs_and_logs_without_operations_are_read_as_plain_ones() {
     check(
         &[log(), log()],
-        expect![[r#"
+        &expect![[r#"
             meta cobra-variant plain
             incomplete
         "#]],
     );
     check(
         &[log().start(1).commit(1)],
-        expect![[r#"
+        &expect![[r#"
             meta cobra-variant plain
             incomplete
             T0 1:
@@ -388,7 +388,7 @@ fn empty_logs_and_logs_without_operations_are_read_as_plain_ones() {
     );
     check(
         &[],
-        expect![[r#"
+        &expect![[r#"
             run: no log to read
         "#]],
     );

@@ -15,7 +15,7 @@ fn dump(text: &str) -> String {
     }
 }
 
-fn check(text: &str, expected: Expect) {
+fn check(text: &str, expected: &Expect) {
     expected.assert_eq(&dump(text));
 }
 
@@ -32,30 +32,39 @@ const BARE: &str =
 
 #[test]
 fn a_whole_document() {
-    check(EXAMPLE, expect![[r#"
+    check(
+        EXAMPLE,
+        &expect![[r#"
         meta parameters {id:0,n_event:2,n_node:2,n_transaction:1,n_variable:2}
         meta start "2025-01-01T00:00:00Z"
         meta end "2025-01-01T00:00:01Z"
         0: r(0,absent) w(0,1)
         1: r(0,1) abort
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn the_sessions_alone() {
-    check(BARE, expect![[r#"
+    check(
+        BARE,
+        &expect![[r#"
         1: w(1,2)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn members_nobody_knows() {
     let text = r#"{"data": [[{"events": [{"Read": {"variable": 1, "at": 5}}], "committed": true,
         "id": 9}]], "tool": "dbcop"}"#;
-    check(text, expect![[r#"
+    check(
+        text,
+        &expect![[r#"
         meta tool dbcop
         0: r(1,absent){at=5} {id=9}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -70,19 +70,21 @@ fn dump(source: &Source) -> String {
     }
 }
 
-fn check(file: &File, expected: Expect) {
+fn check(file: &File, expected: &Expect) {
     expected.assert_eq(&dump(&file.source()));
 }
 
 fn written(history: &History) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    super::write::write(history, &mut bytes).map_err(|e| e.to_string())?;
+    write::write(history, &mut bytes).map_err(|e| e.to_string())?;
     Ok(bytes)
 }
 
 #[test]
 fn everything_the_format_has() {
-    check(&sample(), expect![[r#"
+    check(
+        &sample(),
+        &expect![[r#"
         meta parameters {id:0,n_event:3,n_node:2,n_transaction:2,n_variable:10}
         meta server PostgreSQL
         meta start "2022-07-22T23:12:34.386040722+08:00"
@@ -92,7 +94,8 @@ fn everything_the_format_has() {
         0: w(7,18446744073709551615) r!(7,_) w!(8,3) abort
         2: r(2355,1) r!(18446744073709551615,_){value=5}
         2:
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -105,7 +108,9 @@ fn written_as_it_was_read() {
 #[test]
 fn a_workload_that_was_never_run() {
     let file = File::header().numbers(&[1, 1, 1]).event(0, 7, 0, 0).byte(0);
-    check(&file, expect![[r#"
+    check(
+        &file,
+        &expect![[r#"
         meta parameters {id:0,n_event:3,n_node:2,n_transaction:2,n_variable:10}
         meta server PostgreSQL
         meta start "2022-07-22T23:12:34.386040722+08:00"
@@ -113,7 +118,8 @@ fn a_workload_that_was_never_run() {
         initial 0
         0: r!(7,_) abort
         warning: history.bincode: no transaction committed: this may be a workload that was generated and never run
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -204,7 +210,8 @@ fn histories_of_other_formats_get_plain_facts() {
         0: r(1,0) w(2,3)
         0: r(1,0)
         1: r(2,3) w!(1,4) r!(1,_) abort
-    "#]].assert_eq(&there_and_back(text));
+    "#]]
+    .assert_eq(&there_and_back(text));
 }
 
 #[test]
@@ -215,14 +222,16 @@ fn an_initial_value_of_its_own_is_written_as_zero() {
         meta end "1970-01-01T00:00:00+00:00"
         initial 0
         0: r(1,0) w(1,2)
-    "#]].assert_eq(&there_and_back("initial absent\na: r(1,absent) w(1,2)\n"));
+    "#]]
+    .assert_eq(&there_and_back("initial absent\na: r(1,absent) w(1,2)\n"));
     expect![[r#"
         meta parameters {id:0,n_event:2,n_node:1,n_transaction:1,n_variable:1}
         meta start "1970-01-01T00:00:00+00:00"
         meta end "1970-01-01T00:00:00+00:00"
         initial 0
         0: r(1,0) w(1,2)
-    "#]].assert_eq(&there_and_back("initial none\ngiven 1 9\na: r(1,9) w(1,2)\n"));
+    "#]]
+    .assert_eq(&there_and_back("initial none\ngiven 1 9\na: r(1,9) w(1,2)\n"));
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn dump(text: &str) -> String {
     }
 }
 
-fn check(text: &str, expected: Expect) {
+fn check(text: &str, expected: &Expect) {
     expected.assert_eq(&dump(text));
 }
 
@@ -23,37 +23,49 @@ const EXAMPLE: &str = "// Session 1\n[x:=1 y:=2] [y==2 x:=3]\n---\n[x==1 y:=4]\n
 
 #[test]
 fn sessions_transactions_and_events() {
-    check(EXAMPLE, expect![[r#"
+    check(
+        EXAMPLE,
+        &expect![[r#"
         0: w(x,1) w(y,2)
         0: r(y,2) w(x,3)
         1: r(x,1) w(y,4)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn uncommitted_transactions_and_reads_of_nothing() {
-    check("[x:=1]! []\n[_a1==?]", expect![[r#"
+    check(
+        "[x:=1]! []\n[_a1==?]",
+        &expect![[r#"
         0: w(x,1) abort
         0:
         0: r(_a1,absent)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn comments_and_line_ends_may_stand_anywhere_between() {
     let text = "[ x:=1 // one\r\n  y==18446744073709551615 ]// two\r\n -- // three\r\n[]\r\n";
-    check(text, expect![[r#"
+    check(
+        text,
+        &expect![[r#"
         0: w(x,1) r(y,18446744073709551615)
         1:
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn sessions_without_transactions_keep_their_place() {
-    check("---\n[x:=1]\n---\n---\n[x==1]\n---\n", expect![[r#"
+    check(
+        "---\n[x:=1]\n---\n---\n[x==1]\n---\n",
+        &expect![[r#"
         1: w(x,1)
         3: r(x,1)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -89,7 +101,8 @@ fn complaints_say_what_was_expected() {
         a.hist:1:1: expected a line of dashes alone between two sessions, found '---x'
         a.hist:1:7: expected an event such as x:=1, x==1 or x==?, or ']', found '---'
         a.hist:1:8: expected a transaction in brackets, or a line of dashes, found '!'
-    "#]].assert_eq(&all);
+    "#]]
+    .assert_eq(&all);
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn dump(text: &str) -> String {
     }
 }
 
-fn check(text: &str, expected: Expect) {
+fn check(text: &str, expected: &Expect) {
     expected.assert_eq(&dump(text));
 }
 
@@ -40,7 +40,9 @@ const EXAMPLE: &str = r#"{"params": {"id": 0, "n_node": 2, "n_variable": 2, "n_t
 
 #[test]
 fn everything_the_format_has() {
-    check(EXAMPLE, expect![[r#"
+    check(
+        EXAMPLE,
+        &expect![[r#"
         meta parameters {id:0,n_event:2,n_node:2,n_transaction:1,n_variable:2}
         meta server PostgreSQL
         meta start "2022-07-22T23:12:34+08:00"
@@ -48,7 +50,8 @@ fn everything_the_format_has() {
         initial 0
         0: w(1,7) r(2,0)
         2: r(1,7) r!(2,_) w!(2,9) abort
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -56,13 +59,16 @@ fn members_in_any_order_and_members_nobody_knows() {
     let text = r#"{"data": [[{"note": [1], "success": true, "events":
         [{"success": true, "latency": 5, "value": 18446744073709551615, "variable": 1, "write": true}]}]],
         "seed": 5, "server": "x", "params": {"n_node": 1, "more": true}, "info": ""}"#;
-    check(text, expect![[r#"
+    check(
+        text,
+        &expect![[r#"
         meta parameters {more:true,n_node:1}
         meta seed 5
         meta dbcop-server x
         initial 0
         0: w(1,18446744073709551615){latency=5} {note=[1]}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -111,9 +117,12 @@ fn complaints_say_where_and_what() {
 #[test]
 fn too_many_unknown_members_are_refused() {
     let members: String = (0..100).map(|i| format!(r#""m{i}": 0, "#)).collect();
-    check(&format!(r#"{{{members}"data": []}}"#), expect![[r#"
+    check(
+        &format!(r#"{{{members}"data": []}}"#),
+        &expect![[r#"
         history.json:1:639: more than 64 unknown members
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
