@@ -85,7 +85,7 @@ fn number(n: usize) -> String {
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i) % 3 == 0 {
-            out.push('\u{2009}');
+            out.push(',');
         }
         out.push(digit);
     }
