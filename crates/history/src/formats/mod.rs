@@ -46,6 +46,7 @@ pub struct Format {
 /// come first.
 pub static FORMATS: &[&Format] = &[
     &crate::jsonl::FORMAT,
+    &crate::notation::FORMAT,
     &dbcop_bincode::FORMAT,
     &cobra::FORMAT,
     &viper::FORMAT,
