@@ -9,6 +9,7 @@ use super::scan::ABORTED;
 use crate::evidence::Outcome;
 use crate::history::{History, Txn};
 use crate::ids::Key;
+use crate::notation::write_value;
 use crate::op::{Effect, Op, OpKind};
 use crate::sink::SinkError;
 use crate::value::Value;
@@ -60,6 +61,13 @@ fn refused(what: impl std::fmt::Display) -> SinkError {
     SinkError::Refused(format!("{what} in plume text"))
 }
 
+/// A value as people write it.
+fn spelled(history: &History, value: Value) -> String {
+    let mut text = String::new();
+    write_value(history.pool(), value, &mut text);
+    text
+}
+
 /// A number that every reader of the format takes: from 0 to 2^63 - 1.
 fn number(history: &History, value: Value) -> Option<i64> {
     let wide = history.pool().as_wide_int(value)?;
@@ -102,9 +110,9 @@ fn initial_value(history: &History) -> Result<Option<Value>, SinkError> {
     }
     let Some(&first) = of_key.first() else { return Ok(initial.default) };
     if let Some(odd) = of_key.iter().position(|&value| value != first) {
-        let name = history.pool().datum(history.pool().key_name(Key(odd as u32)));
+        let name = spelled(history, history.pool().key_name(Key(odd as u32)));
         return Err(refused(format_args!(
-            "keys that start with different values (key {name:?} is one) have no counterpart"
+            "keys that start with different values (key {name} is one) have no counterpart"
         )));
     }
     Ok(first)
@@ -137,9 +145,9 @@ fn check_transaction(history: &History, txn: &Txn<'_>) -> Result<(), SinkError> 
     }
     let session = history.pool().session_name(txn.session());
     if number(history, session).is_none() {
-        let name = history.pool().datum(session);
+        let name = spelled(history, session);
         return Err(refused(format_args!(
-            "session {name:?} has no counterpart: only numbers from 0 on can name one"
+            "session {name} has no counterpart: only numbers from 0 on can name one"
         )));
     }
     if txn.ops().len() == 0 {
@@ -167,9 +175,9 @@ fn check_op(history: &History, op: &Op<'_>, initial: Option<Value>) -> Result<()
         )));
     }
     if number(history, history.pool().key_name(op.key())).is_none() {
-        let key = history.pool().datum(history.pool().key_name(op.key()));
+        let key = spelled(history, history.pool().key_name(op.key()));
         return Err(refused(format_args!(
-            "key {key:?} of operation {id} has no counterpart: only numbers from 0 on can name one"
+            "key {key} of operation {id} has no counterpart: only numbers from 0 on can name one"
         )));
     }
     check_value(history, op, initial)
@@ -201,9 +209,8 @@ fn check_value(history: &History, op: &Op<'_>, initial: Option<Value>) -> Result
     }
     if number(history, value).is_none() {
         return Err(refused(format_args!(
-            "{:?}, the value of operation {id}, has no counterpart: only numbers from 0 on are \
-             values",
-            history.pool().datum(value)
+            "{}, the value of operation {id}, has no counterpart: only numbers from 0 on are values",
+            spelled(history, value)
         )));
     }
     Ok(())
