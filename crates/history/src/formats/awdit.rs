@@ -181,3 +181,63 @@ fn cut_off(cursor: &Cursor<'_>, fault: Fault) -> Fault {
         fault
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::formats::plume::check::{recognises, shown, survives_damage};
+
+    fn check(text: &str, expected: Expect) {
+        expected.assert_eq(&shown(&FORMAT, text));
+    }
+
+    #[test]
+    fn rules_divide_sessions_and_transactions() {
+        check("w 0 0\nw 1 0\n=====\nw 0 1\n-----\nr 0 1\nr 1 0", expect![[""]]);
+    }
+
+    #[test]
+    fn white_space_and_line_ends_do_not_matter() {
+        check(
+            "  w\t0   0 \r\n\r\n=\r\n  r 0 0\r\n - \r\nw 0 18446744073709551615\r\n",
+            expect![[""]],
+        );
+    }
+
+    #[test]
+    fn empty_transactions_are_left_out_with_a_warning() {
+        check("w 0 0\n-----\n=====\n=====\nr 0 0\n-----\n", expect![[""]]);
+        check("w 0 0\n=====\n", expect![[""]]);
+        check("", expect![[""]]);
+    }
+
+    #[test]
+    fn what_is_no_line_is_an_error() {
+        check("w 0 0\nx 0 0\n", expect![[""]]);
+        check("w 0 0 0\n", expect![[""]]);
+        check("w 0 -1\n", expect![[""]]);
+        check("w(0 1)\n", expect![[""]]);
+        check("w 0 0\n--=\n", expect![[""]]);
+        check("w 0 18446744073709551616\n", expect![[""]]);
+        check("w 0\nr 0 0\n", expect![[""]]);
+    }
+
+    #[test]
+    fn a_last_line_that_is_cut_off_is_an_error() {
+        check("w 0 0\nr", expect![[""]]);
+        check("w 0 0\nr 0", expect![[""]]);
+        check("w 0 0\nr 0 ", expect![[""]]);
+    }
+
+    #[test]
+    fn damage_never_panics() {
+        survives_damage(&FORMAT, "w 0 0\nw 1 0\n=====\nw 0 1\n-----\nr 0 1\nr 1 0");
+    }
+
+    #[test]
+    fn only_its_own_files_are_recognised() {
+        recognises(&FORMAT, &["w 0 1\n", "=====\n---\n\nr 1 2"]);
+    }
+}

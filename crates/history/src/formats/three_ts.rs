@@ -223,3 +223,58 @@ impl Schedule {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::formats::plume::check::{recognises, shown, survives_damage};
+
+    fn check(text: &str, expected: Expect) {
+        expected.assert_eq(&shown(&FORMAT, text));
+    }
+
+    #[test]
+    fn reads_return_the_latest_write_before_them() {
+        check("R0a W0a R0b W1b C1 R2a C0 R2b A2\n", expect![[""]]);
+    }
+
+    #[test]
+    fn a_second_write_of_an_item_has_a_value_of_its_own() {
+        check("W0a R1a W0a R1a C0 C1", expect![[""]]);
+    }
+
+    #[test]
+    fn an_abort_undoes_its_writes() {
+        check("W0a W1a A1 R2a C0 C2", expect![[""]]);
+        check("W0a W1a A0 R2a A1 R2a C2", expect![[""]]);
+    }
+
+    #[test]
+    fn without_an_end_the_outcome_is_unknown() {
+        check("R0a\nW12item\n\tC7  ", expect![[""]]);
+    }
+
+    #[test]
+    fn what_is_no_schedule_is_an_error() {
+        check("R0a X0a", expect![[""]]);
+        check("R0a,W0a", expect![[""]]);
+        check("# R0a", expect![[""]]);
+        check("Ra", expect![[""]]);
+        check("R0 C0", expect![[""]]);
+        check("R0a C0 W0a", expect![[""]]);
+        check("A3 C3", expect![[""]]);
+        check("R0a W0", expect![[""]]);
+    }
+
+    #[test]
+    fn damage_never_panics() {
+        survives_damage(&FORMAT, "R0a W0a R0b W1b C1 R2a C0 R2b A2\n");
+    }
+
+    #[test]
+    fn only_its_own_files_are_recognised() {
+        recognises(&FORMAT, &["R0a C0", "\n W1b\nC1 R2a C0 R2b A2"]);
+    }
+}

@@ -15,6 +15,8 @@
 //! one session, with no other line of that session between them, are one aborted transaction, and
 //! it has no label.
 
+#[cfg(test)]
+pub(crate) mod check;
 mod read;
 mod scan;
 #[cfg(test)]
