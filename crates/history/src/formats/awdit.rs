@@ -195,40 +195,126 @@ mod tests {
 
     #[test]
     fn rules_divide_sessions_and_transactions() {
-        check("w 0 0\nw 1 0\n=====\nw 0 1\n-----\nr 0 1\nr 1 0", expect![[""]]);
+        check(
+            "w 0 0\nw 1 0\n=====\nw 0 1\n-----\nr 0 1\nr 1 0",
+            expect![[r#"
+            initial none
+            0: w(0,0) w(1,0)
+            1: w(0,1)
+            1: r(0,1) r(1,0)
+        "#]],
+        );
     }
 
     #[test]
     fn white_space_and_line_ends_do_not_matter() {
         check(
             "  w\t0   0 \r\n\r\n=\r\n  r 0 0\r\n - \r\nw 0 18446744073709551615\r\n",
-            expect![[""]],
+            expect![[r#"
+                initial none
+                0: w(0,0)
+                1: r(0,0)
+                1: w(0,18446744073709551615)
+            "#]],
         );
     }
 
     #[test]
     fn empty_transactions_are_left_out_with_a_warning() {
-        check("w 0 0\n-----\n=====\n=====\nr 0 0\n-----\n", expect![[""]]);
-        check("w 0 0\n=====\n", expect![[""]]);
-        check("", expect![[""]]);
+        check(
+            "w 0 0\n-----\n=====\n=====\nr 0 0\n-----\n",
+            expect![[r#"
+            initial none
+            0: w(0,0)
+            2: r(0,0)
+            warning: file:3:1: 3 empty transactions are left out, this is the first
+        "#]],
+        );
+        check(
+            "w 0 0\n=====\n",
+            expect![[r#"
+            initial none
+            0: w(0,0)
+            warning: file:3:1: an empty transaction is left out
+        "#]],
+        );
+        check(
+            "",
+            expect![[r#"
+            initial none
+        "#]],
+        );
     }
 
     #[test]
     fn what_is_no_line_is_an_error() {
-        check("w 0 0\nx 0 0\n", expect![[""]]);
-        check("w 0 0 0\n", expect![[""]]);
-        check("w 0 -1\n", expect![[""]]);
-        check("w(0 1)\n", expect![[""]]);
-        check("w 0 0\n--=\n", expect![[""]]);
-        check("w 0 18446744073709551616\n", expect![[""]]);
-        check("w 0\nr 0 0\n", expect![[""]]);
+        check(
+            "w 0 0\nx 0 0\n",
+            expect![[r#"
+            file:2:1: expected 'r <key> <value>', 'w <key> <value>', ----- or =====, found 'x 0 0'
+        "#]],
+        );
+        check(
+            "w 0 0 0\n",
+            expect![[r#"
+            file:1:7: expected the end of the line, found '0'
+        "#]],
+        );
+        check(
+            "w 0 -1\n",
+            expect![[r#"
+            file:1:5: expected a value, a number, found '-1'
+        "#]],
+        );
+        check(
+            "w(0 1)\n",
+            expect![[r#"
+            file:1:2: expected a space and a key, found '(0 1)'
+        "#]],
+        );
+        check(
+            "w 0 0\n--=\n",
+            expect![[r#"
+            file:2:3: expected the end of the line, found '='
+        "#]],
+        );
+        check(
+            "w 0 18446744073709551616\n",
+            expect![[r#"
+            file:1:5: expected a value, a number of at most 64 bits, found '18446744073709551616'
+        "#]],
+        );
+        check(
+            "w 0\nr 0 0\n",
+            expect![[r#"
+            file:1:4: expected a space and a value, found the end of the line
+        "#]],
+        );
     }
 
     #[test]
     fn a_last_line_that_is_cut_off_is_an_error() {
-        check("w 0 0\nr", expect![[""]]);
-        check("w 0 0\nr 0", expect![[""]]);
-        check("w 0 0\nr 0 ", expect![[""]]);
+        check(
+            "w 0 0\nr",
+            expect![[r#"
+            file:2:2: expected a space and a key, found the end of the file
+              hint: the file ends in the middle of a line: it was probably cut off
+        "#]],
+        );
+        check(
+            "w 0 0\nr 0",
+            expect![[r#"
+            file:2:4: expected a space and a value, found the end of the file
+              hint: the file ends in the middle of a line: it was probably cut off
+        "#]],
+        );
+        check(
+            "w 0 0\nr 0 ",
+            expect![[r#"
+            file:2:5: expected a value, a number, found the end of the file
+              hint: the file ends in the middle of a line: it was probably cut off
+        "#]],
+        );
     }
 
     #[test]

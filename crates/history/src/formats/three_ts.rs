@@ -237,35 +237,117 @@ mod tests {
 
     #[test]
     fn reads_return_the_latest_write_before_them() {
-        check("R0a W0a R0b W1b C1 R2a C0 R2b A2\n", expect![[""]]);
+        check(
+            "R0a W0a R0b W1b C1 R2a C0 R2b A2\n",
+            expect![[r#"
+            clock events
+            0 0: r(a,absent)@[0,0] w(a,a0)@[1,1] r(b,absent)@[2,2] @[0,6]
+            1 1: w(b,b1)@[3,3] @[3,4]
+            2 2: r(a,a0)@[5,5] r(b,b1)@[7,7] abort @[5,8]
+        "#]],
+        );
     }
 
     #[test]
     fn a_second_write_of_an_item_has_a_value_of_its_own() {
-        check("W0a R1a W0a R1a C0 C1", expect![[""]]);
+        check(
+            "W0a R1a W0a R1a C0 C1",
+            expect![[r#"
+            clock events
+            0 0: w(a,a0)@[0,0] w(a,"a0'2")@[2,2] @[0,4]
+            1 1: r(a,a0)@[1,1] r(a,"a0'2")@[3,3] @[1,5]
+        "#]],
+        );
     }
 
     #[test]
     fn an_abort_undoes_its_writes() {
-        check("W0a W1a A1 R2a C0 C2", expect![[""]]);
-        check("W0a W1a A0 R2a A1 R2a C2", expect![[""]]);
+        check(
+            "W0a W1a A1 R2a C0 C2",
+            expect![[r#"
+            clock events
+            0 0: w(a,a0)@[0,0] @[0,4]
+            1 1: w(a,a1)@[1,1] abort @[1,2]
+            2 2: r(a,a0)@[3,3] @[3,5]
+        "#]],
+        );
+        check(
+            "W0a W1a A0 R2a A1 R2a C2",
+            expect![[r#"
+            clock events
+            0 0: w(a,a0)@[0,0] abort @[0,2]
+            1 1: w(a,a1)@[1,1] abort @[1,4]
+            2 2: r(a,a1)@[3,3] r(a,absent)@[5,5] @[3,6]
+        "#]],
+        );
     }
 
     #[test]
     fn without_an_end_the_outcome_is_unknown() {
-        check("R0a\nW12item\n\tC7  ", expect![[""]]);
+        check(
+            "R0a\nW12item\n\tC7  ",
+            expect![[r#"
+            clock events
+            0 0: r(a,absent)@[0,0] unknown @[0,_]
+            12 12: w(item,item12)@[1,1] unknown @[1,_]
+            7 7: @[2,2]
+        "#]],
+        );
     }
 
     #[test]
     fn what_is_no_schedule_is_an_error() {
-        check("R0a X0a", expect![[""]]);
-        check("R0a,W0a", expect![[""]]);
-        check("# R0a", expect![[""]]);
-        check("Ra", expect![[""]]);
-        check("R0 C0", expect![[""]]);
-        check("R0a C0 W0a", expect![[""]]);
-        check("A3 C3", expect![[""]]);
-        check("R0a W0", expect![[""]]);
+        check(
+            "R0a X0a",
+            expect![[r#"
+            file:1:5: expected an operation such as R0a, W0a, C0 or A0, found 'X0a'
+        "#]],
+        );
+        check(
+            "R0a,W0a",
+            expect![[r#"
+            file:1:4: expected a space before the next operation, found ',W0a'
+        "#]],
+        );
+        check(
+            "# R0a",
+            expect![[r#"
+            file:1:1: expected an operation such as R0a, W0a, C0 or A0, found '# R0a'
+        "#]],
+        );
+        check(
+            "Ra",
+            expect![[r#"
+            file:1:2: expected the number of a transaction, found 'a'
+        "#]],
+        );
+        check(
+            "R0 C0",
+            expect![[r#"
+            file:1:3: expected the letters of an item, found ' C0'
+        "#]],
+        );
+        check(
+            "R0a C0 W0a",
+            expect![[r#"
+            file:1:8: an operation of a transaction that has ended
+              hint: transaction 0 has committed before
+        "#]],
+        );
+        check(
+            "A3 C3",
+            expect![[r#"
+            file:1:4: an operation of a transaction that has ended
+              hint: transaction 3 has aborted before
+        "#]],
+        );
+        check(
+            "R0a W0",
+            expect![[r#"
+            file:1:7: expected the letters of an item, found the end of the file
+              hint: the schedule is probably cut off
+        "#]],
+        );
     }
 
     #[test]
