@@ -189,7 +189,7 @@ mod tests {
     use super::*;
     use crate::formats::plume::check::{recognises, shown, survives_damage};
 
-    fn check(text: &str, expected: Expect) {
+    fn check(text: &str, expected: &Expect) {
         expected.assert_eq(&shown(&FORMAT, text));
     }
 
@@ -197,7 +197,7 @@ mod tests {
     fn rules_divide_sessions_and_transactions() {
         check(
             "w 0 0\nw 1 0\n=====\nw 0 1\n-----\nr 0 1\nr 1 0",
-            expect![[r#"
+            &expect![[r#"
             initial none
             0: w(0,0) w(1,0)
             1: w(0,1)
@@ -210,7 +210,7 @@ mod tests {
     fn white_space_and_line_ends_do_not_matter() {
         check(
             "  w\t0   0 \r\n\r\n=\r\n  r 0 0\r\n - \r\nw 0 18446744073709551615\r\n",
-            expect![[r#"
+            &expect![[r#"
                 initial none
                 0: w(0,0)
                 1: r(0,0)
@@ -223,7 +223,7 @@ mod tests {
     fn empty_transactions_are_left_out_with_a_warning() {
         check(
             "w 0 0\n-----\n=====\n=====\nr 0 0\n-----\n",
-            expect![[r#"
+            &expect![[r#"
             initial none
             0: w(0,0)
             2: r(0,0)
@@ -232,7 +232,7 @@ mod tests {
         );
         check(
             "w 0 0\n=====\n",
-            expect![[r#"
+            &expect![[r#"
             initial none
             0: w(0,0)
             warning: file:3:1: an empty transaction is left out
@@ -240,7 +240,7 @@ mod tests {
         );
         check(
             "",
-            expect![[r#"
+            &expect![[r#"
             initial none
         "#]],
         );
@@ -250,43 +250,43 @@ mod tests {
     fn what_is_no_line_is_an_error() {
         check(
             "w 0 0\nx 0 0\n",
-            expect![[r#"
+            &expect![[r#"
             file:2:1: expected 'r <key> <value>', 'w <key> <value>', ----- or =====, found 'x 0 0'
         "#]],
         );
         check(
             "w 0 0 0\n",
-            expect![[r#"
+            &expect![[r#"
             file:1:7: expected the end of the line, found '0'
         "#]],
         );
         check(
             "w 0 -1\n",
-            expect![[r#"
+            &expect![[r#"
             file:1:5: expected a value, a number, found '-1'
         "#]],
         );
         check(
             "w(0 1)\n",
-            expect![[r#"
+            &expect![[r#"
             file:1:2: expected a space and a key, found '(0 1)'
         "#]],
         );
         check(
             "w 0 0\n--=\n",
-            expect![[r#"
+            &expect![[r#"
             file:2:3: expected the end of the line, found '='
         "#]],
         );
         check(
             "w 0 18446744073709551616\n",
-            expect![[r#"
+            &expect![[r#"
             file:1:5: expected a value, a number of at most 64 bits, found '18446744073709551616'
         "#]],
         );
         check(
             "w 0\nr 0 0\n",
-            expect![[r#"
+            &expect![[r#"
             file:1:4: expected a space and a value, found the end of the line
         "#]],
         );
@@ -296,21 +296,21 @@ mod tests {
     fn a_last_line_that_is_cut_off_is_an_error() {
         check(
             "w 0 0\nr",
-            expect![[r#"
+            &expect![[r#"
             file:2:2: expected a space and a key, found the end of the file
               hint: the file ends in the middle of a line: it was probably cut off
         "#]],
         );
         check(
             "w 0 0\nr 0",
-            expect![[r#"
+            &expect![[r#"
             file:2:4: expected a space and a value, found the end of the file
               hint: the file ends in the middle of a line: it was probably cut off
         "#]],
         );
         check(
             "w 0 0\nr 0 ",
-            expect![[r#"
+            &expect![[r#"
             file:2:5: expected a value, a number, found the end of the file
               hint: the file ends in the middle of a line: it was probably cut off
         "#]],

@@ -12,7 +12,7 @@ use crate::ids::SessionId;
 use crate::meta::InitialState;
 use crate::op::OpKind;
 use crate::pool::Pool;
-use crate::sink::Sink;
+use crate::sink::{Sink, SinkError};
 use crate::source::{Input, Source};
 use crate::value::Value;
 
@@ -38,7 +38,8 @@ pub(super) fn read_split(
 pub(super) fn load_split(input: &Input, split: Split) -> Result<HistoryBuilder, ReadError> {
     let mut builder = HistoryBuilder::new();
     let text = Text::read(input, split, &mut builder)?;
-    if text.plan.in_order && text.fits(&builder) {
+    // A full pool is for the sink to complain about.
+    if text.plan.in_order && !builder.pool.is_full() {
         text.fill(&mut builder);
     } else {
         text.deliver(&mut builder).map_err(|fault| input.text_error(fault))?;
@@ -68,6 +69,7 @@ impl Text {
     fn read(input: &Input, split: Split, sink: &mut dyn Sink) -> Result<Text, ReadError> {
         sink.meta().initial = InitialState::every(Value::from_u32(0));
         let parts = scan(&input.bytes, split).map_err(|fault| input.text_error(fault))?;
+        check_room(&parts).map_err(|error| input.text_error(Fault::sink(0, &error)))?;
         let maps: Vec<Remap> = parts.iter().map(|part| sink.pool().adopt(&part.pool)).collect();
         let plan = Planner::new(&parts, sink.pool()).plan(&parts, &maps);
         let plan = plan.map_err(|fault| input.text_error(fault))?;
@@ -116,12 +118,6 @@ impl Text {
         }
     }
 
-    /// Whether the history is within the limits that [`Text::fill`] does not check.
-    fn fits(&self, builder: &HistoryBuilder) -> bool {
-        let ops: usize = self.parts.iter().map(|part| part.codes.len()).sum();
-        ops < u32::MAX as usize && !builder.pool.is_full()
-    }
-
     /// What [`Text::deliver`] does, for a builder, when the lines are in order already: the columns
     /// of the parts, one after the other.
     fn fill(self, builder: &mut HistoryBuilder) {
@@ -162,6 +158,13 @@ impl Text {
         }
         columns.sessions = self.plan.sessions;
     }
+}
+
+/// Transactions and operations are numbered with 32 bits, here as in the history.
+fn check_room(parts: &[Part]) -> Result<(), SinkError> {
+    const MOST: usize = u32::MAX as usize - 1;
+    let ops: usize = parts.iter().map(|part| part.codes.len()).sum();
+    if ops > MOST { Err(SinkError::limit("operations", MOST as u64)) } else { Ok(()) }
 }
 
 fn outcome_and_label(run: &Run, pool: &mut Pool) -> (Outcome, Option<Value>) {

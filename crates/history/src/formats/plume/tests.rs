@@ -8,12 +8,12 @@ use crate::builder::HistoryBuilder;
 use crate::notation::parse;
 use crate::source::Input;
 
-fn check(text: &str, expected: Expect) {
+fn check(text: &str, expected: &Expect) {
     expected.assert_eq(&shown(&FORMAT, text));
 }
 
 /// What the writer makes of a history in the notation.
-fn check_written(notation: &str, expected: Expect) {
+fn check_written(notation: &str, expected: &Expect) {
     let mut out = Vec::new();
     let history = parse(notation).unwrap();
     let written = match (FORMAT.write.unwrap())(&history, &mut out) {
@@ -30,7 +30,7 @@ fn check_written(notation: &str, expected: Expect) {
 fn every_kind_of_line() {
     check(
         "w(0,3,1,2)\nw(0,4,1,2)\nr(0,4,1,3)\nr(0,4,2,8)\nw(7,9,0,-1)\n",
-        expect![[r#"
+        &expect![[r#"
         initial 0
         1 2: w(0,3) w(0,4)
         1 3: r(0,4)
@@ -44,7 +44,7 @@ fn every_kind_of_line() {
 fn line_ends_of_windows_and_no_line_end_at_the_end() {
     check(
         "w(0,3,1,2)\r\nr(0,3,1,3)\r\n\r\n",
-        expect![[r#"
+        &expect![[r#"
         initial 0
         1 2: w(0,3)
         1 3: r(0,3)
@@ -52,7 +52,7 @@ fn line_ends_of_windows_and_no_line_end_at_the_end() {
     );
     check(
         "w(0,3,1,2)\nr(0,3,1,3)",
-        expect![[r#"
+        &expect![[r#"
         initial 0
         1 2: w(0,3)
         1 3: r(0,3)
@@ -60,7 +60,7 @@ fn line_ends_of_windows_and_no_line_end_at_the_end() {
     );
     check(
         "w(0,3,1,2)\nr(0,3,1,3)\r",
-        expect![[r#"
+        &expect![[r#"
         initial 0
         1 2: w(0,3)
         1 3: r(0,3)
@@ -73,7 +73,7 @@ fn numbers_of_64_bits() {
     check(
         "w(18446744073709551615,18446744073709551615,18446744073709551615,9223372036854775807)\n\
          w(9223372036854775807,0000000000000000000007,0,4)\n",
-        expect![[r#"
+        &expect![[r#"
             initial 0
             18446744073709551615 9223372036854775807: w(18446744073709551615,18446744073709551615)
             0 4: w(9223372036854775807,7)
@@ -81,13 +81,13 @@ fn numbers_of_64_bits() {
     );
     check(
         "w(18446744073709551616,1,1,1)\n",
-        expect![[r#"
+        &expect![[r#"
         file:1:3: expected a key, a number of at most 64 bits, found '18446744073709551616,1,1,1)'
     "#]],
     );
     check(
         "w(1,1,1,9223372036854775808)\n",
-        expect![[r#"
+        &expect![[r#"
         file:1:9: expected a transaction, a number of at most 64 bits, found '9223372036854775808)'
     "#]],
     );
@@ -97,7 +97,7 @@ fn numbers_of_64_bits() {
 fn sessions_may_interleave_inside_transactions() {
     check(
         "w(0,1,1,5)\nw(0,2,2,6)\nr(0,2,1,5)\nr(0,1,2,6)\nr(0,1,1,7)\n",
-        expect![[r#"
+        &expect![[r#"
         initial 0
         1 5: w(0,1) r(0,2)
         2 6: w(0,2) r(0,1)
@@ -110,7 +110,7 @@ fn sessions_may_interleave_inside_transactions() {
 fn aborted_lines_of_a_session_in_a_row_are_one_transaction() {
     check(
         "w(0,1,1,-1)\nw(0,2,2,4)\nw(0,3,1,-1)\nw(0,4,1,5)\nw(0,5,1,-1)\nw(0,6,2,-1)\n",
-        expect![[r#"
+        &expect![[r#"
             initial 0
             1: w(0,1) w(0,3) abort
             2 4: w(0,2)
@@ -125,7 +125,7 @@ fn aborted_lines_of_a_session_in_a_row_are_one_transaction() {
 fn explicit_writes_of_zero_are_kept_with_one_warning() {
     check(
         "r(1,0,1,1)\nw(0,0,1,1)\nw(1,0,1,1)\n",
-        expect![[r#"
+        &expect![[r#"
         initial 0
         1 1: r(1,0) w(0,0) w(1,0)
         warning: file:2:1: an explicit write of 0 is the initial write, because every key starts with 0
@@ -137,14 +137,14 @@ fn explicit_writes_of_zero_are_kept_with_one_warning() {
 fn a_transaction_in_two_sessions_is_an_error() {
     check(
         "w(0,1,1,12)\nw(0,2,3,12)\n",
-        expect![[r#"
+        &expect![[r#"
         file:2:1: the number of this transaction is taken by another session
           hint: transaction 12 appears in sessions 1 and 3
     "#]],
     );
     check(
         "w(0,1,1,99999999999)\nw(0,2,3,99999999999)\n",
-        expect![[r#"
+        &expect![[r#"
         file:2:1: the number of this transaction is taken by another session
           hint: transaction 99999999999 appears in sessions 1 and 3
     "#]],
@@ -155,14 +155,14 @@ fn a_transaction_in_two_sessions_is_an_error() {
 fn a_transaction_that_comes_back_is_an_error() {
     check(
         "w(0,1,1,12)\nw(0,2,1,13)\nw(0,3,1,12)\n",
-        expect![[r#"
+        &expect![[r#"
         file:3:1: this transaction ended where the session's next one began
           hint: transaction 12 of session 1 comes back after transaction 13
     "#]],
     );
     check(
         "w(0,1,1,12)\nw(0,2,1,-1)\nw(0,3,1,12)\n",
-        expect![[r#"
+        &expect![[r#"
         file:3:1: this transaction ended where the session's next one began
           hint: transaction 12 of session 1 comes back after an aborted one
     "#]],
@@ -173,39 +173,39 @@ fn a_transaction_that_comes_back_is_an_error() {
 fn what_is_no_line_is_an_error() {
     check(
         "w(0,1,1,1)\nx(0,1,1,1)\n",
-        expect![[r#"
+        &expect![[r#"
         file:2:1: expected r(key,value,session,txn) or w(...), found 'x(0,1,1,1)'
     "#]],
     );
     check(
         "w(0,1,1,1)\n\nw(0,1,1,1)\n",
-        expect![[r#"
+        &expect![[r#"
         file:2:1: expected r(key,value,session,txn) or w(...), found the end of the line
           hint: only the end of the file may have empty lines
     "#]],
     );
     check(
         "w(0,1,1,1) \n",
-        expect![[r#"
+        &expect![[r#"
         file:1:11: expected the end of the line, found ' '
     "#]],
     );
     check(
         "w(0,-1,1,1)\n",
-        expect![[r#"
+        &expect![[r#"
         file:1:5: expected a value, a number, found '-1,1,1)'
     "#]],
     );
     check(
         "w(0,1,1,-2)\n",
-        expect![[r#"
+        &expect![[r#"
         file:1:9: expected the number of a transaction, or -1, found '-2)'
           hint: -1 marks aborted operations; no other negative number means anything
     "#]],
     );
     check(
         "# comment\n",
-        expect![[r#"
+        &expect![[r#"
         file:1:1: expected r(key,value,session,txn) or w(...), found '# comment'
     "#]],
     );
@@ -215,21 +215,21 @@ fn what_is_no_line_is_an_error() {
 fn a_last_line_that_is_cut_off_is_an_error() {
     check(
         "w(0,1,1,1)\nw(0,1,",
-        expect![[r#"
+        &expect![[r#"
         file:2:7: expected a session, a number, found the end of the file
           hint: the file ends in the middle of a line: it was probably cut off
     "#]],
     );
     check(
         "w(0,1,1,1)\nw(0,1,1,1",
-        expect![[r#"
+        &expect![[r#"
         file:2:10: expected ')' after the transaction, found the end of the file
           hint: the file ends in the middle of a line: it was probably cut off
     "#]],
     );
     check(
         "w(0,1,1,1)\nw",
-        expect![[r#"
+        &expect![[r#"
         file:2:2: expected '(' after the r or w, found the end of the file
           hint: the file ends in the middle of a line: it was probably cut off
     "#]],
@@ -330,7 +330,7 @@ fn what_is_written_reads_back_the_same() {
 fn transactions_without_numbers_are_counted() {
     check_written(
         "initial 0\n1: r(0,0) w(0,1)\n2: w(0,2) abort\n1: r(0,1)\n",
-        expect![[r#"
+        &expect![[r#"
         r(0,0,1,0)
         w(0,1,1,0)
         w(0,2,2,-1)
@@ -339,14 +339,14 @@ fn transactions_without_numbers_are_counted() {
     );
     check_written(
         "initial 0\n1 8: r(0,0)\n1 8: r(0,0)\n",
-        expect![[r#"
+        &expect![[r#"
         r(0,0,1,0)
         r(0,0,1,1)
     "#]],
     );
     check_written(
         "initial 0\n1 8: r(0,0)\n1 9: r(0,0)\n",
-        expect![[r#"
+        &expect![[r#"
         r(0,0,1,8)
         r(0,0,1,9)
     "#]],
@@ -357,28 +357,28 @@ fn transactions_without_numbers_are_counted() {
 fn another_initial_value_is_written_as_zero() {
     check_written(
         "initial absent\n1: r(0,absent) w(0,1)\n",
-        expect![[r#"
+        &expect![[r#"
         r(0,0,1,0)
         w(0,1,1,0)
     "#]],
     );
     check_written(
         "initial 7\n1: r(0,7) w(0,1)\n",
-        expect![[r#"
+        &expect![[r#"
         r(0,0,1,0)
         w(0,1,1,0)
     "#]],
     );
     check_written(
         "initial none\ngiven 0 7\ngiven 1 7\n1: r(0,7) r(1,7)\n",
-        expect![[r#"
+        &expect![[r#"
         r(0,0,1,0)
         r(1,0,1,0)
     "#]],
     );
     check_written(
         "initial none\n1: w(0,7)\n",
-        expect![[r#"
+        &expect![[r#"
         w(0,7,1,0)
     "#]],
     );
@@ -388,25 +388,25 @@ fn another_initial_value_is_written_as_zero() {
 fn an_initial_state_that_zero_cannot_stand_for_is_refused() {
     check_written(
         "initial 7\n1: r(0,7) w(0,7)\n",
-        expect![[r#"
+        &expect![[r#"
         operation 1 writes what every key starts with, which has no counterpart in plume text
     "#]],
     );
     check_written(
         "initial 7\n1: r(0,7) w(0,0)\n",
-        expect![[r#"
+        &expect![[r#"
         0, the value of operation 1, would be what every key starts with in plume text
     "#]],
     );
     check_written(
         "initial none\n1: w(0,0)\n",
-        expect![[r#"
+        &expect![[r#"
         0, the value of operation 0, would be what every key starts with in plume text
     "#]],
     );
     check_written(
         "initial 0\ngiven 1 7\n1: r(0,0) r(1,7)\n",
-        expect![[r#"
+        &expect![[r#"
         keys that start with different values (key 0 is one) have no counterpart in plume text
     "#]],
     );
@@ -416,43 +416,43 @@ fn an_initial_state_that_zero_cannot_stand_for_is_refused() {
 fn operations_without_a_counterpart_are_refused() {
     check_written(
         "1: w(0,1) append(0,1)\n",
-        expect![[r#"
+        &expect![[r#"
         operation 1 (append) has no counterpart in plume text
     "#]],
     );
     check_written(
         "1: list(0,[1])\n",
-        expect![[r#"
+        &expect![[r#"
         operation 0 (list read) has no counterpart in plume text
     "#]],
     );
     check_written(
         "1: delete(0)\n",
-        expect![[r#"
+        &expect![[r#"
         operation 0 (delete) has no counterpart in plume text
     "#]],
     );
     check_written(
         "1: savepoint(a) w(0,1)\n",
-        expect![[r#"
+        &expect![[r#"
         operation 0 (savepoint) has no counterpart in plume text
     "#]],
     );
     check_written(
         "1: w!(0,1)\n",
-        expect![[r#"
+        &expect![[r#"
         operation 0 (write), which did not take effect, has no counterpart in plume text
     "#]],
     );
     check_written(
         "1: r(0,_)\n",
-        expect![[r#"
+        &expect![[r#"
         operation 0, a read whose result is unknown, has no counterpart in plume text
     "#]],
     );
     check_written(
         "1: [w(0,1) w(1,1)]\n",
-        expect![[r#"
+        &expect![[r#"
         statement 0, of 2 operations, has no counterpart in plume text
     "#]],
     );
@@ -462,33 +462,33 @@ fn operations_without_a_counterpart_are_refused() {
 fn names_and_values_that_are_no_numbers_are_refused() {
     check_written(
         "1: w(x,1)\n",
-        expect![[r#"
-        key x of operation 0 has no counterpart: only numbers from 0 on can name one in plume text
-    "#]],
+        &expect![[r#"
+            key x of operation 0 has no counterpart: only numbers from 0 to 2^63 - 1 can name one in plume text
+        "#]],
     );
     check_written(
         "1: w(0,x)\n",
-        expect![[r#"
-        x, the value of operation 0, has no counterpart: only numbers from 0 on are values in plume text
-    "#]],
+        &expect![[r#"
+            x, the value of operation 0, has no counterpart: only numbers from 0 to 2^63 - 1 are values in plume text
+        "#]],
     );
     check_written(
         "1: w(0,-1)\n",
-        expect![[r#"
-        -1, the value of operation 0, has no counterpart: only numbers from 0 on are values in plume text
-    "#]],
+        &expect![[r#"
+            -1, the value of operation 0, has no counterpart: only numbers from 0 to 2^63 - 1 are values in plume text
+        "#]],
     );
     check_written(
         "1: w(9223372036854775808,1)\n",
-        expect![[r#"
-        key 9223372036854775808 of operation 0 has no counterpart: only numbers from 0 on can name one in plume text
-    "#]],
+        &expect![[r#"
+            key 9223372036854775808 of operation 0 has no counterpart: only numbers from 0 to 2^63 - 1 can name one in plume text
+        "#]],
     );
     check_written(
         "a: w(0,1)\n",
-        expect![[r#"
-        session a has no counterpart: only numbers from 0 on can name one in plume text
-    "#]],
+        &expect![[r#"
+            session a has no counterpart: only numbers from 0 to 2^63 - 1 can name one in plume text
+        "#]],
     );
 }
 
@@ -496,19 +496,19 @@ fn names_and_values_that_are_no_numbers_are_refused() {
 fn transactions_without_a_counterpart_are_refused() {
     check_written(
         "1: w(0,1) unknown\n",
-        expect![[r#"
+        &expect![[r#"
         transaction 0, whose outcome is unknown, has no counterpart in plume text
     "#]],
     );
     check_written(
         "1: w(0,1) abort\n2: w(0,2)\n1: w(0,3) abort\n",
-        expect![[r#"
+        &expect![[r#"
         two aborted transactions of a session in a row (0 and 2) cannot be told apart in plume text
     "#]],
     );
     check_written(
         "1:\n",
-        expect![[r#"
+        &expect![[r#"
         transaction 0 has no operation, and so no line in plume text
     "#]],
     );
@@ -518,49 +518,49 @@ fn transactions_without_a_counterpart_are_refused() {
 fn evidence_without_a_counterpart_is_refused() {
     check_written(
         "1: w(0,1) @[5,9]\n",
-        expect![[r#"
+        &expect![[r#"
         intervals of transactions have no counterpart in plume text
     "#]],
     );
     check_written(
         "1: [w(0,1)]@[5,9]\n",
-        expect![[r#"
+        &expect![[r#"
         intervals of statements have no counterpart in plume text
     "#]],
     );
     check_written(
         "1: w(0,1) ts(3,8)\n",
-        expect![[r#"
+        &expect![[r#"
         start timestamps have no counterpart in plume text
     "#]],
     );
     check_written(
         "1: w(0,1) {level=serializable}\n",
-        expect![[r#"
+        &expect![[r#"
         the attribute 'level' has no counterpart in plume text
     "#]],
     );
     check_written(
         "1: w(0,1)\norder 0: 1\n",
-        expect![[r#"
+        &expect![[r#"
         version orders have no counterpart in plume text
     "#]],
     );
     check_written(
         "1: w(0,1)\nevent partition @[5,9]\n",
-        expect![[r#"
+        &expect![[r#"
         events have no counterpart in plume text
     "#]],
     );
     check_written(
         "incomplete\n1: w(0,1)\n",
-        expect![[r#"
+        &expect![[r#"
         that the history is incomplete cannot be said in plume text
     "#]],
     );
     check_written(
         "meta server postgres\n1: w(0,1)\n",
-        expect![[r#"
+        &expect![[r#"
         w(0,1,1,0)
     "#]],
     );

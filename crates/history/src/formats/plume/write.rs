@@ -68,7 +68,10 @@ fn spelled(history: &History, value: Value) -> String {
     text
 }
 
-/// A number that every reader of the format takes: from 0 to 2^63 - 1.
+/// What every reader of the format takes.
+const NUMBERS: &str = "numbers from 0 to 2^63 - 1";
+
+/// The number that a value is, if every reader of the format takes it.
 fn number(history: &History, value: Value) -> Option<i64> {
     let wide = history.pool().as_wide_int(value)?;
     i64::try_from(wide).ok().filter(|&n| n >= 0)
@@ -147,7 +150,7 @@ fn check_transaction(history: &History, txn: &Txn<'_>) -> Result<(), SinkError> 
     if number(history, session).is_none() {
         let name = spelled(history, session);
         return Err(refused(format_args!(
-            "session {name} has no counterpart: only numbers from 0 on can name one"
+            "session {name} has no counterpart: only {NUMBERS} can name one"
         )));
     }
     if txn.ops().len() == 0 {
@@ -177,7 +180,7 @@ fn check_op(history: &History, op: &Op<'_>, initial: Option<Value>) -> Result<()
     if number(history, history.pool().key_name(op.key())).is_none() {
         let key = spelled(history, history.pool().key_name(op.key()));
         return Err(refused(format_args!(
-            "key {key} of operation {id} has no counterpart: only numbers from 0 on can name one"
+            "key {key} of operation {id} has no counterpart: only {NUMBERS} can name one"
         )));
     }
     check_value(history, op, initial)
@@ -209,7 +212,7 @@ fn check_value(history: &History, op: &Op<'_>, initial: Option<Value>) -> Result
     }
     if number(history, value).is_none() {
         return Err(refused(format_args!(
-            "{}, the value of operation {id}, has no counterpart: only numbers from 0 on are values",
+            "{}, the value of operation {id}, has no counterpart: only {NUMBERS} are values",
             spelled(history, value)
         )));
     }
