@@ -26,6 +26,8 @@ mod op;
 #[cfg(feature = "files")]
 mod open;
 mod pool;
+#[cfg(test)]
+mod round_trip;
 mod same;
 mod sink;
 mod source;

@@ -46,3 +46,10 @@ pub(crate) static FORMAT: Format = Format {
         Ok(())
     }),
 };
+
+/// Where the blocks of a file start.
+#[cfg(test)]
+pub(crate) fn block_offsets(bytes: &[u8]) -> Vec<usize> {
+    let frame = frame::scan(bytes).map(|frame| frame.blocks).unwrap_or_default();
+    frame.iter().map(|block| block.offset).collect()
+}
