@@ -77,7 +77,7 @@ fn facts(json: &mut Json<'_>, pool: &mut Pool, header: bool) -> Result<Facts, Fa
             Some(2) => facts.complete = Some(json.boolean("true or false")?),
             Some(3) => facts.initial = Some(initial(json, pool)?),
             Some(_) => {
-                attributes(json, pool, |at, name, value| facts.add(&mut names, at, name, value))?
+                attributes(json, pool, |at, name, value| facts.add(&mut names, at, name, value))?;
             }
             None if !header && name == "isolde" => {
                 return Err(Fault::wrong(at, "the version of the format belongs into the header"));
