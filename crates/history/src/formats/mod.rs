@@ -4,6 +4,7 @@ pub(crate) mod awdit;
 pub(crate) mod cobra;
 pub(crate) mod dbcop2_json;
 pub(crate) mod dbcop_bincode;
+pub(crate) mod dbcop_common;
 pub(crate) mod dbcop_hist;
 pub(crate) mod dbcop_json;
 pub(crate) mod isopredict;
@@ -45,6 +46,7 @@ pub struct Format {
 /// Every format. Recognition tries them in this order, so the ones with an unmistakable beginning
 /// come first.
 pub static FORMATS: &[&Format] = &[
+    &crate::native::FORMAT,
     &crate::jsonl::FORMAT,
     &crate::notation::FORMAT,
     &dbcop_bincode::FORMAT,
