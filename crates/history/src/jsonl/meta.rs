@@ -4,9 +4,9 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::error::Fault;
 use crate::ids::Key;
+use crate::jsonl::VERSION;
 use crate::jsonl::line::{Names, member, named_twice, once};
 use crate::jsonl::txn::attributes;
-use crate::jsonl::{VERSION, reserved};
 use crate::meta::{Clock, InitialState, Meta};
 use crate::pool::Pool;
 use crate::sink::Sink;
@@ -76,15 +76,15 @@ fn facts(json: &mut Json<'_>, pool: &mut Pool, header: bool) -> Result<Facts, Fa
             Some(1) => facts.clock = Some(clock(json)?),
             Some(2) => facts.complete = Some(json.boolean("true or false")?),
             Some(3) => facts.initial = Some(initial(json, pool)?),
-            Some(_) => attributes(json, pool, |at, name, value| {
-                facts.add(&mut names, at, "info", name, value)
-            })?,
+            Some(_) => {
+                attributes(json, pool, |at, name, value| facts.add(&mut names, at, name, value))?;
+            }
             None if !header && name == "isolde" => {
                 return Err(Fault::wrong(at, "the version of the format belongs into the header"));
             }
             None => {
                 let value = json.value(pool)?;
-                facts.add(&mut names, at, &name, pool.text(&name), value)?;
+                facts.add(&mut names, at, pool.text(&name), value)?;
             }
         }
     }
@@ -175,12 +175,11 @@ impl Facts {
         &mut self,
         names: &mut Names,
         at: usize,
-        shown: &str,
         name: Value,
         value: Value,
     ) -> Result<(), Fault> {
         if !names.insert(name) {
-            return Err(named_twice(at, shown));
+            return Err(Fault::wrong(at, "the fact is given twice"));
         }
         self.info.push((name, value));
         Ok(())
@@ -202,9 +201,4 @@ impl Facts {
             }
         }
     }
-}
-
-/// Whether a fact of that name cannot stand beside the header's own members.
-pub(super) fn is_reserved(name: &str) -> bool {
-    reserved::LINE.contains(&name)
 }

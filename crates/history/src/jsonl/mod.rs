@@ -40,17 +40,20 @@ pub(crate) static FORMAT: Format = Format {
 /// The version of the format that this program reads and writes.
 const VERSION: i64 = 1;
 
-/// Members of a line with a meaning of their own: an attribute or a fact about the run that has one
-/// of these names stands in `attrs` or `info` instead.
+/// Members with a meaning of their own: an attribute or a fact about the run that has one of these
+/// names stands in `attrs` or `info` instead.
+#[rustfmt::skip]
 mod reserved {
-    /// Of a transaction, and of a header (where some of them would be harmless).
+    /// Of a transaction, and what would make the line something else.
     pub(super) const LINE: &[&str] = &[
-        "session", "txn", "outcome", "interval", "ts", "ops", "stmts", "attrs", "event", "order",
-        "isolde", "meta", "info", "clock", "complete", "initial",
+        "session", "txn", "outcome", "interval", "ts", "ops", "stmts", "attrs",
+        "event", "order", "isolde", "meta",
     ];
+    /// Of a header or trailer, beside those of any line.
+    pub(super) const HEADER: &[&str] = &["clock", "complete", "initial", "info"];
     /// Of a statement.
     pub(super) const STATEMENT: &[&str] = &["ops", "interval", "attrs"];
-    /// Of an attribute object: what cannot be the name of a JSON member stands there, in pairs.
+    /// Of an attribute object: attributes whose names cannot be a member's stand there, in pairs.
     pub(super) const PAIRS: &str = "$row";
 }
 

@@ -9,7 +9,7 @@ use crate::evidence::{Interval, Outcome, Timestamp};
 use crate::history::History;
 use crate::ids::{Key, OpId};
 use crate::jsonl::value::{write_int, write_text, write_value};
-use crate::jsonl::{VERSION, meta, reserved};
+use crate::jsonl::{VERSION, reserved};
 use crate::lazy::NO_TIME;
 use crate::meta::{Event, InitialState, Meta};
 use crate::op::{Effect, Op, OpKind};
@@ -103,7 +103,8 @@ pub(super) fn trailer(
 
 /// Facts about the run as members, each after a comma; what cannot be one under `info`.
 fn facts(out: &mut Vec<u8>, pool: &Pool, info: &[(Value, Value)]) -> Result<(), SinkError> {
-    let plain = |name: Value| pool.as_text(name).filter(|n| !meta::is_reserved(n));
+    let taken = |name: &&str| reserved::LINE.contains(name) || reserved::HEADER.contains(name);
+    let plain = |name: Value| pool.as_text(name).filter(|n| !taken(n));
     members(out, pool, info.iter().copied(), plain)?;
     let others = info.iter().copied().filter(|(name, _)| plain(*name).is_none());
     attribute_object(out, pool, ",\"info\":", others)
