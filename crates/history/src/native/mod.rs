@@ -47,9 +47,9 @@ pub(crate) static FORMAT: Format = Format {
     }),
 };
 
-/// Where the blocks of a file start.
+/// Where the blocks of a file are.
 #[cfg(test)]
-pub(crate) fn block_offsets(bytes: &[u8]) -> Vec<usize> {
+pub(crate) fn block_ranges(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
     let frame = frame::scan(bytes).map(|frame| frame.blocks).unwrap_or_default();
-    frame.iter().map(|block| block.offset).collect()
+    frame.iter().map(|block| block.offset..block.end()).collect()
 }

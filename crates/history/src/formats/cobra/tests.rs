@@ -356,9 +356,9 @@ fn records_that_do_not_nest() {
     check(
         &[log().start(1).write(1, 1, 1).record(b'A', &[1])],
         &expect![[r#"
-        run/T0.log:byte 34: expected a record: one of the letters S, R, W, C, found 'A\x00\x00\x00\x00\x00\x00\x00\x01'
-          hint: 'A' would be an abort; Cobra logs only transactions that committed
-    "#]],
+            run/T0.log:byte 34: expected a record: one of the letters S, R, W, C, found 'A\x00\x00\x00\x00\x00\x00\x00\x01'
+              hint: 'A' would be an abort; Cobra logs only transactions that committed
+        "#]],
     );
     check(
         &[log().start(1).write(INIT, 1, 1).commit(1)],

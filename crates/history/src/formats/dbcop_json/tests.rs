@@ -103,12 +103,12 @@ fn complaints_say_where_and_what() {
         history.json:1:27: the object names "x" twice
         history.json:1:24: expected an object with the parameters, found '5}'
         history.json:1:11: expected '[', found '{}]}'
-        history.json:1:12: expected an object with a member "success", found '{\"events\": []}]]}'
-        history.json:1:12: expected an object with a member "events", found '{\"success\": true}]]}'
+        history.json:1:12: expected an object with a member "success", found '{"events": []}]]}'
+        history.json:1:12: expected an object with a member "events", found '{"success": true}]]}'
         history.json:1:38: expected true or false, found '1}]]}'
-        history.json:1:24: expected an object with a member "value", found '{\"write\": true, \"variable\": 1}], \"succes…'
-        history.json:1:52: expected a variable, a whole number of 64 bits without sign, found '-1}], \"success\": true}]]}'
-        history.json:1:34: expected a value, a whole number of 64 bits without sign, found '\"7\"}], \"success\": true}]]}'
+        history.json:1:24: expected an object with a member "value", found '{"write": true, "variable": 1}], "succes…'
+        history.json:1:52: expected a variable, a whole number of 64 bits without sign, found '-1}], "success": true}]]}'
+        history.json:1:34: expected a value, a whole number of 64 bits without sign, found '"7"}], "success": true}]]}'
         history.json:1:46: the object names "value" twice
         history.json:1:83: expected ',' or ']', found the end of the file
     "#]].assert_eq(&all);

@@ -146,17 +146,17 @@ fn errors_say_what_was_expected() {
         h.json:1:1: expected an array of transactions, found '{}'
         h.json:1:2: expected a transaction, an object, found '5]'
         h.json:1:2: expected a transaction with a member "tid", found '{}]'
-        h.json:1:2: expected a transaction with a member "ops", found '{\"tid\":1,\"sid\":2,\"sts\":3,\"cts\":4}]'
+        h.json:1:2: expected a transaction with a member "ops", found '{"tid":1,"sid":2,"sts":3,"cts":4}]'
         h.json:1:17: the transaction has "tid" twice
         h.json:1:9: expected a name, an integer or a text, found '1.5}]'
         h.json:1:9: expected a name, an integer or a text, found 'null}]'
         h.json:1:20: a timestamp has no "q"
         h.json:1:20: the timestamp has "p" twice
-        h.json:1:9: expected a timestamp, {"p": integer, "l": integer}, found '{\"l\":1}}]'
-        h.json:1:14: expected a part of a timestamp, an integer, found '\"1.5\",\"l\":1}}]'
-        h.json:1:14: expected a part of a timestamp of at most 64 bits, found '9223372036854775808,\"l\":1}}]'
+        h.json:1:9: expected a timestamp, {"p": integer, "l": integer}, found '{"l":1}}]'
+        h.json:1:14: expected a part of a timestamp, an integer, found '"1.5","l":1}}]'
+        h.json:1:14: expected a part of a timestamp of at most 64 bits, found '9223372036854775808,"l":1}}]'
         h.json:1:9: expected a timestamp, {"p": integer, "l": integer}, found 'true}]'
-        h.json:1:10: expected a time in milliseconds, an integer, found '\"soon\"}]'
+        h.json:1:10: expected a time in milliseconds, an integer, found '"soon"}]'
         h.json:1:2: a member's name is there twice
         h.json:1:45: transaction 1 is there twice
           hint: the first is in session 2
@@ -191,14 +191,14 @@ fn errors_of_operations() {
     }
     expect![[r#"
         h.json:1:81: expected an operation, an object, found '5]}]'
-        h.json:1:81: expected an operation with "t", found '{\"k\":1,\"v\":2}]}]'
-        h.json:1:81: expected an operation with "k", found '{\"t\":\"w\",\"v\":2}]}]'
-        h.json:1:81: expected an operation with the value that it writes, found '{\"t\":\"w\",\"k\":2}]}]'
-        h.json:1:81: expected an operation with the value that it writes, found '{\"t\":\"w\",\"k\":2,\"v\":null}]}]'
+        h.json:1:81: expected an operation with "t", found '{"k":1,"v":2}]}]'
+        h.json:1:81: expected an operation with "k", found '{"t":"w","v":2}]}]'
+        h.json:1:81: expected an operation with the value that it writes, found '{"t":"w","k":2}]}]'
+        h.json:1:81: expected an operation with the value that it writes, found '{"t":"w","k":2,"v":null}]}]'
         h.json:1:100: expected the value that is written, an integer, found '[1]}]}]'
-        h.json:1:86: expected "r", "w" or "a" (read, write, append), found '\"x\",\"k\":2,\"v\":1}]}]'
+        h.json:1:86: expected "r", "w" or "a" (read, write, append), found '"x","k":2,"v":1}]}]'
         h.json:1:100: expected a value: an integer, a text, an array or null, found '1.5}]}]'
-        h.json:1:94: expected a key, an integer or a text, found 'null,\"v\":1}]}]'
+        h.json:1:94: expected a key, an integer or a text, found 'null,"v":1}]}]'
         h.json:1:101: expected an element, an integer or a text, found '[1]]}]}]'
         h.json:1:100: the operation has "k" twice
         h.json:1:81: a member's name is there twice

@@ -377,29 +377,29 @@ fn errors_say_what_was_expected() {
         J1.log:1:1: expected a transaction, an object in one line, found '[]'
         J1.log:1:2: expected a member's name in quotes, found ':type :ok, :f :txn, :value [[:r 1 2 fals…'
           hint: this is EDN: try --format jepsen-edn
-        J1.log:1:1: expected a transaction with a member "value", found '{\"isFinal\": true}'
+        J1.log:1:1: expected a transaction with a member "value", found '{"isFinal": true}'
         J1.log:1:24: the transaction has "value" twice
-        J1.log:1:12: expected an operation, an array or an object, found '\"r\"]}'
+        J1.log:1:12: expected an operation, an array or an object, found '"r"]}'
         J1.log:1:13: expected an operation: "r", "w", "i", "d" or "range", found ']]}'
-        J1.log:1:13: expected an operation: "r", "w", "i", "d" or "range", found '\"append\", 1, 2]]}'
+        J1.log:1:13: expected an operation: "r", "w", "i", "d" or "range", found '"append", 1, 2]]}'
         J1.log:1:22: expected true or false: whether the key was deleted, found ']]}'
         J1.log:1:24: expected true or false: whether the key was deleted, found '3]]}'
         J1.log:1:29: expected ']' after the operation, found ', 4]]}'
         J1.log:1:18: expected a key, an integer or a text, found '1.5, 2, false]]}'
-        J1.log:1:21: expected a value, an integer, found '\"2\", false]]}'
+        J1.log:1:21: expected a value, an integer, found '"2", false]]}'
         J1.log:1:21: the operation writes 0, which is Viper's null value
           hint: 0 says that the key does not exist; a read of 0 could not be told from that
         J1.log:1:29: a live row holds 0, which is Viper's null value
           hint: 0 says that the key does not exist; a read of 0 could not be told from that
-        J1.log:1:29: expected a row with "id" and "val", found '{\"id\": 1}], []]]}'
+        J1.log:1:29: expected a row with "id" and "val", found '{"id": 1}], []]]}'
         J1.log:1:46: a row has no member "vol"
           hint: it has "id", "sk" and "val"
         J1.log:1:30: expected the dead rows of the range, found ']]}'
-        J1.log:1:12: expected an operation with a member "opType", found '{\"key\": 1}]}'
-        J1.log:1:12: expected an operation with "isDead", found '{\"opType\": \"r\", \"key\": 1, \"value\": 2}]}'
+        J1.log:1:12: expected an operation with a member "opType", found '{"key": 1}]}'
+        J1.log:1:12: expected an operation with "isDead", found '{"opType": "r", "key": 1, "value": 2}]}'
         J1.log:1:45: the operation has "key" twice
-        J1.log:1:12: expected a range with "deadKVs", found '{\"opType\": \"range\", \"key1\": 1, \"key2\": 2…'
-        J1.log:1:15: expected the end of the line after the transaction, found '{\"value\": []}'
+        J1.log:1:12: expected a range with "deadKVs", found '{"opType": "range", "key1": 1, "key2": 2…'
+        J1.log:1:15: expected the end of the line after the transaction, found '{"value": []}'
     "#]].assert_eq(&shown);
     check_folder(
         &[("J1.log", "{\"value\": []}\n"), ("J1.txt", "")],
