@@ -252,9 +252,7 @@ impl<'a> Edn<'a> {
             return if name.is_empty() { Err(self.cursor.expected(what)) } else { Ok(name) };
         }
         match self.cursor.peek() {
-            Some(b'"' | b'#' | b'[' | b'(' | b'{' | b'0'..=b'9') => {
-                Err(self.cursor.expected(what))
-            }
+            Some(b'"' | b'#' | b'[' | b'(' | b'{' | b'0'..=b'9') => Err(self.cursor.expected(what)),
             _ => self.symbol_word(what),
         }
     }

@@ -122,51 +122,96 @@ fn comments_and_discarded_values_are_space() {
 
 #[test]
 fn faults_stand_at_their_byte() {
-    check("[1 2)", expect![[r#"
+    check(
+        "[1 2)",
+        expect![[r#"
         4: expected ']'
-    "#]]);
-    check("[1 2", expect![[r#"
+    "#]],
+    );
+    check(
+        "[1 2",
+        expect![[r#"
         4: expected ']'
-    "#]]);
-    check("{:a 1 :b}", expect![[r#"
+    "#]],
+    );
+    check(
+        "{:a 1 :b}",
+        expect![[r#"
         8: expected a value for the map's last key
-    "#]]);
-    check("{:a 1 :a 2}", expect![[r#"
+    "#]],
+    );
+    check(
+        "{:a 1 :a 2}",
+        expect![[r#"
         0: the map has a key twice
-    "#]]);
-    check("007", expect![[r#"
+    "#]],
+    );
+    check(
+        "007",
+        expect![[r#"
         0: expected a number
-    "#]]);
-    check("12ab", expect![[r#"
+    "#]],
+    );
+    check(
+        "12ab",
+        expect![[r#"
         0: expected a number
-    "#]]);
-    check("1/", expect![[r#"
+    "#]],
+    );
+    check(
+        "1/",
+        expect![[r#"
         0: expected a number
-    "#]]);
-    check("\"abc", expect![[r#"
+    "#]],
+    );
+    check(
+        "\"abc",
+        expect![[r#"
         0: expected a string that ends with '"'
-    "#]]);
-    check("\"\\q\"", expect![[r#"
+    "#]],
+    );
+    check(
+        "\"\\q\"",
+        expect![[r#"
         2: expected one of \" \\ \b \f \n \r \t \u
-    "#]]);
-    check("#_", expect![[r#"
+    "#]],
+    );
+    check(
+        "#_",
+        expect![[r#"
         2: expected an EDN value
-    "#]]);
-    check("#", expect![[r#"
+    "#]],
+    );
+    check(
+        "#",
+        expect![[r#"
         0: expected an EDN value
-    "#]]);
-    check("^{:a 1} x", expect![[r#"
+    "#]],
+    );
+    check(
+        "^{:a 1} x",
+        expect![[r#"
         0: expected an EDN value
-    "#]]);
-    check("]", expect![[r#"
+    "#]],
+    );
+    check(
+        "]",
+        expect![[r#"
         0: expected an EDN value
-    "#]]);
-    check(":", expect![[r#"
+    "#]],
+    );
+    check(
+        ":",
+        expect![[r#"
         0: expected a keyword
-    "#]]);
-    check("##Foo", expect![[r#"
+    "#]],
+    );
+    check(
+        "##Foo",
+        expect![[r#"
         0: expected ##Inf, ##-Inf or ##NaN
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -183,7 +228,8 @@ fn nesting_is_limited() {
 
 #[test]
 fn hostile_bytes_never_panic() {
-    let sample = br##"{:a [1 -2 "x\"\u00e9"] :b #{1} #_(c) :d #inst "2" :e \space 1.5M 1/2} ; end"##;
+    let sample =
+        br##"{:a [1 -2 "x\"\u00e9"] :b #{1} #_(c) :d #inst "2" :e \space 1.5M 1/2} ; end"##;
     for end in 0..sample.len() {
         let _ = read_all(&sample[..end]);
         for byte in [0, b'"', b'\\', b'#', b'}', b']', b'9', 0xff] {
