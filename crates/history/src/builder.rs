@@ -8,7 +8,7 @@ use crate::ids::Key;
 use crate::meta::{Event, Meta};
 use crate::pool::{POOL_LIMIT, Pool};
 use crate::sink::{Sink, SinkError};
-use crate::value::Value;
+use crate::value::{Datum, Value};
 
 /// Builds a [`History`] from what a reader or recorder pushes.
 #[derive(Default)]
@@ -104,18 +104,30 @@ impl HistoryBuilder {
 
 impl Pool {
     /// Interns every name and value of another pool; the result says how its identifiers read
-    /// here. Parts that are the same stay empty.
+    /// here. Tables that change nothing are left out.
     pub(crate) fn adopt(&mut self, other: &Pool) -> Remap {
-        let mut map = Remap { values: Vec::new(), keys: Vec::new(), sessions: Vec::new() };
-        for i in 0..other.entries().len() {
+        let mut map = Remap::default();
+        self.adopt_more(other, &mut map);
+        if map.keys.iter().enumerate().all(|(i, k)| k.index() == i) {
+            map.keys.clear();
+        }
+        if map.values.iter().enumerate().all(|(i, v)| v.pool_index() == Some(i as u32)) {
+            map.values.clear();
+        }
+        map
+    }
+
+    /// Interns what the other pool has learned since the map was made, and extends the map.
+    pub(crate) fn adopt_more(&mut self, other: &Pool, map: &mut Remap) {
+        for i in map.values.len() as u32..other.entries().len() {
             let (kind, bytes) = other.entries().get(i);
             let value = match other.datum(Value::pooled(i)) {
                 // The parts come before the whole, so they are mapped already.
-                crate::Datum::List(parts) => {
+                Datum::List(parts) => {
                     let parts: Vec<Value> = parts.iter().map(|v| map.value(v)).collect();
                     self.list(&parts)
                 }
-                crate::Datum::Row(parts) => {
+                Datum::Row(parts) => {
                     let columns: Vec<(Value, Value)> =
                         parts.pairs().map(|(c, v)| (map.value(c), map.value(v))).collect();
                     self.row(&columns)
@@ -124,15 +136,12 @@ impl Pool {
             };
             map.values.push(value);
         }
-        map.keys = other.key_names().iter().map(|&n| self.key(map.value(n))).collect();
-        map.sessions = other.session_names().iter().map(|&n| self.session(map.value(n))).collect();
-        if map.keys.iter().enumerate().all(|(i, k)| k.index() == i) {
-            map.keys.clear();
+        for &name in &other.key_names()[map.keys.len()..] {
+            map.keys.push(self.key(map.value(name)));
         }
-        if map.values.iter().enumerate().all(|(i, v)| v.pool_index() == Some(i as u32)) {
-            map.values.clear();
+        for &name in &other.session_names()[map.sessions.len()..] {
+            map.sessions.push(self.session(map.value(name)));
         }
-        map
     }
 }
 

@@ -81,9 +81,10 @@ impl TimestampColumn {
     }
 }
 
-/// How the identifiers of one pool read in another.
+/// How the identifiers of one pool read in another. Identifiers beyond a table are the same.
+#[derive(Default)]
 pub(crate) struct Remap {
-    /// By pool index; empty if they are the same.
+    /// By pool index.
     pub(crate) values: Vec<Value>,
     pub(crate) keys: Vec<Key>,
     pub(crate) sessions: Vec<SessionId>,
@@ -256,6 +257,24 @@ impl Columns {
         self.elements.extend_from_slice(&txn.elements);
         let payloads = txn.codes.iter().zip(&txn.payloads);
         self.payloads.extend(payloads.map(|(code, &word)| shift_run(*code, word, shift)));
+    }
+
+    /// Appends many parts of the history, which share its identifiers.
+    pub(crate) fn join(&mut self, parts: Vec<Columns>) -> Result<(), SinkError> {
+        let sum = |f: fn(&Columns) -> usize| parts.iter().map(f).sum::<usize>();
+        let (txns, ops) = (sum(Columns::txn_count), sum(Columns::op_count));
+        let elements = sum(|c| c.elements.len());
+        self.sessions.reserve_exact(txns);
+        self.outcomes.reserve_exact(txns);
+        self.txn_ends.reserve_exact(txns);
+        self.codes.reserve_exact(ops);
+        self.keys.reserve_exact(ops);
+        self.payloads.reserve_exact(ops);
+        self.elements.reserve_exact(elements);
+        for part in parts {
+            self.append(&part, &Remap::default())?;
+        }
+        Ok(())
     }
 
     /// Appends the columns of another part of the history, whose identifiers are mapped.

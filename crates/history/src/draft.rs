@@ -53,6 +53,11 @@ pub struct TxnDraft {
     pub(crate) stmt_intervals: Vec<(u32, Interval)>,
     pub(crate) attrs: Vec<(Entity, u32, Value, Value)>,
     in_statement: bool,
+    /// The savepoints that can be rolled back to, with their operations.
+    savepoints: Vec<(Value, u32)>,
+    /// The operations since the first of them that are not undone: each enters and leaves once, so
+    /// that rolling back again and again stays linear.
+    live: Vec<u32>,
 }
 
 impl TxnDraft {
@@ -77,6 +82,8 @@ impl TxnDraft {
         self.stmt_intervals.clear();
         self.attrs.clear();
         self.in_statement = false;
+        self.savepoints.clear();
+        self.live.clear();
     }
 
     /// How many operations it has so far.
@@ -154,25 +161,29 @@ impl TxnDraft {
 
     /// A savepoint.
     pub fn savepoint(&mut self, name: Value) {
+        self.savepoints.push((name, self.codes.len() as u32));
         self.op(OpKind::Savepoint, Effect::Done, Key::NONE, name);
     }
 
-    /// The release of a savepoint.
-    pub fn release(&mut self, name: Value) {
+    /// The release of a savepoint, and of those after it. `false`, and nothing happens, if there
+    /// is none of that name.
+    #[must_use]
+    pub fn release(&mut self, name: Value) -> bool {
+        let Some(at) = self.savepoints.iter().rposition(|s| s.0 == name) else { return false };
+        self.savepoints.truncate(at);
         self.op(OpKind::Release, Effect::Done, Key::NONE, name);
+        true
     }
 
     /// A rollback to a savepoint: everything after it is undone. `false`, and nothing happens, if
-    /// the transaction has no savepoint of that name.
+    /// there is none of that name.
     #[must_use]
     pub fn rollback_to(&mut self, name: Value) -> bool {
-        let is_target = |i: usize| {
-            !self.codes[i].undone()
-                && self.codes[i].kind() == OpKind::Savepoint
-                && self.payloads[i] == name.to_bits()
-        };
-        let Some(at) = (0..self.codes.len()).rev().find(|&i| is_target(i)) else { return false };
-        for code in &mut self.codes[at + 1..] {
+        let Some(at) = self.savepoints.iter().rposition(|s| s.0 == name) else { return false };
+        let op = self.savepoints[at].1;
+        self.savepoints.truncate(at + 1);
+        while let Some(last) = self.live.pop_if(|last| *last > op) {
+            let code = &mut self.codes[last as usize];
             *code = code.with_undone();
         }
         self.op(OpKind::RollbackTo, Effect::Done, Key::NONE, name);
@@ -194,6 +205,9 @@ impl TxnDraft {
 
     #[inline]
     fn push(&mut self, code: OpCode, key: Key, payload: u64) {
+        if !self.savepoints.is_empty() {
+            self.live.push(self.codes.len() as u32);
+        }
         self.codes.push(code);
         self.keys.push(key);
         self.payloads.push(payload);

@@ -28,6 +28,15 @@ impl<T: Copy + PartialEq> Lazy<T> {
         self.data.push(value);
     }
 
+    /// Takes a column in which no value is missing; `None` if one is.
+    pub(crate) fn fill(&mut self, values: Vec<T>) -> Option<()> {
+        if values.contains(&self.missing) {
+            return None;
+        }
+        self.data = values;
+        Some(())
+    }
+
     #[inline]
     pub(crate) fn get(&self, index: usize) -> T {
         self.data.get(index).copied().unwrap_or(self.missing)
@@ -52,7 +61,7 @@ impl<T: Copy + PartialEq> Lazy<T> {
     }
 
     /// The present values, with their indices.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, T)> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, T)> + Clone + '_ {
         self.data.iter().copied().enumerate().filter(|(_, v)| *v != self.missing)
     }
 

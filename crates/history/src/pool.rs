@@ -228,12 +228,6 @@ impl Pool {
         (self.entries.len() > before).then_some(value)
     }
 
-    /// The value that already means this entry, if the pool holds one.
-    pub(crate) fn find(&self, kind: EntryKind, bytes: &[u8]) -> Option<Value> {
-        let hash = hash_entry(&self.hasher, kind, bytes);
-        self.index.find(hash, |&i| self.entries.get(i) == (kind, bytes)).map(|&i| Value::pooled(i))
-    }
-
     /// What a value of this pool means.
     ///
     /// # Panics

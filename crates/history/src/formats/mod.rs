@@ -45,7 +45,9 @@ pub struct Format {
 /// Every format. Recognition tries them in this order, so the ones with an unmistakable beginning
 /// come first.
 pub static FORMATS: &[&Format] = &[
+    &crate::native::FORMAT,
     &crate::jsonl::FORMAT,
+    &crate::notation::FORMAT,
     &dbcop_bincode::FORMAT,
     &cobra::FORMAT,
     &viper::FORMAT,

@@ -1,0 +1,48 @@
+//! `.isolde`: the native binary format.
+//!
+//! ```text
+//! file    = magic version block* [footer trailer]
+//! block   = kind compression 0 0  stored-length raw-length checksum  body
+//! body    = names that the block introduces, columns of its transactions, facts about the run
+//! footer  = a block that lists the others (offset, transactions, operations, time span)
+//! trailer = offset of the footer, end magic
+//! ```
+//!
+//! Blocks are only ever appended, each by one write; each carries the names it introduces, and
+//! nothing that was written depends on what comes later. A recorder that is killed therefore loses
+//! at most the block in flight: a file without its trailer is read up to its last complete block,
+//! with a warning, and the history is marked incomplete. The body is specified in
+//! `docs/history-format.md`.
+//!
+//! A newer version may add attributes freely: attribute columns carry their own names, and a name
+//! that this version does not know is kept and written back. Whatever else changes the layout gets a
+//! new version number, which this version refuses by name.
+
+mod block;
+mod column;
+mod frame;
+mod read;
+#[cfg(test)]
+mod tests;
+mod varint;
+mod write;
+
+use crate::formats::Format;
+use crate::source::Source;
+
+pub use write::NativeWriter;
+
+pub(crate) static FORMAT: Format = Format {
+    name: "isolde",
+    title: "Isolde's native binary file: compressed columns, safe to append to",
+    example: "\\x89ISOLDE\\n ... (binary)",
+    looks_like: |source| matches!(source, Source::File(input) if input.bytes.starts_with(&frame::MAGIC)),
+    read: read::read,
+    load: Some(read::load),
+    write: Some(|history, mut out| {
+        let mut writer = NativeWriter::new(&mut out)?;
+        history.replay(&mut writer)?;
+        writer.finish()?;
+        Ok(())
+    }),
+};

@@ -1,0 +1,128 @@
+use crate::{Format, History, Input, NativeWriter, Source, notation};
+
+const SAMPLE: &str = r#"
+meta server "postgres 15.18"
+clock events
+initial 0
+given x 5
+event partition @[5,_] {node:n1}
+a 1: [r(x,1) w(x,"text")]@[1,2]{affected=1,lock=exclusive} r(y,1)@[3,4] [] r(z,1){path=index} @[_,9] ts(5.1,9) {level=serializable,read-only=true}
+b: append(l,1) list(l,[1,2]) list(l,_) cas!(x,1,2) delete(x) pred(p,x=1,y=2) pred(p,_) pred(q) abort
+a: w(x,{a:1,b:[1,nan]}) savepoint(s) w(x,2) rollback(s) unknown
+a T9: w(x,18446744073709551615) r(x,null)
+b: @[3,4]
+order x: 1 2 3
+"#;
+
+fn bytes_of(history: &History, block: usize) -> Vec<u8> {
+    let mut writer = NativeWriter::new(Vec::new()).unwrap().with_block_size(block);
+    history.replay(&mut writer).unwrap();
+    writer.finish().unwrap()
+}
+
+fn load(bytes: &[u8]) -> Result<(History, crate::Warnings), crate::ReadError> {
+    let source = Source::File(Input::new("x.isolde", bytes));
+    let format = Format::recognise(&source)?;
+    assert_eq!(format.name, "isolde");
+    Ok(format.load(&source)?.finish_with_warnings())
+}
+
+fn stream(bytes: &[u8]) -> Result<History, crate::ReadError> {
+    let mut builder = crate::HistoryBuilder::new();
+    let source = Source::File(Input::new("x.isolde", bytes));
+    (super::FORMAT.read)(&source, &mut builder)?;
+    Ok(builder.finish())
+}
+
+#[test]
+fn everything_comes_back_whatever_the_size_of_blocks() {
+    let history = notation::parse(SAMPLE).unwrap();
+    for block in [1, 2, 3, 100] {
+        let bytes = bytes_of(&history, block);
+        let (back, warnings) = load(&bytes).unwrap();
+        assert_eq!(warnings.count, 0);
+        history.same_as(&back).unwrap();
+        history.same_as(&stream(&bytes).unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn an_empty_history_is_a_file_too() {
+    let history = crate::HistoryBuilder::new().finish();
+    let (back, _) = load(&bytes_of(&history, 10)).unwrap();
+    history.same_as(&back).unwrap();
+}
+
+#[test]
+fn a_file_cut_anywhere_keeps_its_complete_blocks() {
+    let history = notation::parse(SAMPLE).unwrap();
+    let bytes = bytes_of(&history, 2);
+    for cut in super::frame::FILE_HEADER_LEN..bytes.len() {
+        let (part, warnings) = load(&bytes[..cut]).unwrap();
+        assert_eq!(warnings.count, 1, "cut at {cut}");
+        assert!(!part.meta().complete);
+        // Whole blocks of two transactions, the last of one.
+        assert!(part.txn_count() % 2 == 0 || part.txn_count() == history.txn_count());
+        let whole: Vec<String> = notation::to_text(&history).lines().map(str::to_owned).collect();
+        for line in notation::to_text(&part).lines() {
+            // Before the first block nothing is known of the run.
+            let frame = line == "incomplete" || (line == "initial none" && part.txn_count() == 0);
+            assert!(frame || whole.iter().any(|l| l == line), "{line}");
+        }
+        // What is left is a history like any other.
+        let again = load(&bytes_of(&part, 3)).unwrap().0;
+        part.same_as(&again).unwrap();
+    }
+}
+
+#[test]
+fn damage_inside_a_finished_file_is_an_error() {
+    let history = notation::parse(SAMPLE).unwrap();
+    let bytes = bytes_of(&history, 2);
+    for at in 0..bytes.len() - 8 {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0x10;
+        if at >= 8 {
+            assert!(load(&damaged).is_err(), "byte {at}");
+        }
+    }
+}
+
+#[test]
+fn a_newer_version_is_refused_by_name() {
+    let mut bytes = bytes_of(&notation::parse("a: w(x,1)").unwrap(), 9);
+    bytes[8] = 2;
+    let error = load(&bytes).err().unwrap().to_string();
+    expect_test::expect![[r#"
+        x.isolde:byte 8: the file has layout version 2
+          hint: this isolde reads version 1"#]]
+    .assert_eq(&error);
+}
+
+#[test]
+fn bodies_of_random_bytes_do_not_panic() {
+    let history = notation::parse(SAMPLE).unwrap();
+    let bytes = bytes_of(&history, 100);
+    let frame = super::frame::scan(&bytes).unwrap();
+    let body = {
+        let stored = &frame.blocks[0];
+        #[cfg(feature = "compression")]
+        let body =
+            zstd::bulk::decompress(stored.bytes, stored.raw_len).unwrap_or(stored.bytes.to_vec());
+        #[cfg(not(feature = "compression"))]
+        let body = stored.bytes.to_vec();
+        body
+    };
+    // A checksum protects against accidents, not against people: the decoder must stand alone.
+    for at in 0..body.len() {
+        for flip in [1, 0x40, 0x80, 0xff] {
+            let mut damaged = body.clone();
+            damaged[at] ^= flip;
+            if let Ok(block) = super::block::decode(damaged) {
+                let mut pool = crate::Pool::new();
+                let _ = block.introduce(&mut pool);
+            }
+        }
+        let _ = super::block::decode(body[..at].to_vec());
+    }
+}

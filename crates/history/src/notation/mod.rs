@@ -1,0 +1,76 @@
+//! The text notation: histories that people type, read in documentation, and compare in tests.
+//!
+//! One transaction a line; it can say everything that the model holds.
+//!
+//! ```text
+//! # A lost update: both read 0, both write.
+//! initial 0
+//! a: r(x,0) w(x,1)
+//! b: r(x,0) w(x,2) abort
+//! ```
+//!
+//! | a line | says |
+//! |---|---|
+//! | `a: r(x,0) w(x,1)` | session `a` committed a transaction of two operations |
+//! | `a T7: ... abort` | it is called `T7` and was rolled back; `unknown` if nobody knows |
+//! | `... @[5,9] ts(3,8) {level=serializable}` | its interval, timestamps and attributes, in that order |
+//! | `[r(x,0) w(x,1)]@[5,6]{affected=1}` | one statement of two operations, its interval and attributes |
+//! | `r(x,0){path=index}` | an operation with an attribute |
+//! | `cas!(x,1,2)` `cas?(x,1,2)` | it failed; nobody knows whether it failed |
+//! | `initial 0`, `initial none`, `given x 5` | every key starts as 0; has no first version; `x` starts as 5 |
+//! | `order x: 1 2 3` | the versions of `x`, oldest first |
+//! | `event partition @[5,9] {node:n1}` | something on the time line |
+//! | `meta server postgres`, `clock events`, `incomplete` | facts about the run |
+//!
+//! The operations are `r(k,v)`, `w(k,v)`, `append(k,v)`, `list(k,[v,...])`, `cas(k,old,new)`,
+//! `insert(k,v)`, `delete(k)`, `pred(p,k=v,...)`, `savepoint(n)`, `rollback(n)` and `release(n)`.
+//! Values are `7`, `1.5`, `x`, `"any text"`, `true`, `absent`, `null`, `_` (never learned), `0x00ff`,
+//! `:x` (a symbol), `[1,2]` (a list) and `{a:1,b:2}` (a row). Unless a line says otherwise, every key
+//! is absent at first.
+
+mod literal;
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use crate::formats::Format;
+use crate::history::History;
+use crate::source::Source;
+
+pub use literal::write_value;
+pub use write::{to_text, write_txn};
+
+pub(crate) static FORMAT: Format = Format {
+    name: "notation",
+    title: "Isolde's text notation, for people",
+    example: "a: r(x,0) w(x,1)",
+    looks_like,
+    read: read::read,
+    load: None,
+    write: Some(|history, out| Ok(out.write_all(to_text(history).as_bytes())?)),
+};
+
+/// Reads a history from a text in this notation.
+///
+/// ```
+/// let history = isolde_history::notation::parse("initial 0\na: r(x,0) w(x,1)\n")?;
+/// assert_eq!(history.txn_count(), 1);
+/// # Ok::<(), isolde_history::ReadError>(())
+/// ```
+pub fn parse(text: &str) -> Result<History, crate::ReadError> {
+    let source = Source::File(crate::Input::new("<text>", text));
+    Ok(FORMAT.load(&source)?.finish())
+}
+
+/// The first line that says anything must be one of ours, from beginning to end.
+fn looks_like(source: &Source) -> bool {
+    let Source::File(input) = source else { return false };
+    let head = &input.bytes[..input.bytes.len().min(64 * 1024)];
+    let lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii);
+    let Some(line) = lines.into_iter().find(|l| !l.is_empty() && !l.starts_with(b"#")) else {
+        return false;
+    };
+    let mut scratch = crate::HistoryBuilder::new();
+    read::line(line, &mut scratch, &mut crate::TxnDraft::default()).is_ok()
+}

@@ -1,0 +1,251 @@
+//! From a history to the notation.
+
+use std::fmt::Write;
+
+use crate::evidence::{Interval, Outcome, Timestamp};
+use crate::history::{History, Stmt, Txn};
+use crate::ids::Key;
+use crate::meta::Clock;
+use crate::notation::literal::write_value;
+use crate::op::{Effect, Op, OpKind};
+use crate::value::Value;
+
+/// Words that begin a line; a session of such a name is written in quotes.
+pub(super) const LINE_WORDS: [&str; 7] =
+    ["meta", "initial", "given", "clock", "incomplete", "order", "event"];
+
+/// The whole history as a text.
+pub fn to_text(history: &History) -> String {
+    let mut text = String::new();
+    Writer { history, out: &mut text }.history();
+    text
+}
+
+/// Appends one transaction to a text, as a line without its end.
+pub fn write_txn(history: &History, txn: Txn<'_>, out: &mut String) {
+    Writer { history, out }.txn(txn);
+}
+
+struct Writer<'h, 'o> {
+    history: &'h History,
+    out: &'o mut String,
+}
+
+impl Writer<'_, '_> {
+    fn history(&mut self) {
+        self.meta();
+        for event in self.history.events() {
+            self.out.push_str("event ");
+            self.value(event.name);
+            self.interval(" ", Interval { begin: event.begin, end: event.end });
+            if event.detail != Value::ABSENT {
+                self.out.push(' ');
+                self.value(event.detail);
+            }
+            self.out.push('\n');
+        }
+        for txn in self.history.txns() {
+            self.txn(txn);
+            self.out.push('\n');
+        }
+        for (key, versions) in self.history.version_orders() {
+            self.out.push_str("order ");
+            self.key(*key);
+            self.out.push(':');
+            for &version in versions {
+                self.out.push(' ');
+                self.value(version);
+            }
+            self.out.push('\n');
+        }
+    }
+
+    fn meta(&mut self) {
+        let meta = self.history.meta();
+        for &(name, value) in &meta.info {
+            self.out.push_str("meta ");
+            self.value(name);
+            self.out.push(' ');
+            self.value(value);
+            self.out.push('\n');
+        }
+        if meta.clock != Clock::default() {
+            let _ = writeln!(self.out, "clock {}", meta.clock.name());
+        }
+        if !meta.complete {
+            self.out.push_str("incomplete\n");
+        }
+        match meta.initial.default {
+            Some(Value::ABSENT) => {}
+            None => self.out.push_str("initial none\n"),
+            Some(value) => {
+                self.out.push_str("initial ");
+                self.value(value);
+                self.out.push('\n');
+            }
+        }
+        for &(key, value) in &meta.initial.given {
+            self.out.push_str("given ");
+            self.key(key);
+            self.out.push(' ');
+            self.value(value);
+            self.out.push('\n');
+        }
+    }
+
+    fn txn(&mut self, txn: Txn<'_>) {
+        self.session(self.history.pool().session_name(txn.session()));
+        if let Some(label) = txn.label() {
+            self.out.push(' ');
+            self.value(label);
+        }
+        self.out.push(':');
+        for stmt in txn.stmts() {
+            self.out.push(' ');
+            self.stmt(stmt);
+        }
+        match txn.outcome() {
+            Outcome::Committed => {}
+            Outcome::Aborted => self.out.push_str(" abort"),
+            Outcome::Unknown => self.out.push_str(" unknown"),
+        }
+        self.interval(" ", txn.interval());
+        if txn.start_ts().is_some() || txn.commit_ts().is_some() {
+            self.out.push_str(" ts(");
+            self.timestamp(txn.start_ts());
+            self.out.push(',');
+            self.timestamp(txn.commit_ts());
+            self.out.push(')');
+        }
+        self.attrs(" ", txn.attrs());
+    }
+
+    fn session(&mut self, name: Value) {
+        match self.history.pool().as_text(name) {
+            Some(text) if LINE_WORDS.contains(&text) => {
+                let _ = write!(self.out, "\"{text}\"");
+            }
+            _ => self.value(name),
+        }
+    }
+
+    fn stmt(&mut self, stmt: Stmt<'_>) {
+        let plain = stmt.ops().len() == 1 && stmt.attrs().next().is_none();
+        if plain {
+            for op in stmt.ops() {
+                self.op(op);
+            }
+        } else {
+            self.out.push('[');
+            for (i, op) in stmt.ops().enumerate() {
+                if i > 0 {
+                    self.out.push(' ');
+                }
+                self.op(op);
+            }
+            self.out.push(']');
+        }
+        self.interval("", stmt.interval());
+        self.attrs("", stmt.attrs());
+    }
+
+    fn op(&mut self, op: Op<'_>) {
+        self.out.push_str(op.kind().name());
+        match op.effect() {
+            Effect::Done => {}
+            Effect::Failed => self.out.push('!'),
+            Effect::Unknown => self.out.push('?'),
+        }
+        self.out.push('(');
+        if op.kind().has_key() {
+            self.key(op.key());
+            if op.kind() != OpKind::Delete {
+                self.out.push(',');
+            }
+        }
+        self.op_values(op);
+        self.out.push(')');
+        self.attrs("", self.history.op_attrs(op.id()));
+    }
+
+    fn op_values(&mut self, op: Op<'_>) {
+        match op.kind() {
+            OpKind::Delete => {}
+            OpKind::ListRead => match op.elements() {
+                None => self.out.push('_'),
+                Some(elements) => {
+                    self.out.push('[');
+                    for (i, &element) in elements.iter().enumerate() {
+                        if i > 0 {
+                            self.out.push(',');
+                        }
+                        self.value(element);
+                    }
+                    self.out.push(']');
+                }
+            },
+            OpKind::Cas => {
+                self.value(op.expected().unwrap_or(Value::UNOBSERVED));
+                self.out.push(',');
+                self.value(op.value());
+            }
+            OpKind::PredicateRead => {
+                self.value(op.value());
+                match op.result_set() {
+                    None => self.out.push_str(",_"),
+                    Some(rows) => {
+                        for (key, value) in rows {
+                            self.out.push(',');
+                            self.key(key);
+                            self.out.push('=');
+                            self.value(value);
+                        }
+                    }
+                }
+            }
+            _ => self.value(op.value()),
+        }
+    }
+
+    fn key(&mut self, key: Key) {
+        self.value(self.history.pool().key_name(key));
+    }
+
+    fn value(&mut self, value: Value) {
+        write_value(self.history.pool(), value, self.out);
+    }
+
+    fn interval(&mut self, before: &str, interval: Interval) {
+        if interval.is_empty() {
+            return;
+        }
+        let side = |t: Option<i64>| t.map_or_else(|| "_".to_owned(), |t| t.to_string());
+        let (begin, end) = (side(interval.begin), side(interval.end));
+        let _ = write!(self.out, "{before}@[{begin},{end}]");
+    }
+
+    fn timestamp(&mut self, ts: Option<Timestamp>) {
+        let _ = match ts {
+            None => write!(self.out, "_"),
+            Some(Timestamp { physical, logical: 0 }) => write!(self.out, "{physical}"),
+            Some(ts) => write!(self.out, "{}.{}", ts.physical, ts.logical),
+        };
+    }
+
+    fn attrs(&mut self, before: &str, attrs: impl Iterator<Item = (Value, Value)>) {
+        let mut open = false;
+        for (name, value) in attrs {
+            self.out.push_str(if open { "," } else { before });
+            if !open {
+                self.out.push('{');
+            }
+            open = true;
+            self.value(name);
+            self.out.push('=');
+            self.value(value);
+        }
+        if open {
+            self.out.push('}');
+        }
+    }
+}
