@@ -218,7 +218,16 @@ impl MapScanner {
             return Ok(());
         }
         self.event.f_at = at;
-        self.event.function = Function::from_name(n.name("the name of a function")?);
+        self.event.function = match n.clone().name("") {
+            Ok(name) => {
+                n.skip_value()?;
+                Function::from_name(name)
+            }
+            Err(_) => {
+                n.skip_value()?;
+                Function::Other
+            }
+        };
         Ok(())
     }
 

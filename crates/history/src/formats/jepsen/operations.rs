@@ -60,12 +60,8 @@ impl<'a, N: Notation<'a>> Standard<'a, N> {
         Standard { bytes, lists, keyed: None, elements: Vec::new(), notation: PhantomData }
     }
 
+    /// Whether a single-object operation names its object; `None` if it is a transaction after all.
     fn single_object_shape(&self, event: &LogEvent) -> Result<Option<bool>, Fault> {
-        let answered = matches!(event.phase, Phase::Invoke | Phase::Ok);
-        if !event.function.is_single() || !answered {
-            // The value of a failure may be anything, an error message for example.
-            return Ok(None);
-        }
         let Some(at) = event.value_at else { return Ok(Some(false)) };
         let n = N::at(self.bytes, at);
         if is_transaction(n.clone())? {
@@ -85,7 +81,11 @@ impl<'a, N: Notation<'a>> Standard<'a, N> {
     ) -> Result<(), Fault> {
         n.begin_sequence()?;
         while n.next_item()? {
+            let at = n.offset()?;
             n.begin_sequence()?;
+            if !n.next_item()? {
+                return Err(Fault::expected(at, "the name of a micro-operation in it"));
+            }
             self.micro_operation(n, pool, draft)?;
             if n.next_item()? {
                 let at = n.offset()?;
@@ -144,11 +144,11 @@ impl<'a, N: Notation<'a>> Standard<'a, N> {
     ) -> Result<(), Fault> {
         if draft.outcome != Outcome::Committed {
             // The result of the invocation, if there is one at all, is not a result.
-            if n.next_item()? {
-                n.skip_value()?;
-            } else {
-                return Err(Fault::expected(n.offset()?, "what was read, or nil"));
+            let at = n.offset()?;
+            if !n.next_item()? {
+                return Err(Fault::expected(at, "what was read, or nil"));
             }
+            n.skip_value()?;
             if self.lists {
                 return draft.list_read(key, None).map_err(|e| Fault::sink(0, &e));
             }
@@ -167,8 +167,9 @@ impl<'a, N: Notation<'a>> Standard<'a, N> {
     /// A list that was read, into the scratch.
     fn list(&mut self, n: &mut N, pool: &mut Pool) -> Result<(), Fault> {
         self.elements.clear();
+        let at = n.offset()?;
         if !n.next_item()? {
-            return Err(Fault::expected(n.offset()?, "the list that was read, or nil"));
+            return Err(Fault::expected(at, "the list that was read, or nil"));
         }
         if n.eat_nil()? {
             return Ok(());
@@ -222,6 +223,10 @@ impl<'a, N: Notation<'a>> Standard<'a, N> {
         pool: &mut Pool,
         draft: &mut TxnDraft,
     ) -> Result<(), Fault> {
+        if self.keyed.is_none() {
+            // A failure without its invocation comes first. If it misleads, the others contradict.
+            self.keyed = self.single_object_shape(event)?;
+        }
         let Some(at) = event.value_at else {
             let key = pool.text_key(REGISTER);
             return single_without_value(event, key, draft);
@@ -273,7 +278,9 @@ impl<'a, N: Notation<'a>> Dialect<'a> for Standard<'a, N> {
 
     #[inline]
     fn observe(&mut self, event: &LogEvent) -> Result<(), Fault> {
-        if self.keyed.is_none() && event.function.is_single() {
+        // The value of a failure may be anything, an error message for example.
+        let telling = matches!(event.phase, Phase::Invoke | Phase::Ok);
+        if self.keyed.is_none() && telling && event.function.is_single() {
             self.keyed = self.single_object_shape(event)?;
         }
         Ok(())
@@ -380,11 +387,8 @@ fn key<'a, N: Notation<'a>>(n: &mut N, pool: &mut Pool) -> Result<Key, Fault> {
 /// An item that must be there.
 #[inline]
 fn item<'a, N: Notation<'a>>(n: &mut N, pool: &mut Pool, what: &str) -> Result<Value, Fault> {
-    if n.next_item()? {
-        return n.value(pool);
-    }
-    let at = n.offset()?.saturating_sub(1);
-    Err(Fault::expected(at, what))
+    let at = n.offset()?;
+    if n.next_item()? { n.value(pool) } else { Err(Fault::expected(at, what)) }
 }
 
 fn compare_and_set<'a, N: Notation<'a>>(
