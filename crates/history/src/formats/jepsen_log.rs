@@ -163,3 +163,79 @@ impl<'a> Dialect<'a> for Log<'a> {
         Ok(vec![(pool.text(names::ERROR), value)])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::builder::HistoryBuilder;
+    use crate::source::Input;
+
+    fn check(text: &str, expect: Expect) {
+        let source = Source::File(Input::new("t.log", text));
+        let shown = match FORMAT.load(&source).map(HistoryBuilder::finish) {
+            Ok(history) => crate::notation::to_text(&history),
+            Err(error) => format!("{error}\n"),
+        };
+        expect.assert_eq(&shown);
+    }
+
+    const SAMPLE: &str = "INFO  jepsen.core - starting\n\
+        INFO  jepsen.util - 0\t:invoke\t:read\tnil\n\
+        INFO  jepsen.util - 2\t:invoke\t:cas\t[3 0]\n\
+        INFO  jepsen.util - :nemesis\t:info\t:start\t\"cut\"\n\
+        INFO  jepsen.util - 0\t:ok\t:read\tnil\n\
+        INFO  jepsen.util - 2\t:fail\t:cas\t[3 0]\r\n\
+        INFO  jepsen.util - 2\t:invoke\t:write\t4\n\
+        INFO  jepsen.util - 2\t:info\t:write\t:timed-out\n\
+        INFO  jepsen.util - 3\t:invoke\t:read\tnil\n\
+        INFO  jepsen.util - 3\t:info\t:read\tnil\tindeterminate: x\n\
+        INFO  jepsen.util - 4\t:invoke\t:cas\t[4 5]\n";
+
+    #[test]
+    fn every_kind_of_line() {
+        check(SAMPLE, expect![[r#"
+            clock events
+            event :start @[2,_] cut
+            0: r(register,absent) @[0,3]
+            2: cas!(register,3,0) abort @[1,4]
+            2: w(register,4) unknown @[5,_] {error=:timed-out}
+            3: r(register,_) unknown @[7,_] {error="indeterminate: x"}
+            4: cas?(register,4,5) unknown @[9,_]
+        "#]]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        check("INFO  jepsen.core - nothing\n", expect![[r#"
+            t.log:1:1: no line of the log is an operation
+              hint: expected lines like 'INFO  jepsen.util - 0\t:invoke\t:read\tnil'
+        "#]]);
+        check("INFO  jepsen.util - 0\t:ok\t:add\t5\n", expect![[r#"
+            t.log:1:27: operations of kind :add are not supported yet
+              hint: transactions of micro-operations, and read, write and cas are
+        "#]]);
+        check("INFO  jepsen.util - 0\t:ok\t:write\t5 6\n", expect![[r#"
+            t.log:1:36: expected the end, found '6'
+        "#]]);
+        check("INFO  jepsen.util - 0\t:ok\t:write\t[5\n", expect![[r#"
+            t.log:1:36: expected ']', found the end of the line
+        "#]]);
+        check("INFO  jepsen.util - x\t:ok\t:write\t5\n", expect![[r#"
+            t.log:1:21: expected a process, found 'x\t:ok\t:write\t5'
+        "#]]);
+    }
+
+    #[test]
+    fn hostile_bytes_never_panic() {
+        for end in 0..SAMPLE.len() {
+            for byte in [b'\t', b'\n', b'[', b'"', 0xff] {
+                let mut changed = SAMPLE.as_bytes().to_vec();
+                changed[end] = byte;
+                let _ = FORMAT.load(&Source::File(Input::new("t", changed)));
+            }
+            let _ = FORMAT.load(&Source::File(Input::new("t", &SAMPLE.as_bytes()[..end])));
+        }
+    }
+}

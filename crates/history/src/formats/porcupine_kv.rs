@@ -141,3 +141,72 @@ impl<'a> Dialect<'a> for KeyValue<'a> {
         unusual_keys(Edn::at(self.bytes, event.at), |name| name == "key", pool)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::builder::HistoryBuilder;
+    use crate::source::Input;
+
+    fn check(text: &str, expect: Expect) {
+        let source = Source::File(Input::new("kv.txt", text));
+        let shown = match FORMAT.load(&source).map(HistoryBuilder::finish) {
+            Ok(history) => crate::notation::to_text(&history),
+            Err(error) => format!("{error}\n"),
+        };
+        expect.assert_eq(&shown);
+    }
+
+    const SAMPLE: &str = r#"{:process 0, :type :invoke, :f :append, :key "0", :value "x 0 0 y"}
+{:process 1, :type :invoke, :f :put, :key "0", :value ""}
+{:process 0, :type :ok, :f :append, :key "0", :value "x 0 0 y"}
+{:process 1, :type :fail, :f :put, :key "0", :value ""}
+{:process 1, :type :invoke, :f :get, :key "7", :value nil}
+{:process 0, :type :invoke, :f :get, :key "0", :value nil}
+{:process 0, :type :ok, :f :get, :key "0", :value "x 0 0 y", :took 5}
+"#;
+
+    #[test]
+    fn every_kind_of_operation() {
+        check(SAMPLE, expect![[r#"
+            meta model string-append
+            clock events
+            initial ""
+            0: append("0","x 0 0 y") @[0,2]
+            1: w("0","") abort @[1,3]
+            0: r("0","x 0 0 y") @[5,6] {took=5}
+            1: r("7",_) unknown @[4,_]
+        "#]]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        check("{:process 0, :type :ok, :f :get, :value \"\"}", expect![[r#"
+            kv.txt:1:1: the operation has no :key
+        "#]]);
+        check("{:process 0, :type :ok, :f :get, :key 1, :value 5}", expect![[r#"
+            kv.txt:1:49: expected a string as the :value, found '5}'
+        "#]]);
+        check("{:process 0, :type :ok, :f :del, :key 1, :value \"\"}", expect![[r#"
+            kv.txt:1:28: expected :get, :put or :append as the :f, found ':del, :key 1, :value \"\"}'
+        "#]]);
+        check("{:process 0, :type :ok, :f :get, :key 1", expect![[r#"
+            kv.txt:1:40: expected '}', found the end of the file
+              hint: the file ends in the middle: was it cut off?
+        "#]]);
+    }
+
+    #[test]
+    fn hostile_bytes_never_panic() {
+        for end in 0..SAMPLE.len() {
+            for byte in [b'{', b'"', b':', 0xff] {
+                let mut changed = SAMPLE.as_bytes().to_vec();
+                changed[end] = byte;
+                let _ = FORMAT.load(&Source::File(Input::new("t", changed)));
+            }
+            let _ = FORMAT.load(&Source::File(Input::new("t", &SAMPLE.as_bytes()[..end])));
+        }
+    }
+}

@@ -8,6 +8,7 @@ use crate::formats::jepsen::event::{Function, LogEvent, Phase};
 use crate::formats::jepsen::notation::Notation;
 use crate::formats::jepsen::operations::{Dialect, keys_and_values};
 use crate::formats::jepsen::pairing::{Paired, Pairing, Placed, Step};
+use crate::formats::jepsen::write::LABEL_KEY;
 use crate::meta::{Clock, Event, InitialState};
 use crate::pool::Pool;
 use crate::sink::Sink;
@@ -86,7 +87,11 @@ impl<'a, D: Dialect<'a>> Interpreter<'a, D> {
 
     fn extras(&mut self, event: &LogEvent, pool: &mut Pool) -> Result<(), Fault> {
         for (name, value) in self.dialect.extras(event, pool)? {
-            self.draft.attr(name, value);
+            if pool.as_text(name) == Some(LABEL_KEY) {
+                self.draft.label = Some(value);
+            } else {
+                self.draft.attr(name, value);
+            }
         }
         Ok(())
     }
