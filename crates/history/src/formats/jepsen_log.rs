@@ -195,7 +195,9 @@ mod tests {
 
     #[test]
     fn every_kind_of_line() {
-        check(SAMPLE, expect![[r#"
+        check(
+            SAMPLE,
+            expect![[r#"
             clock events
             event :start @[2,_] cut
             0: r(register,absent) @[0,3]
@@ -203,28 +205,44 @@ mod tests {
             2: w(register,4) unknown @[5,_] {error=:timed-out}
             3: r(register,_) unknown @[7,_] {error="indeterminate: x"}
             4: cas?(register,4,5) unknown @[9,_]
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn what_is_wrong_is_named() {
-        check("INFO  jepsen.core - nothing\n", expect![[r#"
+        check(
+            "INFO  jepsen.core - nothing\n",
+            expect![[r#"
             t.log:1:1: no line of the log is an operation
               hint: expected lines like 'INFO  jepsen.util - 0\t:invoke\t:read\tnil'
-        "#]]);
-        check("INFO  jepsen.util - 0\t:ok\t:add\t5\n", expect![[r#"
+        "#]],
+        );
+        check(
+            "INFO  jepsen.util - 0\t:ok\t:add\t5\n",
+            expect![[r#"
             t.log:1:27: operations of kind :add are not supported yet
               hint: transactions of micro-operations, and read, write and cas are
-        "#]]);
-        check("INFO  jepsen.util - 0\t:ok\t:write\t5 6\n", expect![[r#"
+        "#]],
+        );
+        check(
+            "INFO  jepsen.util - 0\t:ok\t:write\t5 6\n",
+            expect![[r#"
             t.log:1:36: expected the end, found '6'
-        "#]]);
-        check("INFO  jepsen.util - 0\t:ok\t:write\t[5\n", expect![[r#"
+        "#]],
+        );
+        check(
+            "INFO  jepsen.util - 0\t:ok\t:write\t[5\n",
+            expect![[r#"
             t.log:1:36: expected ']', found the end of the line
-        "#]]);
-        check("INFO  jepsen.util - x\t:ok\t:write\t5\n", expect![[r#"
+        "#]],
+        );
+        check(
+            "INFO  jepsen.util - x\t:ok\t:write\t5\n",
+            expect![[r#"
             t.log:1:21: expected a process, found 'x\t:ok\t:write\t5'
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]

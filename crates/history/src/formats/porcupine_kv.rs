@@ -170,7 +170,9 @@ mod tests {
 
     #[test]
     fn every_kind_of_operation() {
-        check(SAMPLE, expect![[r#"
+        check(
+            SAMPLE,
+            expect![[r#"
             meta model string-append
             clock events
             initial ""
@@ -178,24 +180,37 @@ mod tests {
             1: w("0","") abort @[1,3]
             0: r("0","x 0 0 y") @[5,6] {took=5}
             1: r("7",_) unknown @[4,_]
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn what_is_wrong_is_named() {
-        check("{:process 0, :type :ok, :f :get, :value \"\"}", expect![[r#"
+        check(
+            "{:process 0, :type :ok, :f :get, :value \"\"}",
+            expect![[r#"
             kv.txt:1:1: the operation has no :key
-        "#]]);
-        check("{:process 0, :type :ok, :f :get, :key 1, :value 5}", expect![[r#"
+        "#]],
+        );
+        check(
+            "{:process 0, :type :ok, :f :get, :key 1, :value 5}",
+            expect![[r#"
             kv.txt:1:49: expected a string as the :value, found '5}'
-        "#]]);
-        check("{:process 0, :type :ok, :f :del, :key 1, :value \"\"}", expect![[r#"
+        "#]],
+        );
+        check(
+            "{:process 0, :type :ok, :f :del, :key 1, :value \"\"}",
+            expect![[r#"
             kv.txt:1:28: expected :get, :put or :append as the :f, found ':del, :key 1, :value \"\"}'
-        "#]]);
-        check("{:process 0, :type :ok, :f :get, :key 1", expect![[r#"
+        "#]],
+        );
+        check(
+            "{:process 0, :type :ok, :f :get, :key 1",
+            expect![[r#"
             kv.txt:1:40: expected '}', found the end of the file
               hint: the file ends in the middle: was it cut off?
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]

@@ -424,23 +424,18 @@ impl<'a> Edn<'a> {
 /// Whether a byte ends a number, a keyword or a symbol.
 #[inline]
 pub(crate) const fn is_delimiter(byte: u8) -> bool {
-    matches!(
-        byte,
-        b' ' | b','
-            | b'\n'
-            | b'\t'
-            | b'\r'
-            | 0x0c
-            | b'('
-            | b')'
-            | b'['
-            | b']'
-            | b'{'
-            | b'}'
-            | b'"'
-            | b';'
-    )
+    DELIMITERS[byte as usize]
 }
+
+static DELIMITERS: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut rest: &[u8] = b" ,\n\t\r\x0c()[]{}\";";
+    while let [byte, tail @ ..] = rest {
+        table[*byte as usize] = true;
+        rest = tail;
+    }
+    table
+};
 
 fn too_deep(at: usize) -> Fault {
     Fault::wrong(at, format!("vectors, lists and maps nest more than {MAX_DEPTH} deep"))

@@ -26,15 +26,6 @@ impl Phase {
             _ => return None,
         })
     }
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Phase::Invoke => "invoke",
-            Phase::Ok => "ok",
-            Phase::Fail => "fail",
-            Phase::Info => "info",
-        }
-    }
 }
 
 /// Who did it.
@@ -205,40 +196,37 @@ impl MapScanner {
     }
 
     fn process<'a, N: Notation<'a>>(&mut self, n: &mut N) -> Result<(), Fault> {
-        self.event.process = if n.eat_nil()? {
-            Process::None
-        } else {
-            n.integer_or_skip()?.map_or(Process::Other, Process::Client)
+        let before = n.clone();
+        self.event.process = match n.integer_or_skip()? {
+            Some(process) => Process::Client(process),
+            None if is_nil(before)? => Process::None,
+            None => Process::Other,
         };
         Ok(())
     }
 
     fn function<'a, N: Notation<'a>>(&mut self, at: usize, n: &mut N) -> Result<(), Fault> {
-        if n.eat_nil()? {
-            return Ok(());
-        }
+        let before = n.clone();
         self.event.f_at = at;
-        self.event.function = match n.clone().name("") {
-            Ok(name) => {
-                n.skip_value()?;
-                Function::from_name(name)
-            }
+        self.event.function = match n.name("") {
+            Ok(name) => Function::from_name(name),
             Err(_) => {
+                *n = before.clone();
                 n.skip_value()?;
-                Function::Other
+                if is_nil(before)? { Function::None } else { Function::Other }
             }
         };
         Ok(())
     }
 
-    /// A number; anything else is kept as an attribute.
+    /// A number; anything else but nil is kept as an attribute.
     #[inline]
     fn number<'a, N: Notation<'a>>(&mut self, n: &mut N) -> Result<Option<i64>, Fault> {
-        if n.eat_nil()? {
-            return Ok(None);
-        }
+        let before = n.clone();
         let number = n.integer_or_skip()?;
-        self.event.extras |= number.is_none();
+        if number.is_none() {
+            self.event.extras |= !is_nil(before)?;
+        }
         Ok(number)
     }
 
@@ -253,4 +241,9 @@ impl MapScanner {
         }
         Ok(event)
     }
+}
+
+#[cold]
+fn is_nil<'a, N: Notation<'a>>(mut n: N) -> Result<bool, Fault> {
+    n.eat_nil()
 }

@@ -52,6 +52,7 @@ impl<'a, D: Dialect<'a>> Interpreter<'a, D> {
         // What was asked for stands in the invocation, what came of it in the completion.
         let telling = if phase == Some(Phase::Ok) { completion } else { invoke.or(completion) };
         let Some(telling) = telling else { return Ok(()) };
+        self.check_functions(invoke.as_ref(), completion.as_ref())?;
         self.dialect.operations(&telling, pool, &mut self.draft)?;
         self.times(invoke.as_ref(), completion.as_ref(), pool);
         self.function(&telling, pool)?;
@@ -59,6 +60,29 @@ impl<'a, D: Dialect<'a>> Interpreter<'a, D> {
             self.extras(&event, pool)?;
         }
         Ok(())
+    }
+
+    /// Invocation and completion must be of the same operation.
+    #[inline]
+    fn check_functions(
+        &self,
+        invoke: Option<&LogEvent>,
+        completion: Option<&LogEvent>,
+    ) -> Result<(), Fault> {
+        let (Some(invoke), Some(completion)) = (invoke, completion) else { return Ok(()) };
+        let name = |event: &LogEvent| D::Notation::at(self.bytes, event.f_at).name("").ok();
+        let same = match (invoke.function, completion.function) {
+            (_, Function::None) => true,
+            (Function::Other, Function::Other) => name(invoke) == name(completion),
+            (asked, done) => asked == done,
+        };
+        if same {
+            return Ok(());
+        }
+        let asked = name(invoke).map_or("nothing".to_owned(), D::Notation::quoted);
+        let complaint = "the completion is of another operation than the invocation";
+        Err(Fault::wrong(completion.at, complaint)
+            .hint(format!("the process invoked {asked} at byte {}", invoke.at)))
     }
 
     fn times(&mut self, invoke: Option<&LogEvent>, completion: Option<&LogEvent>, pool: &mut Pool) {
@@ -173,6 +197,12 @@ impl<'a, 's, D: Dialect<'a>> Reader<'a, 's, D> {
         for paired in self.pairing.finish(self.sink.pool()) {
             self.transaction(&paired)?;
         }
+        self.warn();
+        Ok(())
+    }
+
+    /// Says what is odd about the log.
+    pub(crate) fn warn(&mut self) {
         if let Some(at) = self.pairing.unowned {
             let message = "operations without a process: each is taken as a session of its own, \
                            so nothing is known of the order in which a client ran them";
@@ -183,6 +213,5 @@ impl<'a, 's, D: Dialect<'a>> Reader<'a, 's, D> {
                            the order of the file counts";
             self.sink.warn(self.input.text_warning(at, message));
         }
-        Ok(())
     }
 }

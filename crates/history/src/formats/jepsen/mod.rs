@@ -18,6 +18,7 @@
 
 mod event;
 mod interpret;
+mod load;
 mod notation;
 mod operations;
 mod pairing;
@@ -40,7 +41,7 @@ pub(crate) static JEPSEN_EDN: Format = Format {
     example: "{:type :ok, :process 0, :f :txn, :value [[:append 5 1] [:r 5 [1]]]}",
     looks_like: read::looks_like_edn,
     read: read::read_edn,
-    load: None,
+    load: Some(load::load_edn),
     write: Some(write::write),
 };
 

@@ -297,9 +297,8 @@ impl<'a, N: Notation<'a>> Dialect<'a> for Standard<'a, N> {
         let mut n = N::at(self.bytes, at);
         match event.function {
             Function::None | Function::Txn => {
-                let nothing = event.value_at.is_none() || n.eat_nil()?;
-                if nothing && draft.outcome != Outcome::Committed {
-                    return Ok(());
+                if event.value_at.is_none() || n.eat_nil()? {
+                    return nothing_said(at, draft);
                 }
                 self.transaction(&mut n, pool, draft)
             }
@@ -357,6 +356,15 @@ pub(crate) fn unusual_keys<'a, N: Notation<'a>>(
         found.push((pool.text(&key), value));
     }
     Ok(found)
+}
+
+/// A transaction without any micro-operations to read.
+#[cold]
+fn nothing_said(at: usize, draft: &TxnDraft) -> Result<(), Fault> {
+    if draft.outcome == Outcome::Committed {
+        return Err(Fault::wrong(at, "the operation does not say what it did"));
+    }
+    Ok(())
 }
 
 /// The operation of an event without any value: nothing is known but that it was tried.

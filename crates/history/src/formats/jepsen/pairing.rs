@@ -151,16 +151,6 @@ fn step(placed: Placed, open: Option<Placed>, owner: Owner) -> Result<Option<Ste
             Some(open) => Err(still_open(event, open.event, owner)),
         };
     }
-    if let Some(open) = open {
-        let (asked, done) = (open.event.function, event.function);
-        if asked != done && done != Function::None {
-            return Err(Fault::wrong(
-                event.at,
-                "the completion is of another kind (its :f differs)",
-            )
-            .hint(format!("{} with another operation", describe(open.event, owner))));
-        }
-    }
     if event.function == Function::Init {
         return match event.phase {
             Phase::Ok => Ok(Some(Step::Initial(event))),
@@ -181,16 +171,9 @@ fn still_open(event: LogEvent, open: LogEvent, owner: Owner) -> Fault {
                 .to_owned()
         }
     };
+    let index = open.index.map_or(String::new(), |index| format!(" (index {index})"));
     Fault::wrong(event.at, complaint).hint(format!(
-        "{}; a completion is the next event of the same process",
-        describe(open, owner)
+        "the open one stands at byte {}{index}; a completion is the next event of the same process",
+        open.at
     ))
-}
-
-fn describe(open: LogEvent, owner: Owner) -> String {
-    let index = open.index.map_or(String::new(), |index| format!(" as index {index}"));
-    match owner {
-        Owner::Process(p) => format!("process {p} invoked it{index} at byte {}", open.at),
-        Owner::Nobody(_) => format!("it was invoked{index} at byte {}", open.at),
-    }
 }

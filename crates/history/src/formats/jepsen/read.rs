@@ -14,8 +14,11 @@ const HEAD: usize = 64 << 10;
 
 pub(super) fn read_edn(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
     let input = source.file()?;
-    let lists = holds_lists::<Edn<'_>>(&input.bytes, [b":append", b":w", b":r"]);
-    read::<Edn<'_>>(input, lists, sink)
+    read::<Edn<'_>>(input, edn_holds_lists(&input.bytes), sink)
+}
+
+pub(super) fn edn_holds_lists(bytes: &[u8]) -> bool {
+    holds_lists::<Edn<'_>>(bytes, [b":append", b":w", b":r"])
 }
 
 pub(super) fn read_json(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {

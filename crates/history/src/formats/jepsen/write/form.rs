@@ -194,9 +194,12 @@ fn value(
         OpKind::Read | OpKind::ListRead => {
             let observed = op.elements().is_some() || op.value() != Value::UNOBSERVED;
             if observed != committed {
-                let which = if committed { "was never learned" } else { "did not commit" };
                 let txn = describe(history, txn.id());
-                return refused(format!("a read of {txn} whose result {which}"));
+                return refused(if committed {
+                    format!("a read of {txn}, which committed, whose result nobody learned")
+                } else {
+                    format!("what a read of {txn} returned, which did not commit")
+                });
             }
             match op.elements() {
                 _ if !committed || !completed => *out += "nil",

@@ -1,5 +1,6 @@
 //! The order of the lines, and the process of each transaction.
 
+use crate::attributes::names;
 use crate::evidence::Outcome;
 use crate::formats::jepsen::write::{describe, refused};
 use crate::history::History;
@@ -84,7 +85,7 @@ impl Log {
         for &id in history.session(session) {
             let interval = history.txn(id).interval();
             let ended = history.txn(id).outcome() != Outcome::Unknown;
-            if interval.end.is_some() != ended || (!ended && interval.begin.is_none()) {
+            if interval.end.is_some() != ended {
                 let txn = describe(history, id);
                 return refused(format!("the interval of {txn}, which does not fit its outcome"));
             }
@@ -114,7 +115,7 @@ impl Log {
     /// its last completion, no completion is needed at all.
     fn unfinished(&mut self, history: &History) {
         let mut gaps = Gaps::of(history, &self.lines);
-        let mut last = i64::MIN;
+        let mut last = -1;
         let last_ended = history.txns().rev().find(|txn| txn.interval().end.is_some());
         let next_ends = next_ends(history);
         for txn in history.txns() {
@@ -122,15 +123,16 @@ impl Log {
                 last = last.max(end);
                 continue;
             }
-            let Some(begin) = txn.interval().begin else { continue };
-            let after = last.max(begin);
+            let begin = txn.interval().begin;
+            let after = last.max(begin.unwrap_or(-1));
             let next = next_ends[txn.id().index()];
             let what = What::Complete(txn.id());
             if let Some(gap) = gaps.take(after, next) {
                 last = gap;
                 self.push((gap, 0), what);
             } else if last_ended.is_some_and(|ended| ended.id() > txn.id())
-                || txn.attr(crate::names::WALL_END).is_some()
+                || txn.attr(names::WALL_END).is_some()
+                || begin.is_none()
             {
                 self.push((after, u32::MAX), what);
             } else {

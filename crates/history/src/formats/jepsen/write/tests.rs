@@ -73,15 +73,26 @@ fn single_objects_round_trip() {
 }
 
 #[test]
+fn completions_alone_round_trip() {
+    round_trip(
+        "{:process 0 :type :ok :value [[:append 1 1]]} {:process 1 :type :info :value [[:append 1 2]]}
+         {:process 2 :type :fail :value [[:append 1 3]]} {:process 3 :type :info :value [[:append 1 4]]}",
+    );
+}
+
+#[test]
 fn without_intervals_each_completes_before_the_next() {
-    check("a: append(x,1) list(y,[])\nb: append(x,2) unknown\nb: list(x,[1,2])", expect![[r#"
+    check(
+        "a: append(x,1) list(y,[])\nb: append(x,2) unknown\nb: list(x,[1,2])",
+        expect![[r#"
         {:type :invoke, :process 0, :f :txn, :value [[:append "x" 1] [:r "y" nil]]}
         {:type :ok, :process 0, :f :txn, :value [[:append "x" 1] [:r "y" []]]}
         {:type :invoke, :process 1, :f :txn, :value [[:append "x" 2]]}
         {:type :info, :process 1, :f :txn, :value [[:append "x" 2]]}
         {:type :invoke, :process 2, :f :txn, :value [[:r "x" nil]]}
         {:type :ok, :process 2, :f :txn, :value [[:r "x" [1 2]]]}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -106,78 +117,150 @@ fn nanoseconds_give_the_order_of_the_lines() {
 #[test]
 fn what_jepsen_cannot_say_is_refused_by_name() {
     for (text, expect) in [
-        ("initial 0\na: w(x,1)", expect![[r#"
+        (
+            "initial 0\na: w(x,1)",
+            expect![[r#"
             jepsen-edn has no way to say: an initial state other than absent
-        "#]]),
-        ("given x 5\na: w(x,1)", expect![[r#"
+        "#]],
+        ),
+        (
+            "given x 5\na: w(x,1)",
+            expect![[r#"
             jepsen-edn has no way to say: an initial state other than absent
-        "#]]),
-        ("meta server pg\na: w(x,1)", expect![[r#"
+        "#]],
+        ),
+        (
+            "meta server pg\na: w(x,1)",
+            expect![[r#"
             jepsen-edn has no way to say: "server", a fact about the whole run
-        "#]]),
-        ("incomplete\na: w(x,1)", expect![[r#"
+        "#]],
+        ),
+        (
+            "incomplete\na: w(x,1)",
+            expect![[r#"
             jepsen-edn has no way to say: that the history is incomplete
-        "#]]),
-        ("order x: 1\na: w(x,1)", expect![[r#"
+        "#]],
+        ),
+        (
+            "order x: 1\na: w(x,1)",
+            expect![[r#"
             jepsen-edn has no way to say: version orders
-        "#]]),
-        ("a: w(x,1) ts(1,2)", expect![[r#"
+        "#]],
+        ),
+        (
+            "a: w(x,1) ts(1,2)",
+            expect![[r#"
             jepsen-edn has no way to say: timestamps of the database
-        "#]]),
-        ("a: [w(x,1) w(y,1)]", expect![[r#"
+        "#]],
+        ),
+        (
+            "a: [w(x,1) w(y,1)]",
+            expect![[r#"
             jepsen-edn has no way to say: statements with an interval or with several operations
-        "#]]),
-        ("a: [w(x,1)]{affected=1}", expect![[r#"
+        "#]],
+        ),
+        (
+            "a: [w(x,1)]{affected=1}",
+            expect![[r#"
             jepsen-edn has no way to say: attributes of statements
-        "#]]),
-        ("a: w(x,1){path=p}", expect![[r#"
+        "#]],
+        ),
+        (
+            "a: w(x,1){path=p}",
+            expect![[r#"
             jepsen-edn has no way to say: attributes of operations
-        "#]]),
-        ("a: w(x,1) append(y,1)", expect![[r#"
+        "#]],
+        ),
+        (
+            "a: w(x,1) append(y,1)",
+            expect![[r#"
             jepsen-edn has no way to say: lists and registers in one history
-        "#]]),
-        ("a: delete(x)", expect![[r#"
+        "#]],
+        ),
+        (
+            "a: delete(x)",
+            expect![[r#"
             jepsen-edn has no way to say: operations of the kind delete
-        "#]]),
-        ("a: pred(p,x=1)", expect![[r#"
+        "#]],
+        ),
+        (
+            "a: pred(p,x=1)",
+            expect![[r#"
             jepsen-edn has no way to say: operations of the kind predicate read
-        "#]]),
-        ("a: savepoint(s)", expect![[r#"
+        "#]],
+        ),
+        (
+            "a: savepoint(s)",
+            expect![[r#"
             jepsen-edn has no way to say: operations of the kind savepoint
-        "#]]),
-        ("a: r(x,_) w(x,1)", expect![[r#"
-            jepsen-edn has no way to say: a read of transaction number 0 whose result was never learned
-        "#]]),
-        ("a: r(x,1) w(x,1) abort", expect![[r#"
-            jepsen-edn has no way to say: a read of transaction number 0 whose result did not commit
-        "#]]),
-        ("a: w(x,null)", expect![[r#"
+        "#]],
+        ),
+        (
+            "a: r(x,_) w(x,1)",
+            expect![[r#"
+                jepsen-edn has no way to say: a read of transaction number 0, which committed, whose result nobody learned
+            "#]],
+        ),
+        (
+            "a: r(x,1) w(x,1) abort",
+            expect![[r#"
+                jepsen-edn has no way to say: what a read of transaction number 0 returned, which did not commit
+            "#]],
+        ),
+        (
+            "a: w(x,null)",
+            expect![[r#"
             jepsen-edn has no way to say: the value NULL
-        "#]]),
-        ("a: w(x,0x00)", expect![[r#"
+        "#]],
+        ),
+        (
+            "a: w(x,0x00)",
+            expect![[r#"
             jepsen-edn has no way to say: a value of bytes
-        "#]]),
-        ("a: cas!(x,1,2)", expect![[r#"
+        "#]],
+        ),
+        (
+            "a: cas!(x,1,2)",
+            expect![[r#"
             jepsen-edn has no way to say: a compare-and-set of transaction number 0 whose effect differs from the transaction's outcome
-        "#]]),
-        ("a: cas(x,1,2) w(x,3)", expect![[r#"
+        "#]],
+        ),
+        (
+            "a: cas(x,1,2) w(x,3)",
+            expect![[r#"
             jepsen-edn has no way to say: compare-and-sets in transactions of several operations
-        "#]]),
-        ("a: list(x,_) abort", expect![[r#"
+        "#]],
+        ),
+        (
+            "a: list(x,_) abort",
+            expect![[r#"
             jepsen-edn has no way to say: whether reads are of lists, since nothing is written
-        "#]]),
-        ("a: w(x,1) {\"a b\"=1}", expect![[r#"
+        "#]],
+        ),
+        (
+            "a: w(x,1) {\"a b\"=1}",
+            expect![[r#"
             jepsen-edn has no way to say: the attribute "a b" of a transaction
-        "#]]),
-        ("a: w(x,1) @[1,5]\na: w(x,2) @[3,7]", expect![[r#"
+        "#]],
+        ),
+        (
+            "a: w(x,1) @[1,5]\na: w(x,2) @[3,7]",
+            expect![[r#"
             jepsen-edn has no way to say: transaction number 1, which overlaps the one before it in its session
-        "#]]),
-        ("a: w(x,1) @[1,5]\nb: w(x,2)", expect![[r#"
+        "#]],
+        ),
+        (
+            "a: w(x,1) @[1,5]\nb: w(x,2)",
+            expect![[r#"
             jepsen-edn has no way to say: the interval of transaction number 1, which does not fit its outcome
-        "#]]),
-        ("event e @[1,5]\na: w(x,1) @[1,5]", expect![[r#"
+        "#]],
+        ),
+        (
+            "event e @[1,5]\na: w(x,1) @[1,5]",
+            expect![[r#"
             jepsen-edn has no way to say: events that last, or that have no time
-        "#]]),
+        "#]],
+        ),
     ] {
         check(text, expect);
     }
