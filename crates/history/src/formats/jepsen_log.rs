@@ -1,13 +1,259 @@
-//! Stub.
+//! Jepsen's console log of operations on one register, as Porcupine's etcd data have it.
+//!
+//! ```text
+//! INFO  jepsen.util - 2	:invoke	:cas	[3 0]
+//! INFO  jepsen.util - 2	:ok	:cas	[3 0]
+//! INFO  jepsen.util - 0	:invoke	:write	2
+//! INFO  jepsen.util - 0	:info	:write	:timed-out
+//! ```
+//!
+//! Process, type, function and value stand between tabs; an error may follow. Everything else in the
+//! log is ignored. What the events mean is the same as in Jepsen's histories (see the `jepsen`
+//! module); the value of an `:info` is the error.
 
+use crate::attributes::names;
+use crate::draft::TxnDraft;
+use crate::error::{Fault, ReadError};
 use crate::formats::Format;
+use crate::formats::jepsen::{
+    Dialect, Function, LogEvent, Phase, Process, Reader, Standard, explain, head,
+};
+use crate::pool::Pool;
+use crate::sink::Sink;
+use crate::source::Source;
+use crate::text::{Cursor, Edn};
+use crate::value::Value;
 
 pub(crate) static FORMAT: Format = Format {
     name: "jepsen-log",
-    title: "",
-    example: "",
-    looks_like: |_| false,
-    read: |source, _| Err(crate::source::whole(source.name(), "not yet".to_owned())),
+    title: "Jepsen's console log of one register (Porcupine's etcd data)",
+    example: "INFO  jepsen.util - 0\\t:invoke\\t:cas\\t[3 0]",
+    looks_like,
+    read,
     load: None,
     write: None,
 };
+
+const MARK: &[u8] = b"jepsen.util - ";
+
+fn looks_like(source: &Source) -> bool {
+    let mut lines = Cursor::new(head(source).unwrap_or_default());
+    while !lines.at_end() {
+        let at = lines.pos;
+        if let Some(fields) = fields(at, lines.line()) {
+            return fields.process.is_some();
+        }
+    }
+    false
+}
+
+/// The fields of a line that is an operation, each with its offset.
+struct Fields<'a> {
+    process: Option<&'a [u8]>,
+    process_at: usize,
+    phase: Phase,
+    function_at: usize,
+    value_at: usize,
+    value: &'a [u8],
+    error: Option<usize>,
+}
+
+fn fields(at: usize, line: &[u8]) -> Option<Fields<'_>> {
+    let after = memchr::memmem::find(line, MARK)? + MARK.len();
+    let mut offset = at + after;
+    let mut parts = line.get(after..)?.split(|&b| b == b'\t').map(|part| {
+        let start = offset;
+        offset += part.len() + 1;
+        (start, part)
+    });
+    let (process_at, process) = parts.next()?;
+    let (_, phase) = parts.next()?;
+    let phase = Phase::from_name(phase.strip_prefix(b":")?)?;
+    let (function_at, function) = parts.next()?;
+    if !function.starts_with(b":") {
+        return None;
+    }
+    let (value_at, value) = parts.next()?;
+    let error = parts.next().map(|(at, _)| at);
+    let is_process = process.first().is_some_and(|b| b.is_ascii_digit() || *b == b':');
+    let process = is_process.then_some(process);
+    Some(Fields { process, process_at, phase, function_at, value_at, value, error })
+}
+
+fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
+    let input = source.file()?;
+    let dialect = Log { bytes: &input.bytes, standard: Standard::new(&input.bytes, false) };
+    let mut reader = Reader::new(input, dialect, sink);
+    let mut lines = Cursor::new(&input.bytes);
+    let mut found = false;
+    let mut each_line = || -> Result<(), Fault> {
+        while !lines.at_end() {
+            let at = lines.pos;
+            if let Some(fields) = fields(at, lines.line()) {
+                found = true;
+                reader.event(event(at, &fields, &input.bytes)?)?;
+            }
+        }
+        if found {
+            return reader.finish();
+        }
+        Err(Fault::wrong(0, "no line of the log is an operation")
+            .hint("expected lines like 'INFO  jepsen.util - 0\\t:invoke\\t:read\\tnil'"))
+    };
+    each_line().map_err(|fault| explain(input, fault))
+}
+
+fn event(at: usize, fields: &Fields<'_>, bytes: &[u8]) -> Result<LogEvent, Fault> {
+    let mut event = LogEvent::new(at);
+    event.phase = fields.phase;
+    event.f_at = fields.function_at;
+    event.function = Function::from_name(Edn::at(bytes, event.f_at).word("a function")?);
+    event.process = match fields.process {
+        Some([b':', ..]) => Process::Other,
+        _ => Process::Client(Edn::at(bytes, fields.process_at).integer("a process")?),
+    };
+    let end = fields.value_at + fields.value.trim_ascii_end().len();
+    let line = bytes.get(..end).unwrap_or(bytes);
+    let mut value = Edn::at(line, fields.value_at);
+    value.skip_value()?;
+    value.finish()?;
+    event.value_at = Some(fields.value_at);
+    event.extras = fields.error.is_some() || event.phase == Phase::Info;
+    Ok(event)
+}
+
+/// The dialect of the log: one register, whose operations stand on a line each.
+struct Log<'a> {
+    bytes: &'a [u8],
+    standard: Standard<'a, Edn<'a>>,
+}
+
+impl<'a> Dialect<'a> for Log<'a> {
+    type Notation = Edn<'a>;
+
+    fn observe(&mut self, event: &LogEvent) -> Result<(), Fault> {
+        self.standard.observe(event)
+    }
+
+    fn operations(
+        &mut self,
+        event: &LogEvent,
+        pool: &mut Pool,
+        draft: &mut TxnDraft,
+    ) -> Result<(), Fault> {
+        self.standard.operations(event, pool, draft)
+    }
+
+    fn implies_function(&self, event: &LogEvent) -> bool {
+        self.standard.implies_function(event)
+    }
+
+    fn extras(&self, event: &LogEvent, pool: &mut Pool) -> Result<Vec<(Value, Value)>, Fault> {
+        let line = Cursor { bytes: self.bytes, pos: event.at }.line();
+        let error = fields(event.at, line).and_then(|fields| fields.error);
+        let is_client = event.process != Process::Other;
+        let error = error.or(event.value_at.filter(|_| event.phase == Phase::Info && is_client));
+        let Some(at) = error else { return Ok(Vec::new()) };
+        let value = match self.bytes.get(at..event.at + line.len()) {
+            Some(text) if fields(event.at, line).is_some_and(|f| f.error.is_some()) => {
+                pool.text(&String::from_utf8_lossy(text))
+            }
+            _ => Edn::at(self.bytes, at).value(pool)?,
+        };
+        Ok(vec![(pool.text(names::ERROR), value)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::builder::HistoryBuilder;
+    use crate::source::Input;
+
+    fn check(text: &str, expect: Expect) {
+        let source = Source::File(Input::new("t.log", text));
+        let shown = match FORMAT.load(&source).map(HistoryBuilder::finish) {
+            Ok(history) => crate::notation::to_text(&history),
+            Err(error) => format!("{error}\n"),
+        };
+        expect.assert_eq(&shown);
+    }
+
+    const SAMPLE: &str = "INFO  jepsen.core - starting\n\
+        INFO  jepsen.util - 0\t:invoke\t:read\tnil\n\
+        INFO  jepsen.util - 2\t:invoke\t:cas\t[3 0]\n\
+        INFO  jepsen.util - :nemesis\t:info\t:start\t\"cut\"\n\
+        INFO  jepsen.util - 0\t:ok\t:read\tnil\n\
+        INFO  jepsen.util - 2\t:fail\t:cas\t[3 0]\r\n\
+        INFO  jepsen.util - 2\t:invoke\t:write\t4\n\
+        INFO  jepsen.util - 2\t:info\t:write\t:timed-out\n\
+        INFO  jepsen.util - 3\t:invoke\t:read\tnil\n\
+        INFO  jepsen.util - 3\t:info\t:read\tnil\tindeterminate: x\n\
+        INFO  jepsen.util - 4\t:invoke\t:cas\t[4 5]\n";
+
+    #[test]
+    fn every_kind_of_line() {
+        check(
+            SAMPLE,
+            expect![[r#"
+            clock events
+            event :start @[2,_] cut
+            0: r(register,absent) @[0,3]
+            2: cas!(register,3,0) abort @[1,4]
+            2: w(register,4) unknown @[5,_] {error=:timed-out}
+            3: r(register,_) unknown @[7,_] {error="indeterminate: x"}
+            4: cas?(register,4,5) unknown @[9,_]
+        "#]],
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        check(
+            "INFO  jepsen.core - nothing\n",
+            expect![[r#"
+            t.log:1:1: no line of the log is an operation
+              hint: expected lines like 'INFO  jepsen.util - 0\t:invoke\t:read\tnil'
+        "#]],
+        );
+        check(
+            "INFO  jepsen.util - 0\t:ok\t:add\t5\n",
+            expect![[r#"
+            t.log:1:27: operations of kind :add are not supported yet
+              hint: transactions of micro-operations, and read, write and cas are
+        "#]],
+        );
+        check(
+            "INFO  jepsen.util - 0\t:ok\t:write\t5 6\n",
+            expect![[r#"
+            t.log:1:36: expected the end, found '6'
+        "#]],
+        );
+        check(
+            "INFO  jepsen.util - 0\t:ok\t:write\t[5\n",
+            expect![[r#"
+            t.log:1:36: expected ']', found the end of the line
+        "#]],
+        );
+        check(
+            "INFO  jepsen.util - x\t:ok\t:write\t5\n",
+            expect![[r#"
+            t.log:1:21: expected a process, found 'x\t:ok\t:write\t5'
+        "#]],
+        );
+    }
+
+    #[test]
+    fn hostile_bytes_never_panic() {
+        for end in 0..SAMPLE.len() {
+            for byte in [b'\t', b'\n', b'[', b'"', 0xff] {
+                let mut changed = SAMPLE.as_bytes().to_vec();
+                changed[end] = byte;
+                let _ = FORMAT.load(&Source::File(Input::new("t", changed)));
+            }
+            let _ = FORMAT.load(&Source::File(Input::new("t", &SAMPLE.as_bytes()[..end])));
+        }
+    }
+}

@@ -2,7 +2,9 @@
 //! that is wrong.
 
 pub mod cursor;
+pub mod edn;
 pub mod json;
 
 pub use cursor::Cursor;
+pub use edn::Edn;
 pub use json::Json;

@@ -1,0 +1,217 @@
+//! From paired events to transactions.
+
+use crate::attributes::names;
+use crate::draft::TxnDraft;
+use crate::error::Fault;
+use crate::evidence::Outcome;
+use crate::formats::jepsen::event::{Function, LogEvent, Phase};
+use crate::formats::jepsen::notation::Notation;
+use crate::formats::jepsen::operations::{Dialect, keys_and_values};
+use crate::formats::jepsen::pairing::{Paired, Pairing, Placed, Step};
+use crate::formats::jepsen::write::LABEL_KEY;
+use crate::meta::{Clock, Event, InitialState};
+use crate::pool::Pool;
+use crate::sink::Sink;
+use crate::source::Input;
+use crate::value::Value;
+
+/// Makes transactions of paired events.
+pub(crate) struct Interpreter<'a, D> {
+    bytes: &'a [u8],
+    pub(crate) dialect: D,
+    /// The names of the times, interned once.
+    wall: Option<[Value; 2]>,
+    pub(crate) draft: TxnDraft,
+}
+
+impl<'a, D: Dialect<'a>> Interpreter<'a, D> {
+    pub(crate) fn new(bytes: &'a [u8], dialect: D) -> Interpreter<'a, D> {
+        Interpreter { bytes, dialect, wall: None, draft: TxnDraft::default() }
+    }
+
+    /// Fills the draft.
+    pub(crate) fn transaction(&mut self, paired: &Paired, pool: &mut Pool) -> Result<(), Fault> {
+        let name = paired.owner.session_name(pool);
+        self.draft.reset(pool.session(name));
+        let phase = paired.completion.map(|placed| placed.event.phase);
+        self.draft.outcome = match phase {
+            Some(Phase::Ok) => Outcome::Committed,
+            Some(Phase::Fail) => Outcome::Aborted,
+            _ => Outcome::Unknown,
+        };
+        self.draft.interval.begin = paired.invoke.map(|placed| placed.position);
+        self.draft.interval.end = match (phase, paired.completion) {
+            (Some(Phase::Ok | Phase::Fail), Some(placed)) => Some(placed.position),
+            // It may still take effect after the client has given up.
+            _ => None,
+        };
+        let (invoke, completion) = (event(paired.invoke), event(paired.completion));
+        let index = |event: Option<&LogEvent>| event.and_then(|e| e.index);
+        self.draft.label =
+            index(completion.as_ref()).or(index(invoke.as_ref())).map(|i| pool.int(i));
+        // What was asked for stands in the invocation, what came of it in the completion.
+        let telling = if phase == Some(Phase::Ok) { completion } else { invoke.or(completion) };
+        let Some(telling) = telling else { return Ok(()) };
+        self.check_functions(invoke.as_ref(), completion.as_ref())?;
+        self.dialect.operations(&telling, pool, &mut self.draft)?;
+        self.times(invoke.as_ref(), completion.as_ref(), pool);
+        self.function(&telling, pool)?;
+        for event in [invoke, completion].into_iter().flatten().filter(|event| event.extras) {
+            self.extras(&event, pool)?;
+        }
+        Ok(())
+    }
+
+    /// Invocation and completion must be of the same operation.
+    #[inline]
+    fn check_functions(
+        &self,
+        invoke: Option<&LogEvent>,
+        completion: Option<&LogEvent>,
+    ) -> Result<(), Fault> {
+        let (Some(invoke), Some(completion)) = (invoke, completion) else { return Ok(()) };
+        let name = |event: &LogEvent| D::Notation::at(self.bytes, event.f_at).name("").ok();
+        let same = match (invoke.function, completion.function) {
+            (_, Function::None) => true,
+            (Function::Other, Function::Other) => name(invoke) == name(completion),
+            (asked, done) => asked == done,
+        };
+        if same {
+            return Ok(());
+        }
+        let asked = name(invoke).map_or("nothing".to_owned(), D::Notation::quoted);
+        let complaint = "the completion is of another operation than the invocation";
+        Err(Fault::wrong(completion.at, complaint)
+            .hint(format!("the process invoked {asked} at byte {}", invoke.at)))
+    }
+
+    fn times(&mut self, invoke: Option<&LogEvent>, completion: Option<&LogEvent>, pool: &mut Pool) {
+        let times = [invoke.and_then(|e| e.time), completion.and_then(|e| e.time)];
+        if times == [None, None] {
+            return;
+        }
+        let wall = [names::WALL_BEGIN, names::WALL_END];
+        let wall = *self.wall.get_or_insert_with(|| wall.map(|name| pool.text(name)));
+        for (name, time) in wall.into_iter().zip(times) {
+            if let Some(time) = time {
+                self.draft.attr(name, pool.int(time));
+            }
+        }
+    }
+
+    fn function(&mut self, event: &LogEvent, pool: &mut Pool) -> Result<(), Fault> {
+        if event.function == Function::None || self.dialect.implies_function(event) {
+            return Ok(());
+        }
+        let value = D::Notation::at(self.bytes, event.f_at).value(pool)?;
+        let name = pool.text("f");
+        self.draft.attr(name, value);
+        Ok(())
+    }
+
+    fn extras(&mut self, event: &LogEvent, pool: &mut Pool) -> Result<(), Fault> {
+        for (name, value) in self.dialect.extras(event, pool)? {
+            if pool.as_text(name) == Some(LABEL_KEY) {
+                self.draft.label = Some(value);
+            } else {
+                self.draft.attr(name, value);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn event(placed: Option<Placed>) -> Option<LogEvent> {
+    placed.map(|placed| placed.event)
+}
+
+/// Reads a whole log: pairs its events and pushes what they make.
+pub(crate) struct Reader<'a, 's, D> {
+    input: &'a Input,
+    pub(crate) interpreter: Interpreter<'a, D>,
+    pub(crate) pairing: Pairing,
+    pub(crate) sink: &'s mut dyn Sink,
+}
+
+impl<'a, 's, D: Dialect<'a>> Reader<'a, 's, D> {
+    pub(crate) fn new(input: &'a Input, dialect: D, sink: &'s mut dyn Sink) -> Reader<'a, 's, D> {
+        let meta = sink.meta();
+        meta.clock = Clock::Events;
+        meta.initial = InitialState::every(Value::ABSENT);
+        let interpreter = Interpreter::new(&input.bytes, dialect);
+        Reader { input, interpreter, pairing: Pairing::default(), sink }
+    }
+
+    /// The next event of the log.
+    pub(crate) fn event(&mut self, event: LogEvent) -> Result<(), Fault> {
+        self.interpreter.dialect.observe(&event)?;
+        match self.pairing.next(event, self.sink.pool())? {
+            Step::Wait => Ok(()),
+            Step::Transaction(paired) => self.transaction(&paired),
+            Step::Other(placed) => self.other(placed),
+            Step::Initial(event) => self.initial(&event),
+        }
+    }
+
+    fn transaction(&mut self, paired: &Paired) -> Result<(), Fault> {
+        self.interpreter.transaction(paired, self.sink.pool())?;
+        let pushed = self.sink.transaction(&self.interpreter.draft);
+        pushed.map_err(|e| Fault::sink(paired.offset(), &e))
+    }
+
+    /// What the nemesis did. Its detail is the value; a map of the value and the unusual keys if
+    /// there are any.
+    pub(crate) fn other(&mut self, placed: Placed) -> Result<(), Fault> {
+        let (bytes, event) = (self.interpreter.bytes, placed.event);
+        let pool = self.sink.pool();
+        let at = |at: usize| D::Notation::at(bytes, at);
+        let name = match event.function {
+            Function::None => Value::ABSENT,
+            _ => at(event.f_at).value(pool)?,
+        };
+        let mut detail = match event.value_at {
+            Some(value_at) => at(value_at).value(pool)?,
+            None => Value::ABSENT,
+        };
+        if event.extras {
+            let mut columns = self.interpreter.dialect.extras(&event, pool)?;
+            if !columns.is_empty() {
+                columns.push((pool.text("value"), detail));
+                detail = pool.row(&columns);
+            }
+        }
+        let event = Event { name, begin: Some(placed.position), end: None, detail };
+        self.sink.event(event).map_err(|e| Fault::sink(placed.event.at, &e))
+    }
+
+    pub(crate) fn initial(&mut self, event: &LogEvent) -> Result<(), Fault> {
+        let at = event.value_at.unwrap_or(event.at);
+        let mut n = D::Notation::at(self.interpreter.bytes, at);
+        let given = keys_and_values(&mut n, self.sink.pool())?;
+        self.sink.meta().initial.given = given;
+        Ok(())
+    }
+
+    /// The end of the log: what is still open has an unknown outcome.
+    pub(crate) fn finish(&mut self) -> Result<(), Fault> {
+        for paired in self.pairing.finish(self.sink.pool()) {
+            self.transaction(&paired)?;
+        }
+        self.warn();
+        Ok(())
+    }
+
+    /// Says what is odd about the log.
+    pub(crate) fn warn(&mut self) {
+        if let Some(at) = self.pairing.unowned {
+            let message = "operations without a process: each is taken as a session of its own, \
+                           so nothing is known of the order in which a client ran them";
+            self.sink.warn(self.input.text_warning(at, message));
+        }
+        if let Some(at) = self.pairing.disorder {
+            let message = "the index of this operation is not larger than the one before; \
+                           the order of the file counts";
+            self.sink.warn(self.input.text_warning(at, message));
+        }
+    }
+}

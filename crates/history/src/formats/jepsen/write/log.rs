@@ -1,0 +1,217 @@
+//! The order of the lines, and the process of each transaction.
+
+use crate::attributes::names;
+use crate::evidence::Outcome;
+use crate::formats::jepsen::write::{describe, refused};
+use crate::history::History;
+use crate::ids::{SessionId, TxnId};
+use crate::meta::Clock;
+use crate::sink::SinkError;
+
+/// What a line of the log is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum What {
+    /// An event of the history, by its number.
+    Event(usize),
+    Invoke(TxnId),
+    Complete(TxnId),
+}
+
+/// When something happens: times that are equal are told apart by a rank.
+type Moment = (i64, u32);
+
+/// A line of the log.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line {
+    moment: Moment,
+    pub(super) what: What,
+}
+
+/// The whole log.
+pub(super) struct Log {
+    pub(super) lines: Vec<Line>,
+    /// The process of each transaction.
+    pub(super) processes: Vec<i64>,
+    /// Whether each transaction has a completion.
+    pub(super) completed: Vec<bool>,
+}
+
+impl Log {
+    pub(super) fn of(history: &History) -> Result<Log, SinkError> {
+        let mut log = Log {
+            lines: Vec::new(),
+            processes: processes(history),
+            completed: vec![true; history.txn_count()],
+        };
+        if history.txns().all(|txn| txn.interval().is_empty()) && history.events().is_empty() {
+            log.one_after_another(history);
+            return Ok(log);
+        }
+        log.events(history)?;
+        for session in 0..history.session_count() as u32 {
+            log.session(history, SessionId(session))?;
+        }
+        log.unfinished(history);
+        log.lines.sort_by_key(|line| line.moment);
+        Ok(log)
+    }
+
+    fn push(&mut self, moment: Moment, what: What) {
+        self.lines.push(Line { moment, what });
+    }
+
+    fn one_after_another(&mut self, history: &History) {
+        for txn in history.txns() {
+            self.push((0, 0), What::Invoke(txn.id()));
+            self.push((0, 0), What::Complete(txn.id()));
+        }
+    }
+
+    fn events(&mut self, history: &History) -> Result<(), SinkError> {
+        for (i, event) in history.events().iter().enumerate() {
+            match (event.begin, event.end) {
+                (Some(begin), None) => self.push((begin, 0), What::Event(i)),
+                _ => return refused("events that last, or that have no time"),
+            }
+        }
+        Ok(())
+    }
+
+    /// The transactions of a session that have ended. A process that completes and invokes at the
+    /// same time does so in this order; of different processes the invocation comes first, since
+    /// the two overlap.
+    fn session(&mut self, history: &History, session: SessionId) -> Result<(), SinkError> {
+        let mut last: Option<Moment> = None;
+        for &id in history.session(session) {
+            let interval = history.txn(id).interval();
+            let ended = history.txn(id).outcome() != Outcome::Unknown;
+            if interval.end.is_some() != ended {
+                let txn = describe(history, id);
+                return refused(format!("the interval of {txn}, which does not fit its outcome"));
+            }
+            for (time, what) in
+                [(interval.begin, What::Invoke(id)), (interval.end, What::Complete(id))]
+            {
+                let Some(time) = time else { continue };
+                let first = u32::from(matches!(what, What::Complete(_)));
+                let rank = match last {
+                    Some((before, _)) if before > time => {
+                        let txn = describe(history, id);
+                        return refused(format!(
+                            "{txn}, which overlaps the one before it in its session"
+                        ));
+                    }
+                    Some((before, rank)) if before == time => first.max(rank.saturating_add(1)),
+                    _ => first,
+                };
+                last = Some((time, rank));
+                self.push((time, rank), what);
+            }
+        }
+        Ok(())
+    }
+
+    /// Completions for what nobody knows the end of. A log of Jepsen's had them in its gaps; beyond
+    /// its last completion, no completion is needed at all.
+    fn unfinished(&mut self, history: &History) {
+        let mut gaps = Gaps::of(history, &self.lines);
+        let mut last = -1;
+        let last_ended = history.txns().rev().find(|txn| txn.interval().end.is_some());
+        let next_ends = next_ends(history);
+        for txn in history.txns() {
+            if let Some(end) = txn.interval().end {
+                last = last.max(end);
+                continue;
+            }
+            let begin = txn.interval().begin;
+            let after = last.max(begin.unwrap_or(-1));
+            let next = next_ends[txn.id().index()];
+            let what = What::Complete(txn.id());
+            if let Some(gap) = gaps.take(after, next) {
+                last = gap;
+                self.push((gap, 0), what);
+            } else if last_ended.is_some_and(|ended| ended.id() > txn.id())
+                || txn.attr(names::WALL_END).is_some()
+                || begin.is_none()
+            {
+                self.push((after, u32::MAX), what);
+            } else {
+                self.completed[txn.id().index()] = false;
+            }
+        }
+    }
+}
+
+/// For each transaction, when the next one that has an end ends.
+fn next_ends(history: &History) -> Vec<i64> {
+    let mut ends = vec![i64::MAX; history.txn_count()];
+    let mut next = i64::MAX;
+    for txn in history.txns().rev() {
+        ends[txn.id().index()] = next;
+        next = txn.interval().end.unwrap_or(next);
+    }
+    ends
+}
+
+/// Positions of the original log that nothing claims, in ascending order.
+struct Gaps {
+    free: Vec<i64>,
+    next: usize,
+}
+
+impl Gaps {
+    fn of(history: &History, lines: &[Line]) -> Gaps {
+        let mut taken: Vec<i64> = lines.iter().map(|line| line.moment.0).collect();
+        taken.sort_unstable();
+        let unknown = history.txns().filter(|txn| txn.interval().end.is_none()).count();
+        let mut free = Vec::new();
+        if history.meta().clock == Clock::Events {
+            let last = taken.last().copied().unwrap_or(0);
+            let mut before = -1;
+            // Only as many as can be used: positions may be far apart.
+            for &position in taken.iter().chain([&last.saturating_add(1)]) {
+                let gap = (before + 1..position).take(unknown);
+                free.extend(gap);
+                before = position;
+            }
+        }
+        Gaps { free, next: 0 }
+    }
+
+    /// The first gap between two times; earlier ones are never asked for again.
+    fn take(&mut self, after: i64, before: i64) -> Option<i64> {
+        while self.free.get(self.next).is_some_and(|&gap| gap <= after) {
+            self.next += 1;
+        }
+        let gap = self.free.get(self.next).copied().filter(|&gap| gap < before)?;
+        self.next += 1;
+        Some(gap)
+    }
+}
+
+/// The process of each transaction. Sessions with a number keep it, others get a new one; and so
+/// does a session that goes on after a transaction of which nobody knows the outcome, for to Jepsen
+/// that process is dead.
+fn processes(history: &History) -> Vec<i64> {
+    let pool = history.pool();
+    let numbers = pool.session_names().iter().map(|&name| {
+        pool.as_wide_int(name).and_then(|i| i64::try_from(i).ok()).filter(|&i| i < i64::MAX >> 1)
+    });
+    let numbers: Vec<Option<i64>> = numbers.collect();
+    let mut fresh = numbers.iter().flatten().copied().max().map_or(0, |max| max.max(-1) + 1);
+    let mut processes = vec![0; history.txn_count()];
+    for (session, number) in numbers.into_iter().enumerate() {
+        let mut process = number;
+        for &id in history.session(SessionId(session as u32)) {
+            let mine = *process.get_or_insert_with(|| {
+                fresh += 1;
+                fresh - 1
+            });
+            processes[id.index()] = mine;
+            if history.txn(id).outcome() == Outcome::Unknown {
+                process = None;
+            }
+        }
+    }
+    processes
+}

@@ -1,0 +1,267 @@
+use expect_test::{Expect, expect};
+
+use crate::formats::jepsen::JEPSEN_EDN;
+use crate::history::History;
+use crate::notation::{parse, to_text};
+use crate::source::{Input, Source};
+
+fn write(history: &History) -> String {
+    let mut out = Vec::new();
+    match super::write(history, &mut out) {
+        Ok(()) => String::from_utf8(out).unwrap(),
+        Err(error) => format!("{error}\n"),
+    }
+}
+
+fn read(text: &str) -> History {
+    let source = Source::File(Input::new("t", text));
+    JEPSEN_EDN.load(&source).unwrap_or_else(|e| panic!("{e}\n{text}")).finish()
+}
+
+fn check(notation: &str, expect: Expect) {
+    expect.assert_eq(&write(&parse(notation).unwrap()));
+}
+
+/// What was written reads back as the same.
+fn round_trip(edn: &str) {
+    let history = read(edn);
+    let again = read(&write(&history));
+    if let Err(difference) = history.same_as(&again) {
+        panic!("{difference}\n{}\n{}\n{}", to_text(&history), write(&history), to_text(&again));
+    }
+}
+
+#[test]
+fn lists_with_unknown_outcomes_and_faults_round_trip() {
+    round_trip(
+        "{:index 0, :time 5, :type :invoke, :process 0, :f :txn, :value [[:append 1 1] [:r 2 nil]]}
+{:index 1, :time 6, :type :invoke, :process 1, :f :txn, :value [[:append 2 1] [:r 1 nil]]}
+{:index 2, :time 7, :type :ok, :process 0, :f :txn, :value [[:append 1 1] [:r 2 nil]]}
+{:index 3, :type :info, :process :nemesis, :f :kill, :value {:a [\"x\" #{1}]}}
+{:index 4, :time 8, :type :invoke, :process 5, :f :txn, :value [[:append 1 5]]}
+{:index 5, :time 8, :type :info, :process 1, :f :txn, :value [[:append 2 1] [:r 1 nil]], :error :timeout}
+{:index 6, :time 9, :type :ok, :process 5, :f :txn, :value [[:append 1 5]], :node \"n1\"}
+{:index 7, :time 9, :type :invoke, :process 0, :f :txn, :value [[:append 1 2]]}
+{:index 8, :time 10, :type :fail, :process 0, :f :txn, :value nil, :error [:conflict \"x\"]}
+{:index 9, :time 11, :type :invoke, :process 2, :f :txn, :value [[:r 1 nil]]}
+{:index 10, :time 12, :type :ok, :process 7, :f :txn, :value [[:r 1 [1]] [:r 2 []]]}",
+    );
+}
+
+#[test]
+fn registers_and_odd_values_round_trip() {
+    round_trip(
+        "{:type :invoke, :process 0, :f :read, :value [[:w :x 1.5] [:w \"a\\n\" \\a] [:r 1/2 nil]]}
+{:type :ok, :process 0, :f :read, :value [[:w :x 1.5] [:w \"a\\n\" \\a] [:r 1/2 {:a [nil true]}]]}
+{:type :ok, :process 1, :index 17, :value [[:w 1 ##Inf] [:w 2 170141183460469231731687303715884105728]]}
+{:type :ok, :process 1, :value []}",
+    );
+}
+
+#[test]
+fn single_objects_round_trip() {
+    round_trip(
+        "{:process 0 :type :invoke :f :write :value 3} {:process 1 :type :invoke :f :cas :value [1 2]}
+         {:process 0 :type :ok :f :write :value 3} {:process 1 :type :fail :f :cas :value [1 2]}
+         {:process 0 :type :invoke :f :read :value nil} {:process 0 :type :ok :f :read :value nil}
+         {:process 0 :type :invoke :f :cas :value [3 4]} {:process 0 :type :info :f :cas :value [3 4]}",
+    );
+    round_trip(
+        "{:process 0 :type :fail :f :cas :value [:k [1 [2 3]]]}
+         {:process 1 :type :ok :f :read :value [\"register\" [2 3]]}",
+    );
+}
+
+#[test]
+fn completions_alone_round_trip() {
+    round_trip(
+        "{:process 0 :type :ok :value [[:append 1 1]]} {:process 1 :type :info :value [[:append 1 2]]}
+         {:process 2 :type :fail :value [[:append 1 3]]} {:process 3 :type :info :value [[:append 1 4]]}",
+    );
+}
+
+#[test]
+fn without_intervals_each_completes_before_the_next() {
+    check(
+        "a: append(x,1) list(y,[])\nb: append(x,2) unknown\nb: list(x,[1,2])",
+        expect![[r#"
+        {:type :invoke, :process 0, :f :txn, :value [[:append "x" 1] [:r "y" nil]]}
+        {:type :ok, :process 0, :f :txn, :value [[:append "x" 1] [:r "y" []]]}
+        {:type :invoke, :process 1, :f :txn, :value [[:append "x" 2]]}
+        {:type :info, :process 1, :f :txn, :value [[:append "x" 2]]}
+        {:type :invoke, :process 2, :f :txn, :value [[:r "x" nil]]}
+        {:type :ok, :process 2, :f :txn, :value [[:r "x" [1 2]]]}
+    "#]],
+    );
+}
+
+#[test]
+fn nanoseconds_give_the_order_of_the_lines() {
+    check(
+        "1: w(x,1) @[10,20]\n2: w(x,2) @[15,30]\n1: r(x,1) @[20,20]\n3: w(x,3) unknown @[16,_]\n3: w(x,4) @[40,50]",
+        expect![[r#"
+            {:type :invoke, :process 1, :f :txn, :value [[:w "x" 1]]}
+            {:type :invoke, :process 2, :f :txn, :value [[:w "x" 2]]}
+            {:type :invoke, :process 3, :f :txn, :value [[:w "x" 3]]}
+            {:type :ok, :process 1, :f :txn, :value [[:w "x" 1]]}
+            {:type :invoke, :process 1, :f :txn, :value [[:r "x" nil]]}
+            {:type :ok, :process 1, :f :txn, :value [[:r "x" 1]]}
+            {:type :ok, :process 2, :f :txn, :value [[:w "x" 2]]}
+            {:type :info, :process 3, :f :txn, :value [[:w "x" 3]]}
+            {:type :invoke, :process 4, :f :txn, :value [[:w "x" 4]]}
+            {:type :ok, :process 4, :f :txn, :value [[:w "x" 4]]}
+        "#]],
+    );
+}
+
+#[test]
+fn what_jepsen_cannot_say_is_refused_by_name() {
+    for (text, expect) in [
+        (
+            "initial 0\na: w(x,1)",
+            expect![[r#"
+            jepsen-edn has no way to say: an initial state other than absent
+        "#]],
+        ),
+        (
+            "given x 5\na: w(x,1)",
+            expect![[r#"
+            jepsen-edn has no way to say: an initial state other than absent
+        "#]],
+        ),
+        (
+            "meta server pg\na: w(x,1)",
+            expect![[r#"
+            jepsen-edn has no way to say: "server", a fact about the whole run
+        "#]],
+        ),
+        (
+            "incomplete\na: w(x,1)",
+            expect![[r#"
+            jepsen-edn has no way to say: that the history is incomplete
+        "#]],
+        ),
+        (
+            "order x: 1\na: w(x,1)",
+            expect![[r#"
+            jepsen-edn has no way to say: version orders
+        "#]],
+        ),
+        (
+            "a: w(x,1) ts(1,2)",
+            expect![[r#"
+            jepsen-edn has no way to say: timestamps of the database
+        "#]],
+        ),
+        (
+            "a: [w(x,1) w(y,1)]",
+            expect![[r#"
+            jepsen-edn has no way to say: statements with an interval or with several operations
+        "#]],
+        ),
+        (
+            "a: [w(x,1)]{affected=1}",
+            expect![[r#"
+            jepsen-edn has no way to say: attributes of statements
+        "#]],
+        ),
+        (
+            "a: w(x,1){path=p}",
+            expect![[r#"
+            jepsen-edn has no way to say: attributes of operations
+        "#]],
+        ),
+        (
+            "a: w(x,1) append(y,1)",
+            expect![[r#"
+            jepsen-edn has no way to say: lists and registers in one history
+        "#]],
+        ),
+        (
+            "a: delete(x)",
+            expect![[r#"
+            jepsen-edn has no way to say: operations of the kind delete
+        "#]],
+        ),
+        (
+            "a: pred(p,x=1)",
+            expect![[r#"
+            jepsen-edn has no way to say: operations of the kind predicate read
+        "#]],
+        ),
+        (
+            "a: savepoint(s)",
+            expect![[r#"
+            jepsen-edn has no way to say: operations of the kind savepoint
+        "#]],
+        ),
+        (
+            "a: r(x,_) w(x,1)",
+            expect![[r#"
+                jepsen-edn has no way to say: a read of transaction number 0, which committed, whose result nobody learned
+            "#]],
+        ),
+        (
+            "a: r(x,1) w(x,1) abort",
+            expect![[r#"
+                jepsen-edn has no way to say: what a read of transaction number 0 returned, which did not commit
+            "#]],
+        ),
+        (
+            "a: w(x,null)",
+            expect![[r#"
+            jepsen-edn has no way to say: the value NULL
+        "#]],
+        ),
+        (
+            "a: w(x,0x00)",
+            expect![[r#"
+            jepsen-edn has no way to say: a value of bytes
+        "#]],
+        ),
+        (
+            "a: cas!(x,1,2)",
+            expect![[r#"
+            jepsen-edn has no way to say: a compare-and-set of transaction number 0 whose effect differs from the transaction's outcome
+        "#]],
+        ),
+        (
+            "a: cas(x,1,2) w(x,3)",
+            expect![[r#"
+            jepsen-edn has no way to say: compare-and-sets in transactions of several operations
+        "#]],
+        ),
+        (
+            "a: list(x,_) abort",
+            expect![[r#"
+            jepsen-edn has no way to say: whether reads are of lists, since nothing is written
+        "#]],
+        ),
+        (
+            "a: w(x,1) {\"a b\"=1}",
+            expect![[r#"
+            jepsen-edn has no way to say: the attribute "a b" of a transaction
+        "#]],
+        ),
+        (
+            "a: w(x,1) @[1,5]\na: w(x,2) @[3,7]",
+            expect![[r#"
+            jepsen-edn has no way to say: transaction number 1, which overlaps the one before it in its session
+        "#]],
+        ),
+        (
+            "a: w(x,1) @[1,5]\nb: w(x,2)",
+            expect![[r#"
+            jepsen-edn has no way to say: the interval of transaction number 1, which does not fit its outcome
+        "#]],
+        ),
+        (
+            "event e @[1,5]\na: w(x,1) @[1,5]",
+            expect![[r#"
+            jepsen-edn has no way to say: events that last, or that have no time
+        "#]],
+        ),
+    ] {
+        check(text, expect);
+    }
+}

@@ -1,0 +1,97 @@
+//! Values without parts: numbers, keywords, symbols, characters.
+
+use crate::error::Fault;
+use crate::text::edn::{Edn, is_delimiter, utf8};
+
+/// A value without parts that is no string.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Atom<'a> {
+    Nil,
+    Bool(bool),
+    Int(i128),
+    Float(f64),
+    /// A keyword, symbol, character, ratio, or a number too large for the others, word for word.
+    Word(&'a str),
+}
+
+impl<'a> Edn<'a> {
+    pub(super) fn atom(&mut self) -> Result<Atom<'a>, Fault> {
+        let at = self.cursor.pos;
+        let rest = self.cursor.rest();
+        let digit_follows = rest.get(1).is_some_and(u8::is_ascii_digit);
+        match rest.first() {
+            Some(b'0'..=b'9') => number(at, utf8(at, self.token())?),
+            Some(b'+' | b'-') if digit_follows => number(at, utf8(at, self.token())?),
+            Some(b'#') => self.symbolic_float(at),
+            Some(b'\\') => self.character(at),
+            Some(b':') if rest.get(1).is_none_or(|&b| is_delimiter(b)) => {
+                Err(Fault::expected(at, "a keyword"))
+            }
+            Some(&b) if starts_word(b) => Ok(match utf8(at, self.token())? {
+                "nil" => Atom::Nil,
+                "true" => Atom::Bool(true),
+                "false" => Atom::Bool(false),
+                word => Atom::Word(word),
+            }),
+            _ => Err(Fault::expected(at, "an EDN value")),
+        }
+    }
+
+    /// `##Inf`, `##-Inf`, `##NaN`.
+    fn symbolic_float(&mut self, at: usize) -> Result<Atom<'a>, Fault> {
+        match self.token() {
+            b"##Inf" => Ok(Atom::Float(f64::INFINITY)),
+            b"##-Inf" => Ok(Atom::Float(f64::NEG_INFINITY)),
+            b"##NaN" => Ok(Atom::Float(f64::NAN)),
+            _ => Err(Fault::expected(at, "##Inf, ##-Inf or ##NaN")),
+        }
+    }
+
+    /// `\a`, `\newline`, `\u0041`; the character itself may be a delimiter.
+    fn character(&mut self, at: usize) -> Result<Atom<'a>, Fault> {
+        if self.cursor.rest().len() < 2 {
+            return Err(Fault::expected(at, "a character after '\\'"));
+        }
+        self.cursor.pos += 2;
+        self.token();
+        let source = self.cursor.bytes.get(at..self.cursor.pos).unwrap_or_default();
+        utf8(at, source).map(Atom::Word)
+    }
+
+    /// The tag of a tagged value, from its `#` on.
+    pub(super) fn tag(&mut self) -> Result<&'a [u8], Fault> {
+        let at = self.cursor.pos;
+        self.cursor.pos += 1;
+        let tag = self.token();
+        let sound = tag.first().is_some_and(|b| b.is_ascii_alphabetic() || *b >= 0x80);
+        if sound { Ok(tag) } else { Err(Fault::expected(at, "an EDN value")) }
+    }
+}
+
+fn starts_word(byte: u8) -> bool {
+    byte >= 0x80 || byte.is_ascii_alphanumeric() || b":.*+!-_?$%&=<>/|'".contains(&byte)
+}
+
+fn number(at: usize, text: &str) -> Result<Atom<'_>, Fault> {
+    let complaint = || Fault::expected(at, "a number");
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let whole = digits.strip_suffix('N').unwrap_or(digits);
+    let is_whole = whole.bytes().all(|b| b.is_ascii_digit());
+    if whole.len() > 1 && whole.starts_with('0') && is_whole {
+        return Err(complaint().hint("numbers have no leading zeros in EDN"));
+    }
+    if is_whole {
+        let source = text.strip_suffix('N').unwrap_or(text);
+        return Ok(source.parse().map_or(Atom::Word(text), Atom::Int));
+    }
+    if let Some((top, bottom)) = digits.split_once('/') {
+        let all = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+        return if all(top) && all(bottom) { Ok(Atom::Word(text)) } else { Err(complaint()) };
+    }
+    let decimal = text.strip_suffix('M').unwrap_or(text);
+    if !decimal.bytes().all(|b| b.is_ascii_digit() || b".eE+-".contains(&b)) {
+        return Err(complaint());
+    }
+    let float: f64 = decimal.parse().map_err(|_| complaint())?;
+    Ok(if float.is_finite() { Atom::Float(float) } else { Atom::Word(text) })
+}
