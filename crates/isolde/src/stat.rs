@@ -41,8 +41,9 @@ fn entity_name(entity: Entity) -> &'static str {
 // ---- text ----
 
 fn as_text(name: &str, loaded: &Loaded, s: &Summary) -> String {
-    let mut table = Table(String::new());
-    table.row("history", format!("{name} ({}: {})", loaded.format.name, loaded.format.title));
+    let mut table = Table::default();
+    table.row("history", name.to_owned());
+    table.row("format", format!("{}: {}", loaded.format.name, loaded.format.title));
     about_the_run(&mut table, &loaded.history);
     table.row("sessions", number(s.sessions));
     table.row("transactions", transactions(s));
@@ -54,8 +55,11 @@ fn as_text(name: &str, loaded: &Loaded, s: &Summary) -> String {
     table.row("initial state", initial(&loaded.history));
     table.row("writes", writes(s));
     table.row("duplicates", duplicates(&loaded.history, s));
-    for line in evidence(&loaded.history, s) {
+    for line in evidence(s) {
         table.row("evidence", line);
+    }
+    for line in attributes(&loaded.history, s) {
+        table.row("attributes", line);
     }
     if let Some((from, to)) = s.time_span {
         table.row("time span", span(&loaded.history, from, to));
@@ -66,16 +70,21 @@ fn as_text(name: &str, loaded: &Loaded, s: &Summary) -> String {
     let bytes = loaded.history.heap_bytes();
     let each = bytes as f64 / s.operations().max(1) as f64;
     table.row("memory", format!("{} bytes ({each:.1} an operation)", number(bytes)));
-    table.0
+    table.text
 }
 
 /// Names on the left, the same name not repeated.
-struct Table(String);
+#[derive(Default)]
+struct Table {
+    text: String,
+    last: String,
+}
 
 impl Table {
     fn row(&mut self, name: &str, text: String) {
-        let shown = if self.0.lines().any(|l| l.starts_with(name)) { "" } else { name };
-        let _ = writeln!(self.0, "{shown:<14} {text}");
+        let shown = if self.last == name { "" } else { name };
+        let _ = writeln!(self.text, "{shown:<14} {text}");
+        name.clone_into(&mut self.last);
     }
 }
 
@@ -168,7 +177,7 @@ fn duplicates(history: &History, s: &Summary) -> String {
     format!("{count} values were written to a key more than once, such as {value} to key {key}")
 }
 
-fn evidence(history: &History, s: &Summary) -> Vec<String> {
+fn evidence(s: &Summary) -> Vec<String> {
     let e = &s.evidence;
     let of = number(s.transactions());
     let mut lines = vec!["values".to_owned()];
@@ -180,42 +189,61 @@ fn evidence(history: &History, s: &Summary) -> Vec<String> {
         lines.push(format!("intervals of {} of {of} transactions{half}", number(e.intervals)));
     }
     if e.statement_intervals > 0 {
-        lines.push(format!(
-            "intervals of {} of {} statements",
-            number(e.statement_intervals),
-            number(s.statements)
-        ));
+        let (some, all) = (number(e.statement_intervals), number(s.statements));
+        lines.push(format!("intervals of {some} of {all} statements"));
     }
     if e.timestamps > 0 {
         let kind = if e.hybrid_timestamps > 0 { "hybrid" } else { "64-bit" };
-        lines.push(format!(
-            "{kind} start and commit timestamps of {} of {of} transactions",
-            number(e.timestamps)
-        ));
+        let some = number(e.timestamps);
+        lines.push(format!("{kind} start and commit timestamps of {some} of {of} transactions"));
     }
     if e.snapshots > 0 {
-        lines.push(format!("{} snapshots", number(e.snapshots)));
+        lines.push(counted(e.snapshots, "snapshot"));
     }
     if e.version_orders > 0 {
-        lines.push(format!("the version order of {} keys", number(e.version_orders)));
+        lines.push(format!("the version order of {}", counted(e.version_orders, "key")));
     }
     if e.events > 0 {
-        lines.push(format!("{} events on the time line", number(e.events)));
+        lines.push(format!("{} on the time line", counted(e.events, "event")));
     }
-    for &(entity, name, count) in &e.attributes {
-        let name = show(history, name);
-        lines.push(format!("{} {}s with '{name}'", number(count), entity_name(entity)));
+    lines
+}
+
+/// "1 key", "2 keys".
+fn counted(n: usize, thing: &str) -> String {
+    format!("{} {thing}{}", number(n), if n == 1 { "" } else { "s" })
+}
+
+/// One line for each kind of thing that has attributes.
+fn attributes(history: &History, s: &Summary) -> Vec<String> {
+    let mut lines = Vec::new();
+    for entity in [Entity::Txn, Entity::Stmt, Entity::Op] {
+        let of = s.evidence.attributes.iter().filter(|(e, _, _)| *e == entity);
+        let mut names: Vec<String> =
+            of.map(|&(_, name, n)| format!("{} ({})", show(history, name), number(n))).collect();
+        names.sort();
+        if !names.is_empty() {
+            lines.push(format!("of {}s: {}", entity_name(entity), names.join(", ")));
+        }
     }
     lines
 }
 
 fn span(history: &History, from: i64, to: i64) -> String {
-    let length = i128::from(to) - i128::from(from);
+    let length = to.abs_diff(from);
     match history.meta().clock {
         isolde_history::Clock::Events => format!("events {from} to {to}"),
-        isolde_history::Clock::Nanoseconds => {
-            format!("{:.3} s ({from} to {to} ns)", length as f64 / 1e9)
-        }
+        isolde_history::Clock::Nanoseconds => format!("{} ({from} to {to} ns)", duration(length)),
+    }
+}
+
+/// A number of nanoseconds in the unit that suits it.
+fn duration(ns: u64) -> String {
+    match ns {
+        0..10_000 => format!("{ns} ns"),
+        10_000..10_000_000 => format!("{:.1} µs", ns as f64 / 1e3),
+        10_000_000..10_000_000_000 => format!("{:.1} ms", ns as f64 / 1e6),
+        _ => format!("{:.1} s", ns as f64 / 1e9),
     }
 }
 
@@ -223,7 +251,7 @@ fn span(history: &History, from: i64, to: i64) -> String {
 
 fn as_json(name: &str, loaded: &Loaded, s: &Summary) -> serde_json::Value {
     let history = &loaded.history;
-    let counted = |names: &[&str], counts: &[usize]| {
+    let by_name = |names: &[&str], counts: &[usize]| {
         let pairs = names.iter().zip(counts).map(|(n, c)| ((*n).to_owned(), json!(c)));
         serde_json::Value::Object(pairs.collect::<Map<_, _>>())
     };
@@ -253,10 +281,10 @@ fn as_json(name: &str, loaded: &Loaded, s: &Summary) -> serde_json::Value {
         },
         "sessions": s.sessions,
         "transactions": s.transactions(),
-        "outcomes": counted(&outcomes, &s.outcomes),
+        "outcomes": by_name(&outcomes, &s.outcomes),
         "statements": s.statements,
         "operations": s.operations(),
-        "operation_kinds": counted(&kinds, &s.ops),
+        "operation_kinds": by_name(&kinds, &s.ops),
         "elements": s.elements,
         "keys": s.keys,
         "writes": s.writes,
