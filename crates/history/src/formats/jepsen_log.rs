@@ -1,10 +1,10 @@
 //! Jepsen's console log of operations on one register, as Porcupine's etcd data have it.
 //!
 //! ```text
-//! INFO  jepsen.util - 2	:invoke	:cas	[3 0]
-//! INFO  jepsen.util - 2	:ok	:cas	[3 0]
-//! INFO  jepsen.util - 0	:invoke	:write	2
-//! INFO  jepsen.util - 0	:info	:write	:timed-out
+//! INFO  jepsen.util - 2\t:invoke\t:cas\t[3 0]
+//! INFO  jepsen.util - 2\t:ok\t:cas\t[3 0]
+//! INFO  jepsen.util - 0\t:invoke\t:write\t2
+//! INFO  jepsen.util - 0\t:info\t:write\t:timed-out
 //! ```
 //!
 //! Process, type, function and value stand between tabs; an error may follow. Everything else in the

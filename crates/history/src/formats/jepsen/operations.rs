@@ -176,10 +176,7 @@ impl<'a, N: Notation<'a>> Standard<'a, N> {
         }
         let at = n.offset()?;
         n.begin_sequence().map_err(|_| Fault::expected(at, "the list that was read, or nil"))?;
-        while n.next_item()? {
-            self.elements.push(n.value(pool)?);
-        }
-        Ok(())
+        n.values(pool, &mut self.elements)
     }
 
     #[cold]
