@@ -150,6 +150,7 @@ mod tests {
     use crate::builder::HistoryBuilder;
     use crate::source::Input;
 
+    #[allow(clippy::needless_pass_by_value)] // So that the literal stands in the call.
     fn check(text: &str, expect: Expect) {
         let source = Source::File(Input::new("kv.txt", text));
         let shown = match FORMAT.load(&source).map(HistoryBuilder::finish) {
