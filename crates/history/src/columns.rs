@@ -259,22 +259,14 @@ impl Columns {
         self.payloads.extend(payloads.map(|(code, &word)| shift_run(*code, word, shift)));
     }
 
-    /// Appends many parts of the history, which share its identifiers.
-    pub(crate) fn join(&mut self, parts: Vec<Columns>) -> Result<(), SinkError> {
-        let sum = |f: fn(&Columns) -> usize| parts.iter().map(f).sum::<usize>();
-        let (txns, ops) = (sum(Columns::txn_count), sum(Columns::op_count));
-        let elements = sum(|c| c.elements.len());
+    /// Makes room for so many transactions and operations.
+    pub(crate) fn reserve(&mut self, txns: usize, ops: usize) {
         self.sessions.reserve_exact(txns);
         self.outcomes.reserve_exact(txns);
         self.txn_ends.reserve_exact(txns);
         self.codes.reserve_exact(ops);
         self.keys.reserve_exact(ops);
         self.payloads.reserve_exact(ops);
-        self.elements.reserve_exact(elements);
-        for part in parts {
-            self.append(&part, &Remap::default())?;
-        }
-        Ok(())
     }
 
     /// Appends the columns of another part of the history, whose identifiers are mapped.

@@ -5,6 +5,8 @@
 //! evidence there is (intervals, timestamps, snapshots, a version order). This crate knows nothing
 //! of isolation levels or of databases: it reads, holds and writes.
 
+#[cfg(test)]
+pub(crate) mod arbitrary;
 mod attributes;
 mod builder;
 mod columns;
@@ -14,7 +16,7 @@ mod evidence;
 pub mod formats;
 mod history;
 mod ids;
-mod jsonl;
+pub mod jsonl;
 mod labels;
 mod lazy;
 mod meta;
@@ -24,9 +26,12 @@ mod op;
 #[cfg(feature = "files")]
 mod open;
 mod pool;
+#[cfg(test)]
+mod round_trip;
 mod same;
 mod sink;
 mod source;
+mod summary;
 pub mod text;
 mod value;
 
@@ -38,10 +43,12 @@ pub use evidence::{Interval, LockMode, Outcome, Snapshot, Timestamp};
 pub use formats::{FORMATS, Format};
 pub use history::{History, Stmt, Txn};
 pub use ids::{Key, OpId, SessionId, StmtId, TxnId};
+pub use jsonl::{JsonlWriter, read_lines};
 pub use meta::{Clock, Event, InitialState, Meta, info};
 pub use native::NativeWriter;
 pub use op::{Effect, Op, OpKind};
 pub use pool::Pool;
 pub use sink::{Sink, SinkError};
 pub use source::{Input, Source};
+pub use summary::{Evidence, Summary};
 pub use value::{Datum, Value, Values};

@@ -86,7 +86,16 @@ impl Input {
             return "the end of the line".to_owned();
         }
         let shown = &line[..line.len().min(QUOTE_LEN)];
-        let mut text: String = shown.escape_ascii().to_string();
+        let mut text = String::new();
+        for chunk in shown.utf8_chunks() {
+            for c in chunk.valid().chars() {
+                match u8::try_from(c) {
+                    Ok(b) if b.is_ascii_control() => text.push_str(&[b].escape_ascii().to_string()),
+                    _ => text.push(c),
+                }
+            }
+            text.push_str(&chunk.invalid().escape_ascii().to_string());
+        }
         if shown.len() < line.len() {
             text.push('…');
         }

@@ -1,1 +1,43 @@
-fn main() {}
+//! The `isolde` command: parse, call, print, exit code.
+
+mod args;
+mod convert;
+mod formats;
+mod load;
+mod manual;
+mod stat;
+
+use std::process::ExitCode;
+
+use args::{Args, Command};
+use clap::Parser;
+
+/// The level holds, or there was nothing to decide.
+const EXIT_OK: u8 = 0;
+/// The input or the environment is at fault.
+const EXIT_FAULT: u8 = 2;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let done = match &args.command {
+        Command::Stat(args) => stat::run(args),
+        Command::Convert(args) => convert::run(args),
+        Command::Formats(args) => formats::run(args),
+        Command::Completions { shell } => manual::completions(*shell),
+        Command::Man => manual::man_page(),
+    };
+    match done {
+        Ok(()) => ExitCode::from(EXIT_OK),
+        Err(error) if is_broken_pipe(&error) => ExitCode::from(EXIT_OK),
+        Err(error) => {
+            anstream::eprintln!("{}: {error:#}", load::ERROR.label("error"));
+            ExitCode::from(EXIT_FAULT)
+        }
+    }
+}
+
+/// `isolde ... | head` ends early, and is no error.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let io = error.chain().find_map(|e| e.downcast_ref::<std::io::Error>());
+    io.is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+}

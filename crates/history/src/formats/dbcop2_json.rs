@@ -1,13 +1,148 @@
-//! Stub.
+//! The JSON of dbcop 0.2: reads and writes of versions.
+//!
+//! ```json
+//! {"params": {"id": 0, "n_node": 1, "n_variable": 1, "n_transaction": 1, "n_event": 2},
+//!  "info": "", "start": "2025-01-01T00:00:00Z", "end": "2025-01-01T00:00:01Z",
+//!  "data": [[{"events": [{"Read": {"variable": 0, "version": null}},
+//!                        {"Write": {"variable": 0, "version": 1}}],
+//!             "committed": true}]]}
+//! ```
+//!
+//! or the sessions alone. A version of `null` is what was there before anyone wrote: nothing. A
+//! transaction that is not committed counts as aborted, for nobody may read what it wrote.
 
+use crate::draft::TxnDraft;
+use crate::error::{Fault, ReadError};
+use crate::evidence::Outcome;
 use crate::formats::Format;
+use crate::formats::dbcop_common::{
+    Extras, Family, Tally, family, read_document, read_sessions, required, set_once, unsigned,
+};
+use crate::meta::InitialState;
+use crate::sink::Sink;
+use crate::source::Source;
+use crate::text::Json;
+use crate::text::json::Kind;
+use crate::value::Value;
 
 pub(crate) static FORMAT: Format = Format {
     name: "dbcop2-json",
-    title: "",
-    example: "",
-    looks_like: |_| false,
-    read: |source, _| Err(crate::source::whole(source.name(), "not yet".to_owned())),
+    title: "the JSON of dbcop 0.2, with or without the object around the sessions",
+    example: r#"[[{"events": [{"Write": {"variable": 0, "version": 1}}], "committed": true}]]"#,
+    looks_like: |source| family(source) == Some(Family::Second),
+    read,
     load: None,
     write: None,
 };
+
+fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
+    let input = source.file()?;
+    sink.meta().initial = InitialState::every(Value::ABSENT);
+    let mut json = Json::new(&input.bytes);
+    let tally = document_or_sessions(&mut json, sink)
+        .and_then(|tally| json.finish().map(|()| tally))
+        .map_err(|fault| input.text_error(fault))?;
+    tally.warn(input, sink);
+    Ok(())
+}
+
+fn document_or_sessions(json: &mut Json<'_>, sink: &mut dyn Sink) -> Result<Tally, Fault> {
+    match json.peek()? {
+        Kind::Array => read_sessions(json, sink, transaction),
+        Kind::Object => read_document(json, sink, transaction),
+        _ => Err(json.cursor.expected("an object with \"data\", or an array of sessions")),
+    }
+}
+
+fn transaction(
+    json: &mut Json<'_>,
+    sink: &mut dyn Sink,
+    draft: &mut TxnDraft,
+) -> Result<bool, Fault> {
+    let start = json.offset();
+    let (mut events, mut committed) = (None, None);
+    let mut extras = Extras::default();
+    json.begin_object()?;
+    while let Some(name) = json.next_member()? {
+        let at = json.offset();
+        match name.as_ref() {
+            "events" => {
+                set_once(&mut events, at, "events", ())?;
+                json.begin_array()?;
+                while json.next_item()? {
+                    event(json, sink, draft)?;
+                }
+            }
+            "committed" => {
+                set_once(&mut committed, at, "committed", json.boolean("true or false")?)?;
+            }
+            other => extras.take(json, sink, other)?,
+        }
+    }
+    required(events, start, "events")?;
+    let committed = required(committed, start, "committed")?;
+    draft.outcome = if committed { Outcome::Committed } else { Outcome::Aborted };
+    for (name, value) in extras.members {
+        draft.attr(name, value);
+    }
+    Ok(committed)
+}
+
+fn event(json: &mut Json<'_>, sink: &mut dyn Sink, draft: &mut TxnDraft) -> Result<(), Fault> {
+    const KINDS: &str = "an object with one member, \"Read\" or \"Write\"";
+    let start = json.offset();
+    json.begin_object()?;
+    let write = match json.next_member()?.as_deref() {
+        Some("Read") => false,
+        Some("Write") => true,
+        _ => return Err(Fault::expected(start, KINDS)),
+    };
+    access(json, sink, draft, write)?;
+    match json.next_member()? {
+        None => Ok(()),
+        Some(_) => Err(Fault::expected(start, KINDS)),
+    }
+}
+
+fn access(
+    json: &mut Json<'_>,
+    sink: &mut dyn Sink,
+    draft: &mut TxnDraft,
+    write: bool,
+) -> Result<(), Fault> {
+    let start = json.offset();
+    let (mut variable, mut version) = (None, None);
+    let mut extras = Extras::default();
+    json.begin_object()?;
+    while let Some(name) = json.next_member()? {
+        let at = json.offset();
+        match name.as_ref() {
+            "variable" => set_once(&mut variable, at, "variable", unsigned(json, "a variable")?)?,
+            "version" => {
+                // A read that names no version at all means the same as `null`.
+                let read_null = !write && json.eat_null();
+                let number = if read_null { None } else { Some(unsigned(json, "a version")?) };
+                set_once(&mut version, at, "version", number)?;
+            }
+            other => extras.take(json, sink, other)?,
+        }
+    }
+    let variable = required(variable, start, "variable")?;
+    let version = if write { required(version, start, "version")? } else { version.flatten() };
+    let pool = sink.pool();
+    let name = pool.uint(variable);
+    let key = pool.key(name);
+    let value = version.map_or(Value::ABSENT, |v| pool.uint(v));
+    if write {
+        draft.write(key, value);
+    } else {
+        draft.read(key, value);
+    }
+    for (name, value) in extras.members {
+        draft.op_attr(name, value);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

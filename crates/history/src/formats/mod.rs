@@ -4,6 +4,7 @@ pub(crate) mod awdit;
 pub(crate) mod cobra;
 pub(crate) mod dbcop2_json;
 pub(crate) mod dbcop_bincode;
+pub(crate) mod dbcop_common;
 pub(crate) mod dbcop_hist;
 pub(crate) mod dbcop_json;
 pub(crate) mod isopredict;

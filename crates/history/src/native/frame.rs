@@ -97,6 +97,27 @@ pub(crate) struct Frame<'a> {
     pub(crate) blocks: Vec<Stored<'a>>,
     /// Where the complete part ends, if there is more than that.
     pub(crate) torn_at: Option<usize>,
+    /// What the footer says, if there is one.
+    index: Index,
+}
+
+impl Frame<'_> {
+    /// How many transactions to expect: a hint, and no more than the bodies could hold.
+    pub(crate) fn txns(&self) -> usize {
+        self.expect(|e| e.txns)
+    }
+
+    /// How many operations to expect: a hint, and no more than the bodies could hold.
+    pub(crate) fn ops(&self) -> usize {
+        self.expect(|e| e.ops)
+    }
+
+    fn expect(&self, count: fn(&IndexEntry) -> u64) -> usize {
+        let said = self.index.entries.iter().map(count).fold(0, u64::saturating_add);
+        let bytes: usize = self.blocks.iter().map(|b| b.raw_len).sum();
+        // A transaction or an operation takes at least one byte.
+        usize::try_from(said).map_or(bytes, |said| said.min(bytes))
+    }
 }
 
 /// Finds the blocks of a file.
@@ -114,7 +135,7 @@ pub(crate) fn scan(bytes: &[u8]) -> Result<Frame<'_>, Fault> {
             Ok(block) if block.is_whole() => block,
             Ok(_) if finished => return Err(damaged(pos, "its checksum does not match")),
             Err(complaint) if finished => return Err(damaged(pos, complaint)),
-            _ => return Ok(Frame { blocks, torn_at: Some(pos) }),
+            _ => return Ok(Frame { blocks, torn_at: Some(pos), index: Index::default() }),
         };
         if block.kind == BlockKind::Footer {
             return finish(bytes, block, blocks);
@@ -189,18 +210,17 @@ fn finish<'a>(
     let rest = &bytes[trailer_at..];
     if rest != trailer(footer.offset as u64) {
         if rest.len() < TRAILER_LEN {
-            return Ok(Frame { blocks, torn_at: Some(footer.offset) });
+            return Ok(Frame { blocks, torn_at: Some(footer.offset), index: Index::default() });
         }
         return Err(Fault::wrong(trailer_at, "something follows the end of the file"));
     }
-    let listed = Index::decode(footer.bytes);
-    let offsets = listed.as_ref().map(|i| i.entries.iter().map(|e| e.offset));
-    let sound = footer.compression == Compression::None
-        && offsets.is_some_and(|o| o.eq(blocks.iter().map(|b| b.offset as u64)));
-    if !sound {
+    let index = Index::decode(footer.bytes).unwrap_or_default();
+    let listed = index.entries.iter().map(|e| e.offset);
+    if footer.compression != Compression::None || !listed.eq(blocks.iter().map(|b| b.offset as u64))
+    {
         return Err(damaged(footer.offset, "the footer does not list the blocks before it"));
     }
-    Ok(Frame { blocks, torn_at: None })
+    Ok(Frame { blocks, torn_at: None, index })
 }
 
 /// What the footer says of each block.

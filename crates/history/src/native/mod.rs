@@ -46,3 +46,10 @@ pub(crate) static FORMAT: Format = Format {
         Ok(())
     }),
 };
+
+/// Where the blocks of a file are.
+#[cfg(test)]
+pub(crate) fn block_ranges(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
+    let frame = frame::scan(bytes).map(|frame| frame.blocks).unwrap_or_default();
+    frame.iter().map(|block| block.offset..block.end()).collect()
+}

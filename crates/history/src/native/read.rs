@@ -1,7 +1,8 @@
 //! Reading a native file: on all cores into a history, or block by block into any sink.
 
-use std::sync::Mutex;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::builder::HistoryBuilder;
 use crate::columns::Remap;
@@ -57,25 +58,80 @@ fn push_block(
     Ok(())
 }
 
-/// Reads the whole file: workers unpack and decode blocks, the columns are then joined in order.
+/// Reads the whole file on all cores: workers unpack and decode blocks; whoever has the next block
+/// in the order of the file joins it to the history, so that few blocks are held at a time.
 pub(super) fn load(source: &Source) -> Result<HistoryBuilder, ReadError> {
     let input = source.file()?;
     let fail = |fault| input.binary_error(fault);
     let frame = frame::scan(&input.bytes).map_err(fail)?;
-    let blocks = in_parallel(&frame.blocks, decode);
     let mut builder = HistoryBuilder::new();
-    let mut columns = Vec::with_capacity(frame.blocks.len());
-    for (stored, block) in frame.blocks.iter().zip(blocks) {
-        let block = block.map_err(fail)?;
-        introduce(&block, &mut builder.pool, stored).map_err(fail)?;
-        builder.meta = block.meta.unwrap_or(builder.meta);
-        builder.events.extend(block.events);
-        builder.orders.extend(block.orders);
-        columns.push(block.columns);
+    builder.columns.reserve(frame.txns(), frame.ops());
+    let joined = Mutex::new(Joined { builder, waiting: BTreeMap::new(), next: 0, fault: None });
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(stored) = frame.blocks.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let block = decode(stored);
+            let Ok(mut joined) = joined.lock() else { return };
+            if !joined.take(&frame.blocks, stored, block) {
+                return;
+            }
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 1..threads.min(frame.blocks.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let mut joined = joined.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(fault) = joined.fault {
+        return Err(fail(fault));
     }
-    builder.columns.join(columns).map_err(|e| fail(Fault::sink(0, &e)))?;
-    say_if_torn(input, &frame, &mut builder);
-    Ok(builder)
+    say_if_torn(input, &frame, &mut joined.builder);
+    Ok(joined.builder)
+}
+
+/// The history so far, and the blocks whose turn has not come.
+struct Joined {
+    builder: HistoryBuilder,
+    waiting: BTreeMap<usize, Result<Block, Fault>>,
+    /// How many blocks have been joined.
+    next: usize,
+    /// What is wrong with the first block that something is wrong with.
+    fault: Option<Fault>,
+}
+
+impl Joined {
+    /// Takes a block, and joins those whose turn it is. Whether it makes sense to go on.
+    fn take(
+        &mut self,
+        blocks: &[Stored<'_>],
+        stored: &Stored<'_>,
+        block: Result<Block, Fault>,
+    ) -> bool {
+        self.waiting.insert(stored.offset, block);
+        while self.fault.is_none()
+            && let Some(stored) = blocks.get(self.next)
+            && let Some(block) = self.waiting.remove(&stored.offset)
+        {
+            self.next += 1;
+            self.fault = block.and_then(|block| self.join(stored, block)).err();
+        }
+        self.fault.is_none()
+    }
+
+    fn join(&mut self, stored: &Stored<'_>, block: Block) -> Result<(), Fault> {
+        introduce(&block, &mut self.builder.pool, stored)?;
+        if let Some(meta) = block.meta {
+            self.builder.meta = meta;
+        }
+        self.builder.events.extend(block.events);
+        self.builder.orders.extend(block.orders);
+        let same = Remap::default();
+        let appended = self.builder.columns.append(&block.columns, &same);
+        appended.map_err(|e| Fault::sink(stored.offset, &e))
+    }
 }
 
 fn introduce(block: &Block, pool: &mut Pool, stored: &Stored<'_>) -> Result<(), Fault> {
@@ -127,32 +183,4 @@ fn say_if_torn(input: &Input, frame: &Frame<'_>, sink: &mut dyn Sink) {
     ));
     warning.position = crate::Position::Byte(at as u64);
     sink.warn(warning);
-}
-
-/// Does the work for every item on as many threads as there are cores; results in order.
-fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(items.len());
-    if threads <= 1 {
-        return items.iter().map(work).collect();
-    }
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::with_capacity(items.len()));
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some((i, item)) = {
-                    let i = next.fetch_add(1, Ordering::Relaxed);
-                    items.get(i).map(|item| (i, item))
-                } {
-                    let result = work(item);
-                    if let Ok(mut done) = done.lock() {
-                        done.push((i, result));
-                    }
-                }
-            });
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_default();
-    done.sort_unstable_by_key(|(i, _)| *i);
-    done.into_iter().map(|(_, result)| result).collect()
 }

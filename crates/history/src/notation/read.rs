@@ -121,8 +121,9 @@ fn txn(c: &mut Cursor<'_>, sink: &mut dyn Sink, draft: &mut TxnDraft) -> Result<
     let start = c.pos;
     let name = read_value(c, sink.pool())?;
     draft.reset(sink.pool().session(name));
+    let after_name = c.pos;
     c.skip_blanks();
-    if c.peek() != Some(b':') {
+    if c.peek() != Some(b':') || (c.pos > after_name && at_symbol(c)) {
         draft.label = Some(read_value(c, sink.pool())?);
         c.skip_blanks();
     }
@@ -151,6 +152,11 @@ fn txn(c: &mut Cursor<'_>, sink: &mut dyn Sink, draft: &mut TxnDraft) -> Result<
         attrs(c, sink, |name, value| draft.attr(name, value))?;
     }
     sink.transaction(draft).map_err(|e| Fault::sink(start, &e))
+}
+
+/// Whether a symbol comes next, rather than the colon before the operations.
+fn at_symbol(c: &Cursor<'_>) -> bool {
+    c.rest().get(1).is_some_and(|&b| is_word_byte(b) || b == b'"')
 }
 
 /// Takes a word that is not the beginning of a longer one.

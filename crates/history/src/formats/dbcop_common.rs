@@ -1,0 +1,340 @@
+//! What dbcop's formats have in common: the facts around a history, and the shape of its JSON.
+
+use crate::draft::TxnDraft;
+use crate::error::Fault;
+use crate::meta::info;
+use crate::op::Effect;
+use crate::sink::Sink;
+use crate::source::{Input, Source};
+use crate::text::Json;
+use crate::text::json::{Kind, Number};
+use crate::value::Value;
+
+/// The parameters of the workload, in the order of the binary format.
+pub(crate) const PARAMETERS: [&str; 5] = ["id", "n_node", "n_variable", "n_transaction", "n_event"];
+
+/// When the run started and ended, as texts in [`Meta::info`](crate::Meta::info).
+pub(crate) const START: &str = "start";
+pub(crate) const END: &str = "end";
+
+/// Operation: the value in the record of a read that failed, where it is not the usual 0.
+pub(crate) const FAILED_VALUE: &str = "value";
+
+/// How much of a file recognition looks at.
+pub(crate) const LOOK_AT: usize = 64 << 10;
+
+/// The beginning of a file; nothing of a folder.
+pub(crate) fn head(source: &Source) -> &[u8] {
+    match source {
+        Source::File(input) => input.bytes.get(..LOOK_AT).unwrap_or(&input.bytes),
+        Source::Folder { .. } => &[],
+    }
+}
+
+// ---- meaning ----
+
+/// An event of the older formats.
+#[derive(Clone, Copy)]
+pub(crate) struct Event {
+    pub(crate) write: bool,
+    pub(crate) variable: u64,
+    pub(crate) value: u64,
+    pub(crate) success: bool,
+}
+
+/// Adds an event to a transaction. What a failed read would have returned is not known: the value
+/// in its record is 0 unless a tool has put something there.
+#[inline]
+pub(crate) fn push_event(sink: &mut dyn Sink, draft: &mut TxnDraft, event: Event) {
+    let pool = sink.pool();
+    let name = pool.uint(event.variable);
+    let key = pool.key(name);
+    let value = pool.uint(event.value);
+    match (event.write, event.success) {
+        (true, _) => draft.write(key, value),
+        (false, true) => draft.read(key, value),
+        (false, false) => draft.read(key, Value::UNOBSERVED),
+    }
+    if !event.success {
+        draft.set_effect(Effect::Failed);
+        if !event.write && event.value != 0 {
+            let name = sink.pool().text(FAILED_VALUE);
+            draft.op_attr(name, value);
+        }
+    }
+}
+
+/// Sets a fact of the run that is a text; an empty text says nothing.
+pub(crate) fn set_text(sink: &mut dyn Sink, name: &str, text: &str) {
+    if !text.is_empty() {
+        let (name, text) = (sink.pool().text(name), sink.pool().text(text));
+        sink.meta().set(name, text);
+    }
+}
+
+/// Counts outcomes, for the one warning that a history as a whole deserves.
+#[derive(Default)]
+pub(crate) struct Tally {
+    transactions: u64,
+    committed: u64,
+}
+
+impl Tally {
+    pub(crate) fn count(&mut self, committed: bool) {
+        self.transactions += 1;
+        self.committed += u64::from(committed);
+    }
+
+    /// dbcop's generator writes the same format as its executor, with nothing done yet.
+    pub(crate) fn warn(&self, input: &Input, sink: &mut dyn Sink) {
+        if self.transactions > 0 && self.committed == 0 {
+            sink.warn(input.warning(
+                "no transaction committed: this may be a workload that was generated and never run",
+            ));
+        }
+    }
+}
+
+// ---- JSON ----
+
+/// Members that the format does not know, with a limit: looking through them is linear.
+#[derive(Default)]
+pub(crate) struct Extras {
+    pub(crate) members: Vec<(Value, Value)>,
+}
+
+impl Extras {
+    const MAX: usize = 64;
+
+    /// Takes the value of a member of that name.
+    pub(crate) fn take(
+        &mut self,
+        json: &mut Json<'_>,
+        sink: &mut dyn Sink,
+        name: &str,
+    ) -> Result<(), Fault> {
+        let at = json.offset();
+        let text = sink.pool().text(name);
+        if self.members.iter().any(|&(n, _)| n == text) {
+            return Err(second(at, name));
+        }
+        if self.members.len() >= Extras::MAX {
+            return Err(Fault::wrong(at, format!("more than {} unknown members", Extras::MAX)));
+        }
+        let value = json.value(sink.pool())?;
+        self.members.push((text, value));
+        Ok(())
+    }
+}
+
+fn second(at: usize, name: &str) -> Fault {
+    Fault::wrong(at, format!("the object names \"{name}\" twice"))
+}
+
+/// Notes a member that may stand once.
+pub(crate) fn set_once<T>(
+    slot: &mut Option<T>,
+    at: usize,
+    name: &str,
+    value: T,
+) -> Result<(), Fault> {
+    if slot.replace(value).is_some() { Err(second(at, name)) } else { Ok(()) }
+}
+
+/// A member that must be there.
+pub(crate) fn required<T>(slot: Option<T>, at: usize, name: &str) -> Result<T, Fault> {
+    slot.ok_or_else(|| Fault::expected(at, format!("an object with a member \"{name}\"")))
+}
+
+/// A number of 64 bits without sign.
+#[inline]
+pub(crate) fn unsigned(json: &mut Json<'_>, what: &str) -> Result<u64, Fault> {
+    let at = json.offset();
+    let number = if json.peek()? == Kind::Number { json.number()? } else { Number::Int(-1) };
+    match number {
+        Number::Int(i) => u64::try_from(i).ok(),
+        Number::Float(_) => None,
+    }
+    .ok_or_else(|| Fault::expected(at, format!("{what}, a whole number of 64 bits without sign")))
+}
+
+/// Reads one transaction into the draft, which is reset for its session; says whether it committed.
+pub(crate) type ReadTransaction =
+    fn(&mut Json<'_>, &mut dyn Sink, &mut TxnDraft) -> Result<bool, Fault>;
+
+/// Reads the object around the sessions: parameters, texts, and whatever else it says.
+pub(crate) fn read_document(
+    json: &mut Json<'_>,
+    sink: &mut dyn Sink,
+    transaction: ReadTransaction,
+) -> Result<Tally, Fault> {
+    let start = json.offset();
+    let mut tally = None;
+    let mut params = None;
+    let mut texts: [Option<()>; 3] = [None; 3];
+    let mut extras = Extras::default();
+    json.begin_object()?;
+    while let Some(name) = json.next_member()? {
+        let at = json.offset();
+        match name.as_ref() {
+            "data" => {
+                set_once(&mut tally, at, "data", Tally::default())?;
+                tally = Some(read_sessions(json, sink, transaction)?);
+            }
+            "params" => set_once(&mut params, at, "params", read_params(json, sink)?)?,
+            "info" => read_text(json, sink, (&mut texts[0], "info", info::SERVER))?,
+            "start" => read_text(json, sink, (&mut texts[1], "start", START))?,
+            "end" => read_text(json, sink, (&mut texts[2], "end", END))?,
+            other => extras.take(json, sink, fact_name(other))?,
+        }
+    }
+    for (name, value) in extras.members {
+        sink.meta().set(name, value);
+    }
+    required(tally, start, "data")
+}
+
+/// The name of a fact that dbcop does not know, out of the way of those that mean something here.
+fn fact_name(name: &str) -> &str {
+    match name {
+        info::SERVER => "dbcop-server",
+        info::PARAMETERS => "dbcop-parameters",
+        _ => name,
+    }
+}
+
+fn read_params(json: &mut Json<'_>, sink: &mut dyn Sink) -> Result<(), Fault> {
+    if json.peek()? != Kind::Object {
+        return Err(json.cursor.expected("an object with the parameters"));
+    }
+    let row = json.value(sink.pool())?;
+    let name = sink.pool().text(info::PARAMETERS);
+    sink.meta().set(name, row);
+    Ok(())
+}
+
+fn read_text(
+    json: &mut Json<'_>,
+    sink: &mut dyn Sink,
+    (slot, name, fact): (&mut Option<()>, &str, &str),
+) -> Result<(), Fault> {
+    set_once(slot, json.offset(), name, ())?;
+    let text = json.string("a text in quotes")?;
+    set_text(sink, fact, &text);
+    Ok(())
+}
+
+/// Reads the array of sessions, which are named by their number.
+pub(crate) fn read_sessions(
+    json: &mut Json<'_>,
+    sink: &mut dyn Sink,
+    transaction: ReadTransaction,
+) -> Result<Tally, Fault> {
+    let mut draft = TxnDraft::default();
+    let mut tally = Tally::default();
+    let mut number = 0;
+    json.begin_array()?;
+    while json.next_item()? {
+        let name = sink.pool().int(number);
+        let session = sink.pool().session(name);
+        number += 1;
+        json.begin_array()?;
+        while json.next_item()? {
+            let at = json.offset();
+            draft.reset(session);
+            tally.count(transaction(json, sink, &mut draft)?);
+            sink.transaction(&draft).map_err(|e| Fault::sink(at, &e))?;
+        }
+    }
+    Ok(tally)
+}
+
+// ---- recognition ----
+
+/// The two families of JSON, told apart by the names of their members.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Family {
+    /// `success`, `write`, `variable`, `value`.
+    First,
+    /// `committed`, `Read`, `Write`, `version`.
+    Second,
+}
+
+/// The family of a JSON history, if it is one of dbcop's.
+pub(crate) fn family(source: &Source) -> Option<Family> {
+    let mut json = Json::new(head(source));
+    match json.peek().ok()? {
+        // Only the second family knows sessions without an object around them.
+        Kind::Array => {
+            family_of_sessions(&mut json).ok().flatten().filter(|f| *f == Family::Second)
+        }
+        Kind::Object => family_of_document(&mut json).ok().flatten(),
+        _ => None,
+    }
+}
+
+fn family_of_document(json: &mut Json<'_>) -> Result<Option<Family>, Fault> {
+    let (mut has_params, mut has_data) = (false, false);
+    json.begin_object()?;
+    while let Some(name) = json.next_member()? {
+        match name.as_ref() {
+            "data" => {
+                has_data = true;
+                if let Some(family) = family_of_sessions(json)? {
+                    return Ok(Some(family));
+                }
+            }
+            other => {
+                has_params |= other == "params";
+                json.skip_value()?;
+            }
+        }
+    }
+    // Without any transaction the families are the same.
+    Ok((has_params && has_data).then_some(Family::First))
+}
+
+fn family_of_sessions(json: &mut Json<'_>) -> Result<Option<Family>, Fault> {
+    json.begin_array()?;
+    while json.next_item()? {
+        json.begin_array()?;
+        while json.next_item()? {
+            if let Some(family) = family_of_transaction(json)? {
+                return Ok(Some(family));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn family_of_transaction(json: &mut Json<'_>) -> Result<Option<Family>, Fault> {
+    json.begin_object()?;
+    while let Some(name) = json.next_member()? {
+        match name.as_ref() {
+            "success" => return Ok(Some(Family::First)),
+            "committed" => return Ok(Some(Family::Second)),
+            "events" => {
+                json.begin_array()?;
+                while json.next_item()? {
+                    if let Some(family) = family_of_event(json)? {
+                        return Ok(Some(family));
+                    }
+                }
+            }
+            _ => json.skip_value()?,
+        }
+    }
+    Ok(None)
+}
+
+fn family_of_event(json: &mut Json<'_>) -> Result<Option<Family>, Fault> {
+    json.begin_object()?;
+    while let Some(name) = json.next_member()? {
+        match name.as_ref() {
+            "write" | "variable" | "value" | "success" => return Ok(Some(Family::First)),
+            "Read" | "Write" => return Ok(Some(Family::Second)),
+            _ => json.skip_value()?,
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,200 @@
+//! The shape that most lines have, byte for byte as our writer writes it, without detours.
+//!
+//! `{"session":3,"txn":12,"outcome":"aborted","interval":[1,2],"ts":[1,2],"ops":[["r",17,1]]}`, where
+//! all but the session and the operations may be missing and the names are integers or texts.
+//! Anything else, right or wrong, is left to the general reader, which starts the line again.
+
+use crate::draft::TxnDraft;
+use crate::evidence::{Interval, Outcome, Timestamp};
+use crate::pool::Pool;
+use crate::value::Value;
+
+/// Reads a transaction from the beginning of `bytes` into the draft and says how long its line is,
+/// the end included; `None` if it does not have the common shape.
+#[inline]
+pub(super) fn transaction(
+    bytes: &[u8],
+    pool: &mut Pool,
+    draft: &mut TxnDraft,
+    elements: &mut Vec<Value>,
+) -> Option<usize> {
+    let mut scan = Scan { rest: bytes };
+    scan.word(b"{\"session\":")?;
+    let session = scan.atom(pool)?;
+    draft.reset(pool.session(session));
+    scan.word(b",\"")?;
+    if scan.eat(b"txn\":") {
+        draft.label = Some(scan.atom(pool)?);
+        scan.word(b",\"")?;
+    }
+    if !scan.eat(b"ops\":[") {
+        scan.evidence(draft)?;
+        scan.word(b"ops\":[")?;
+    }
+    if !scan.eat(b"]}") {
+        scan.operations(pool, draft, elements)?;
+        scan.word(b"}")?;
+    }
+    let _ = scan.eat(b"\r");
+    if !scan.eat(b"\n") && !scan.rest.is_empty() {
+        return None;
+    }
+    Some(bytes.len() - scan.rest.len())
+}
+
+struct Scan<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Scan<'a> {
+    #[inline]
+    fn eat(&mut self, word: &[u8]) -> bool {
+        match self.rest.strip_prefix(word) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    #[inline]
+    fn word(&mut self, word: &[u8]) -> Option<()> {
+        self.eat(word).then_some(())
+    }
+
+    /// An integer of up to 64 bits, written as JSON writes it.
+    #[inline]
+    fn int(&mut self) -> Option<i64> {
+        let (digits, negative) = match self.rest {
+            [b'-', digits @ ..] => (digits, true),
+            digits => (digits, false),
+        };
+        let mut n: u64 = 0;
+        let mut len = 0;
+        // Nineteen digits fit in any case; a twentieth is left standing, and nothing expects it.
+        for &byte in digits.iter().take(19) {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                break;
+            }
+            n = n * 10 + u64::from(digit);
+            len += 1;
+        }
+        if len == 0 || (len > 1 && digits[0] == b'0') {
+            return None;
+        }
+        self.rest = &digits[len..];
+        let n = i64::try_from(n).ok()?;
+        Some(if negative { -n } else { n })
+    }
+
+    /// An integer, a text without escapes, or `null`.
+    #[inline]
+    fn atom(&mut self, pool: &mut Pool) -> Option<Value> {
+        match self.rest.first()? {
+            b'"' => self.text(pool),
+            b'n' => self.word(b"null").map(|()| Value::ABSENT),
+            _ => self.int().map(|i| pool.int(i)),
+        }
+    }
+
+    fn text(&mut self, pool: &mut Pool) -> Option<Value> {
+        let text = &self.rest[1..];
+        let len = text.iter().position(|&b| b == b'"' || b == b'\\' || b < 0x20)?;
+        let (text, rest) = text.split_at(len);
+        self.rest = rest.strip_prefix(b"\"")?;
+        std::str::from_utf8(text).ok().map(|t| pool.text(t))
+    }
+
+    /// What may stand between the label and the operations.
+    fn evidence(&mut self, draft: &mut TxnDraft) -> Option<()> {
+        if self.eat(b"outcome\":\"") {
+            let outcome = Outcome::ALL.into_iter().find(|o| self.eat(o.name().as_bytes()));
+            draft.outcome = outcome?;
+            self.word(b"\",\"")?;
+        }
+        if self.eat(b"interval\":[") {
+            let begin = self.optional(Scan::int)?;
+            self.word(b",")?;
+            draft.interval = Interval { begin, end: self.optional(Scan::int)? };
+            self.word(b"],\"")?;
+        }
+        if self.eat(b"ts\":[") {
+            draft.start = self.optional(Scan::timestamp)?;
+            self.word(b",")?;
+            draft.commit = self.optional(Scan::timestamp)?;
+            self.word(b"],\"")?;
+        }
+        Some(())
+    }
+
+    fn optional<T>(&mut self, read: impl Fn(&mut Scan<'a>) -> Option<T>) -> Option<Option<T>> {
+        if self.eat(b"null") { Some(None) } else { read(self).map(Some) }
+    }
+
+    fn timestamp(&mut self) -> Option<Timestamp> {
+        if !self.eat(b"[") {
+            return self.int().map(Timestamp::plain);
+        }
+        let physical = self.int()?;
+        self.word(b",")?;
+        let logical = self.int()?;
+        self.word(b"]")?;
+        Some(Timestamp { physical, logical })
+    }
+
+    /// The operations up to the bracket that ends their array.
+    #[inline]
+    fn operations(
+        &mut self,
+        pool: &mut Pool,
+        draft: &mut TxnDraft,
+        elements: &mut Vec<Value>,
+    ) -> Option<()> {
+        loop {
+            if self.eat(b"[\"r\",") {
+                let name = self.atom(pool)?;
+                let value = if self.eat(b",") { self.atom(pool)? } else { Value::UNOBSERVED };
+                draft.read(pool.key(name), value);
+            } else if self.eat(b"[\"w\",") {
+                let name = self.atom(pool)?;
+                self.word(b",")?;
+                let value = self.atom(pool)?;
+                draft.write(pool.key(name), value);
+            } else {
+                self.list_operation(pool, draft, elements)?;
+            }
+            self.word(b"]")?;
+            if !self.eat(b",") {
+                return self.word(b"]");
+            }
+        }
+    }
+
+    fn list_operation(
+        &mut self,
+        pool: &mut Pool,
+        draft: &mut TxnDraft,
+        elements: &mut Vec<Value>,
+    ) -> Option<()> {
+        if self.eat(b"[\"append\",") {
+            let name = self.atom(pool)?;
+            self.word(b",")?;
+            let value = self.atom(pool)?;
+            draft.append(pool.key(name), value);
+            return Some(());
+        }
+        self.word(b"[\"list\",")?;
+        let name = self.atom(pool)?;
+        self.word(b",[")?;
+        elements.clear();
+        while !self.eat(b"]") {
+            if !elements.is_empty() {
+                self.word(b",")?;
+            }
+            elements.push(self.atom(pool)?);
+        }
+        draft.list_read(pool.key(name), Some(elements)).ok()
+    }
+}

@@ -1,0 +1,176 @@
+//! Reading: line by line from memory or from a stream, or in parallel.
+
+use std::io::{BufRead, Read};
+use std::ops::Range;
+
+use crate::builder::HistoryBuilder;
+use crate::error::{Fault, Position, ReadError};
+use crate::jsonl::line::{LineReader, after_trailer};
+use crate::jsonl::meta;
+use crate::sink::Sink;
+use crate::source::{Input, Source};
+use crate::text::Json;
+
+/// The longest line that a stream may have: its end must come before memory does.
+const MAX_LINE: u64 = 64 << 20;
+
+/// Parts smaller than this are not worth a thread.
+const MIN_CHUNK: usize = 1 << 20;
+
+pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
+    let input = source.file()?;
+    meta::assume(sink);
+    let read = read_all(&input.bytes, &mut LineReader::default(), sink);
+    read.map_err(|fault| input.text_error(fault))
+}
+
+fn read_all<S: Sink + ?Sized>(
+    bytes: &[u8],
+    reader: &mut LineReader,
+    sink: &mut S,
+) -> Result<(), Fault> {
+    let mut pos = 0;
+    while pos < bytes.len() {
+        pos = reader.step(bytes, pos, sink)?;
+    }
+    Ok(())
+}
+
+/// Reads a history from a stream as its lines arrive, and never holds more than one of them: for
+/// recorders that are still running. A line may have 64 MiB.
+///
+/// ```
+/// use isolde_history::{HistoryBuilder, jsonl::read_lines};
+/// let stream: &[u8] = br#"{"session":1,"ops":[["w","x",1]]}"#;
+/// let mut builder = HistoryBuilder::new();
+/// read_lines(stream, "<stdin>", &mut builder)?;
+/// assert_eq!(builder.finish().txn_count(), 1);
+/// # Ok::<(), isolde_history::ReadError>(())
+/// ```
+pub fn read_lines(stream: impl BufRead, name: &str, sink: &mut dyn Sink) -> Result<(), ReadError> {
+    read_lines_up_to(MAX_LINE, stream, name, sink)
+}
+
+pub(super) fn read_lines_up_to(
+    max_line: u64,
+    mut stream: impl BufRead,
+    name: &str,
+    sink: &mut dyn Sink,
+) -> Result<(), ReadError> {
+    meta::assume(sink);
+    let mut reader = LineReader::default();
+    let mut input = Input::new(name, Vec::new());
+    for number in 1.. {
+        input.bytes.clear();
+        let fault = match stream.by_ref().take(max_line + 1).read_until(b'\n', &mut input.bytes) {
+            Ok(0) => break,
+            Ok(len) if len as u64 > max_line => {
+                Fault::wrong(0, format!("the line is longer than {max_line} bytes"))
+            }
+            Ok(_) => match reader.step(&input.bytes, 0, sink) {
+                Ok(_) => continue,
+                Err(fault) => fault,
+            },
+            Err(e) => Fault::wrong(0, format!("cannot read: {e}")),
+        };
+        return Err(at_line(number, input.text_error(fault)));
+    }
+    Ok(())
+}
+
+/// The error of an input that was only one line of many.
+fn at_line(number: u64, mut error: ReadError) -> ReadError {
+    if let Position::Text { line, .. } = &mut error.position {
+        *line = number;
+    }
+    error
+}
+
+pub(super) fn load(source: &Source) -> Result<HistoryBuilder, ReadError> {
+    let input = source.file()?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let parts = if cores == 1 { 1 } else { 2 * cores };
+    let chunk = (input.bytes.len() / parts + 1).max(MIN_CHUNK);
+    load_chunks(input, chunk).map_err(|fault| input.text_error(fault))
+}
+
+/// Reads chunks of about that size in parallel; the result does not depend on it.
+pub(super) fn load_chunks(input: &Input, chunk: usize) -> Result<HistoryBuilder, Fault> {
+    let bytes = &input.bytes[..];
+    let chunks = split(bytes, chunk);
+    let mut whole = HistoryBuilder::new();
+    meta::assume(&mut whole);
+    let [first, others @ ..] = &chunks[..] else { return Ok(whole) };
+    std::thread::scope(|scope| {
+        let spawn = |range: &Range<usize>| {
+            let part = &bytes[range.clone()];
+            let thread = std::thread::Builder::new().spawn_scoped(scope, || read_part(part));
+            (range.clone(), thread)
+        };
+        let threads: Vec<_> = others.iter().map(spawn).collect();
+        let mut reader = LineReader::default();
+        read_all(&bytes[first.clone()], &mut reader, &mut whole)?;
+        let mut trailer = reader.trailer;
+        for (range, thread) in threads {
+            // A system that gives no more threads still has this one.
+            let part = match thread.map(std::thread::ScopedJoinHandle::join) {
+                Ok(Ok(part)) => part,
+                Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                Err(_) => read_part(&bytes[range.clone()]),
+            };
+            check_end(bytes, range.start, trailer.as_ref())?;
+            let (part, ended) = part.map_err(|fault| fault.shifted(range.start))?;
+            trailer = trailer.or(ended.map(|t| t.start + range.start..t.end + range.start));
+            whole.append(part).map_err(|e| Fault::sink(range.start, &e))?;
+        }
+        match trailer {
+            Some(line) => apply_trailer(&bytes[line.clone()], line.start, &mut whole),
+            None => Ok(()),
+        }
+    })?;
+    Ok(whole)
+}
+
+type Part = (HistoryBuilder, Option<Range<usize>>);
+
+/// Any chunk but the first, which has the header.
+fn read_part(bytes: &[u8]) -> Result<Part, Fault> {
+    let mut part = HistoryBuilder::new();
+    let mut reader = LineReader::past_the_header();
+    read_all(bytes, &mut reader, &mut part)?;
+    Ok((part, reader.trailer))
+}
+
+/// Complains about the first line from `start` on that is not blank, if the file has ended before.
+fn check_end(bytes: &[u8], start: usize, trailer: Option<&Range<usize>>) -> Result<(), Fault> {
+    let rest = &bytes[start..];
+    let Some(first) = rest.iter().position(|b| !b.is_ascii_whitespace()) else { return Ok(()) };
+    if trailer.is_none() {
+        return Ok(());
+    }
+    let line = memchr::memrchr(b'\n', &rest[..first]).map_or(0, |i| i + 1);
+    Err(after_trailer().shifted(start + line))
+}
+
+/// Reads the trailer again: what its chunk learned from it was about that chunk only.
+fn apply_trailer(line: &[u8], start: usize, whole: &mut HistoryBuilder) -> Result<(), Fault> {
+    let mut json = Json::new(line);
+    let read = json.begin_object().and_then(|()| meta::read_trailer(&mut json, whole));
+    read.map_err(|fault| fault.shifted(start))
+}
+
+/// Cuts at the first end of a line after every `chunk` bytes, but not before the first line that
+/// says anything: it may be the header.
+fn split(bytes: &[u8], chunk: usize) -> Vec<Range<usize>> {
+    let mut chunks = Vec::new();
+    let mut start = 0;
+    while start < bytes.len() {
+        let blank = bytes[start..].iter().position(|b| !b.is_ascii_whitespace()).unwrap_or(0);
+        let least = (start + blank + chunk.max(1)).min(bytes.len());
+        let newline = memchr::memchr(b'\n', &bytes[least - 1..]);
+        let end = newline.map_or(bytes.len(), |i| least + i);
+        chunks.push(start..end);
+        start = end;
+    }
+    chunks
+}

@@ -1,0 +1,89 @@
+//! What can be typed. Help, man page and completions all come from here.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+/// Does this database really deliver the isolation it promises?
+///
+/// Isolde reads what clients of a database saw and decides which isolation levels explain it.
+#[derive(Parser, Debug)]
+#[command(
+    name = "isolde",
+    version,
+    max_term_width = 100,
+    after_help = "Exit codes: 0 the level holds (or nothing was asked), 1 it is violated, \
+                  2 the input or the environment is at fault, 3 unknown."
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    Stat(StatArgs),
+    Convert(ConvertArgs),
+    Formats(FormatsArgs),
+    /// Print the completion script for a shell
+    ///
+    /// For example: isolde completions bash > ~/.local/share/bash-completion/completions/isolde
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    ///
+    /// For example: isolde man | man -l -
+    Man,
+}
+
+/// Say what is in a history
+///
+/// Sessions, transactions by outcome, operations by kind, keys, the evidence beside the values,
+/// whether every write reads first, duplicate values, the time span.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  isolde stat history.edn\n  \
+                        isolde stat cobra-logs/ --json\n  \
+                        zcat history.gz | isolde stat -")]
+pub(crate) struct StatArgs {
+    /// The history: a file, a folder of logs, or - for standard input; gzip and zstd are unpacked
+    pub(crate) history: PathBuf,
+    /// The format, if it is not to be recognised from the content (see `isolde formats`)
+    #[arg(long, short, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Convert a history from one format to another
+///
+/// What the target format cannot express is refused by name, never dropped in silence.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  isolde convert history.edn history.isolde\n  \
+                        isolde convert cobra-logs/ history.jsonl\n  \
+                        isolde convert history.isolde - --to plume")]
+pub(crate) struct ConvertArgs {
+    /// The history: a file, a folder of logs, or - for standard input
+    pub(crate) from: PathBuf,
+    /// Where to write, or - for standard output
+    pub(crate) to: PathBuf,
+    /// The source's format, if it is not to be recognised from the content
+    #[arg(long, short, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
+    /// The target's format, if the ending of its name does not say (.isolde, .jsonl, .edn, .bincode)
+    #[arg(long = "to", short, value_name = "FORMAT")]
+    pub(crate) to_format: Option<String>,
+    /// Overwrite the target if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// List the formats that are read and written
+#[derive(clap::Args, Debug)]
+pub(crate) struct FormatsArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,205 @@
+//! The rules of the house that a machine can check.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A file longer than this is more than one idea.
+const MAX_FILE_LINES: usize = 600;
+/// A function longer than this cannot be read without scrolling.
+const MAX_FUNCTION_LINES: usize = 70;
+/// rustfmt keeps code within 100 columns; texts that it cannot break may reach this.
+const MAX_COLUMNS: usize = 140;
+/// Data that belongs in a test is small.
+const MAX_FILE_BYTES: u64 = 200 * 1024;
+/// Data flows one way: a crate uses only crates to its left (see ARCHITECTURE.md).
+const CRATES: [&str; 12] = [
+    "history", "spec", "check", "stream", "report", "workload", "target", "run", "sql", "web",
+    "isolde", "bench",
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// All files of the project, relative to its root.
+fn files() -> Vec<PathBuf> {
+    let root = root();
+    let mut folders = vec![root.clone()];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let skipped = ["target", ".git", "corpus", "artifacts", "seeds"];
+            if path.is_dir() && !skipped.contains(&name.as_str()) {
+                folders.push(path);
+            } else if path.is_file() {
+                files.push(path.strip_prefix(&root).unwrap().to_owned());
+            }
+        }
+    }
+    files.sort();
+    assert!(files.len() > 20, "the project was not found");
+    files
+}
+
+fn rust_files() -> Vec<(PathBuf, String)> {
+    let rust = files().into_iter().filter(|f| f.extension().is_some_and(|e| e == "rs"));
+    rust.map(|f| (f.clone(), fs::read_to_string(root().join(&f)).unwrap())).collect()
+}
+
+#[track_caller]
+fn report(complaints: &[String]) {
+    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+}
+
+#[test]
+fn files_are_one_idea_each() {
+    let long = rust_files().into_iter().filter_map(|(file, text)| {
+        let lines = text.lines().count();
+        (lines > MAX_FILE_LINES).then(|| format!("{}: {lines} lines", file.display()))
+    });
+    report(&long.collect::<Vec<_>>());
+}
+
+#[test]
+fn functions_can_be_read_without_scrolling() {
+    let mut complaints = Vec::new();
+    for (file, text) in rust_files() {
+        let mut open: Option<(usize, usize, String)> = None;
+        for (number, line) in text.lines().enumerate() {
+            let indent = line.len() - line.trim_start().len();
+            let code = line.trim_start();
+            let starts = ["fn ", "pub fn ", "pub(crate) fn ", "pub(super) fn ", "const fn "];
+            if open.is_none() && starts.iter().any(|s| code.starts_with(s)) {
+                open = Some((number, indent, code.to_owned()));
+            }
+            if let Some((from, depth, name)) = &open
+                && line.starts_with(&" ".repeat(*depth))
+                && code == "}"
+                && indent == *depth
+            {
+                if number - from > MAX_FUNCTION_LINES {
+                    let (file, lines) = (file.display(), number - from);
+                    complaints.push(format!("{file}:{}: {lines} lines: {name}", from + 1));
+                }
+                open = None;
+            }
+        }
+    }
+    report(&complaints);
+}
+
+#[test]
+fn lines_fit_and_end_cleanly() {
+    let mut complaints = Vec::new();
+    for (file, text) in rust_files() {
+        for (number, line) in text.lines().enumerate() {
+            let at = format!("{}:{}", file.display(), number + 1);
+            // Texts of tests show what a user sees, in the width that they have.
+            if line.chars().count() > MAX_COLUMNS && !file.to_string_lossy().contains("tests") {
+                complaints.push(format!("{at}: more than {MAX_COLUMNS} columns"));
+            }
+            if line.contains('\t') {
+                complaints.push(format!("{at}: a tab"));
+            }
+        }
+        if !text.ends_with('\n') || text.ends_with("\n\n") {
+            complaints.push(format!("{}: does not end with one line end", file.display()));
+        }
+    }
+    report(&complaints);
+}
+
+#[test]
+fn nothing_is_left_to_do_in_the_code() {
+    // Spelled apart, so that this file passes its own test.
+    let banned = [
+        concat!("todo", "!("),
+        concat!("unimplemented", "!("),
+        concat!("dbg", "!("),
+        concat!("FIX", "ME"),
+        concat!("XX", "X"),
+        concat!("#[ign", "ore"),
+        concat!("#[should_", "panic"),
+    ];
+    let mut complaints = Vec::new();
+    for (file, text) in rust_files() {
+        for (number, line) in text.lines().enumerate() {
+            for word in banned.iter().filter(|w| line.contains(**w)) {
+                complaints.push(format!("{}:{}: {word}", file.display(), number + 1));
+            }
+        }
+    }
+    report(&complaints);
+}
+
+#[test]
+fn every_module_says_what_it_is() {
+    let silent = rust_files().into_iter().filter(|(file, text)| {
+        let is_tests = file.ends_with("tests.rs");
+        !is_tests && !text.trim_start().starts_with("//!")
+    });
+    report(&silent.map(|(file, _)| format!("{}: no //!", file.display())).collect::<Vec<_>>());
+}
+
+#[test]
+fn imports_name_what_they_take() {
+    let mut complaints = Vec::new();
+    for (file, text) in rust_files() {
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let is_tests = file.components().any(|c| c.as_os_str().to_string_lossy().contains("tests"));
+        for (number, line) in code.lines().enumerate() {
+            let glob = line.trim_start().starts_with("use ") && line.contains("::*");
+            if glob && !is_tests && !line.contains("prelude") {
+                complaints.push(format!("{}:{}: {line}", file.display(), number + 1));
+            }
+        }
+    }
+    report(&complaints);
+}
+
+#[test]
+fn crates_use_only_crates_to_their_left() {
+    let mut complaints = Vec::new();
+    for (at, name) in CRATES.iter().enumerate() {
+        let manifest = root().join("crates").join(name).join("Cargo.toml");
+        let Ok(text) = fs::read_to_string(manifest) else { continue };
+        let code = text.split("[dev-dependencies]").next().unwrap_or_default();
+        for (other_at, other) in CRATES.iter().enumerate() {
+            let used = code.lines().any(|l| l.starts_with(&format!("isolde-{other}")));
+            if used && other_at >= at {
+                complaints.push(format!("crates/{name} uses isolde-{other}"));
+            }
+        }
+    }
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        let name = entry.unwrap().file_name().to_string_lossy().into_owned();
+        if !CRATES.contains(&name.as_str()) {
+            complaints.push(format!("crates/{name} has no place in the order of crates"));
+        }
+    }
+    report(&complaints);
+}
+
+#[test]
+fn no_large_file_is_in_the_project() {
+    let large = files().into_iter().filter_map(|file| {
+        let bytes = fs::metadata(root().join(&file)).unwrap().len();
+        (bytes > MAX_FILE_BYTES).then(|| format!("{}: {bytes} bytes", file.display()))
+    });
+    report(&large.collect::<Vec<_>>());
+}
+
+#[test]
+fn the_code_map_names_every_crate_and_format() {
+    let map = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let mut complaints = Vec::new();
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        let name = entry.unwrap().file_name().to_string_lossy().into_owned();
+        if !map.contains(&format!("crates/{name}")) {
+            complaints.push(format!("ARCHITECTURE.md does not name crates/{name}"));
+        }
+    }
+    report(&complaints);
+}

@@ -1,0 +1,53 @@
+//! One fuzz target for every reader: `ISOLDE_FUZZ_FORMAT` names it.
+//!
+//! Whatever the bytes, a reader must answer with a history or an error. A history must stand being
+//! summed up, and come back from both native formats as it was.
+#![no_main]
+
+use std::sync::LazyLock;
+
+use isolde_history::{Format, HistoryBuilder, Input, Source, Summary};
+use libfuzzer_sys::fuzz_target;
+
+static FORMAT: LazyLock<&'static Format> = LazyLock::new(|| {
+    let name = std::env::var("ISOLDE_FUZZ_FORMAT").expect("ISOLDE_FUZZ_FORMAT names a format");
+    Format::named(&name).expect("ISOLDE_FUZZ_FORMAT names a format")
+});
+
+fuzz_target!(|bytes: &[u8]| {
+    let format = *FORMAT;
+    let source = source(format.name, bytes);
+    let _ = Format::recognise(&source);
+    let whole = format.load(&source);
+    let mut streamed = HistoryBuilder::new();
+    let read = (format.read)(&source, &mut streamed);
+    assert_eq!(whole.is_ok(), read.is_ok(), "load and read disagree");
+    let Ok(whole) = whole else { return };
+    let history = whole.finish();
+    history.same_as(&streamed.finish()).expect("load and read disagree");
+    let _ = Summary::of(&history);
+    for native in ["isolde", "jsonl"] {
+        let native = Format::named(native).expect("a native format");
+        let mut file = Vec::new();
+        native.write.expect("native formats are written")(&history, &mut file).expect("writes");
+        let back = native.load(&Source::File(Input::new(native.name, file))).expect("reads back");
+        history.same_as(&back.finish()).expect("comes back as it was");
+    }
+});
+
+/// Formats that are folders get two files, split at the first pair of 0xff bytes.
+fn source(format: &str, bytes: &[u8]) -> Source {
+    let (prefix, suffix) = match format {
+        "cobra" => ("T", ".log"),
+        "viper" => ("J", ".log"),
+        _ => return Source::File(Input::new("fuzz", bytes)),
+    };
+    let split = bytes.windows(2).position(|w| w == [0xff, 0xff]);
+    let parts = match split {
+        Some(at) => vec![&bytes[..at], &bytes[at + 2..]],
+        None => vec![bytes],
+    };
+    let files = parts.iter().enumerate();
+    let files = files.map(|(i, part)| Input::new(format!("{prefix}{i}{suffix}"), *part)).collect();
+    Source::Folder { name: "fuzz".to_owned(), files }
+}
