@@ -202,8 +202,8 @@ mod tests {
         check(
             "{:process 0, :type :ok, :f :del, :key 1, :value \"\"}",
             expect![[r#"
-            kv.txt:1:28: expected :get, :put or :append as the :f, found ':del, :key 1, :value \"\"}'
-        "#]],
+                kv.txt:1:28: expected :get, :put or :append as the :f, found ':del, :key 1, :value ""}'
+            "#]],
         );
         check(
             "{:process 0, :type :ok, :f :get, :key 1",
