@@ -1,10 +1,10 @@
 //! Jepsen's console log of operations on one register, as Porcupine's etcd data have it.
 //!
 //! ```text
-//! INFO  jepsen.util - 2	:invoke	:cas	[3 0]
-//! INFO  jepsen.util - 2	:ok	:cas	[3 0]
-//! INFO  jepsen.util - 0	:invoke	:write	2
-//! INFO  jepsen.util - 0	:info	:write	:timed-out
+//! INFO  jepsen.util - 2\t:invoke\t:cas\t[3 0]
+//! INFO  jepsen.util - 2\t:ok\t:cas\t[3 0]
+//! INFO  jepsen.util - 0\t:invoke\t:write\t2
+//! INFO  jepsen.util - 0\t:info\t:write\t:timed-out
 //! ```
 //!
 //! Process, type, function and value stand between tabs; an error may follow. Everything else in the
@@ -150,16 +150,20 @@ impl<'a> Dialect<'a> for Log<'a> {
 
     fn extras(&self, event: &LogEvent, pool: &mut Pool) -> Result<Vec<(Value, Value)>, Fault> {
         let line = Cursor { bytes: self.bytes, pos: event.at }.line();
-        let error = fields(event.at, line).and_then(|fields| fields.error);
-        let is_client = event.process != Process::Other;
-        let error = error.or(event.value_at.filter(|_| event.phase == Phase::Info && is_client));
-        let Some(at) = error else { return Ok(Vec::new()) };
-        let value = match self.bytes.get(at..event.at + line.len()) {
-            Some(text) if fields(event.at, line).is_some_and(|f| f.error.is_some()) => {
+        let Some(fields) = fields(event.at, line) else { return Ok(Vec::new()) };
+        let value = match (fields.error, event.process) {
+            (Some(at), _) => {
+                let text = self.bytes.get(at..event.at + line.len()).unwrap_or_default();
                 pool.text(&String::from_utf8_lossy(text))
             }
-            _ => Edn::at(self.bytes, at).value(pool)?,
+            (None, Process::Client(_)) if event.phase == Phase::Info => {
+                Edn::at(self.bytes, fields.value_at).value(pool)?
+            }
+            _ => Value::ABSENT,
         };
+        if value == Value::ABSENT {
+            return Ok(Vec::new());
+        }
         Ok(vec![(pool.text(names::ERROR), value)])
     }
 }
@@ -172,6 +176,7 @@ mod tests {
     use crate::builder::HistoryBuilder;
     use crate::source::Input;
 
+    #[allow(clippy::needless_pass_by_value)] // So that the literal stands in the call.
     fn check(text: &str, expect: Expect) {
         let source = Source::File(Input::new("t.log", text));
         let shown = match FORMAT.load(&source).map(HistoryBuilder::finish) {

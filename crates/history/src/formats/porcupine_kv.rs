@@ -150,6 +150,7 @@ mod tests {
     use crate::builder::HistoryBuilder;
     use crate::source::Input;
 
+    #[allow(clippy::needless_pass_by_value)] // So that the literal stands in the call.
     fn check(text: &str, expect: Expect) {
         let source = Source::File(Input::new("kv.txt", text));
         let shown = match FORMAT.load(&source).map(HistoryBuilder::finish) {
@@ -201,8 +202,8 @@ mod tests {
         check(
             "{:process 0, :type :ok, :f :del, :key 1, :value \"\"}",
             expect![[r#"
-            kv.txt:1:28: expected :get, :put or :append as the :f, found ':del, :key 1, :value \"\"}'
-        "#]],
+                kv.txt:1:28: expected :get, :put or :append as the :f, found ':del, :key 1, :value ""}'
+            "#]],
         );
         check(
             "{:process 0, :type :ok, :f :get, :key 1",

@@ -138,8 +138,17 @@ impl<'a, 's, D: Dialect<'a>> Reader<'a, 's, D> {
         let meta = sink.meta();
         meta.clock = Clock::Events;
         meta.initial = InitialState::every(Value::ABSENT);
-        let interpreter = Interpreter::new(&input.bytes, dialect);
-        Reader { input, interpreter, pairing: Pairing::default(), sink }
+        Reader::resume(input, dialect, Pairing::default(), sink)
+    }
+
+    /// In the middle of a log.
+    pub(crate) fn resume(
+        input: &'a Input,
+        dialect: D,
+        pairing: Pairing,
+        sink: &'s mut dyn Sink,
+    ) -> Reader<'a, 's, D> {
+        Reader { input, interpreter: Interpreter::new(&input.bytes, dialect), pairing, sink }
     }
 
     /// The next event of the log.

@@ -21,7 +21,7 @@ use crate::source::{Input, Source};
 use crate::text::Edn;
 
 /// How much text a core gets at a time.
-const PIECE: usize = if cfg!(test) { 200 } else { 4 << 20 };
+const PIECE: usize = if cfg!(test) { 200 } else { 1 << 20 };
 
 pub(super) fn load_edn(source: &Source) -> Result<HistoryBuilder, ReadError> {
     let input = source.file()?;
@@ -49,35 +49,44 @@ fn load_on(cores: usize, input: &Input) -> Option<HistoryBuilder> {
     let lists = edn_holds_lists(&input.bytes);
     let dialect: Dialect<'_> = Standard::new(&input.bytes, lists);
     let mut builder = HistoryBuilder::new();
-    let mut reader = Reader::new(input, dialect.clone(), &mut builder);
-    let mut parts = Vec::new();
+    let mut pairing = Reader::new(input, dialect.clone(), &mut builder).pairing;
     while start < input.bytes.len() {
         let mut cuts = vec![start];
         for _ in 0..cores {
             start = next_cut(&input.bytes, start);
             cuts.push(start);
         }
-        let mut paired = Vec::new();
-        for event in scan(&input.bytes, &cuts)?.into_iter().flatten() {
-            if event.function.is_single() {
-                return None;
-            }
-            match reader.pairing.next(event, reader.sink.pool()).ok()? {
-                Step::Wait => {}
-                Step::Transaction(transaction) => paired.push(transaction),
-                Step::Other(placed) => reader.other(placed).ok()?,
-                Step::Initial(event) => reader.initial(&event).ok()?,
-            }
+        let events = scan(&input.bytes, &cuts)?;
+        let mut reader = Reader::resume(input, dialect.clone(), pairing, &mut builder);
+        let paired = pair(&mut reader, events)?;
+        pairing = reader.pairing;
+        for part in interpret(cores, &input.bytes, &dialect, &paired)? {
+            builder.append(part).ok()?;
         }
-        parts.extend(interpret(cores, &input.bytes, &dialect, &paired)?);
     }
-    let last = reader.pairing.finish(reader.sink.pool());
-    parts.extend(interpret(cores, &input.bytes, &dialect, &last)?);
-    reader.warn();
-    for part in parts {
-        builder.append(part).ok()?;
-    }
+    let mut reader = Reader::resume(input, dialect, pairing, &mut builder);
+    reader.finish().ok()?;
     Some(builder)
+}
+
+/// The transactions that end in these events; whatever else they are is pushed at once.
+fn pair<'a>(
+    reader: &mut Reader<'a, '_, Dialect<'a>>,
+    events: Vec<Vec<LogEvent>>,
+) -> Option<Vec<Paired>> {
+    let mut paired = Vec::new();
+    for event in events.into_iter().flatten() {
+        if event.function.is_single() {
+            return None;
+        }
+        match reader.pairing.next(event, reader.sink.pool()).ok()? {
+            Step::Wait => {}
+            Step::Transaction(transaction) => paired.push(transaction),
+            Step::Other(placed) => reader.other(placed).ok()?,
+            Step::Initial(event) => reader.initial(&event).ok()?,
+        }
+    }
+    Some(paired)
 }
 
 /// Where the piece that starts here ends.

@@ -39,6 +39,14 @@ pub(crate) trait Notation<'a>: Sized + Clone {
     /// A name without colon or quotes.
     fn name(&mut self, what: &str) -> Result<&'a [u8], Fault>;
     fn value(&mut self, pool: &mut Pool) -> Result<Value, Fault>;
+    /// All items of the sequence we are in, to its end.
+    #[inline]
+    fn values(&mut self, pool: &mut Pool, out: &mut Vec<Value>) -> Result<(), Fault> {
+        while self.next_item()? {
+            out.push(self.value(pool)?);
+        }
+        Ok(())
+    }
     fn eat_nil(&mut self) -> Result<bool, Fault>;
     fn skip_value(&mut self) -> Result<(), Fault>;
     /// An integer of up to 64 bits, or `None` and the value is skipped.
@@ -127,6 +135,15 @@ impl<'a> Notation<'a> for Edn<'a> {
     #[inline]
     fn value(&mut self, pool: &mut Pool) -> Result<Value, Fault> {
         Edn::value(self, pool)
+    }
+
+    #[inline]
+    fn values(&mut self, pool: &mut Pool, out: &mut Vec<Value>) -> Result<(), Fault> {
+        self.small_ints(out);
+        while Edn::next_item(self)? {
+            out.push(Edn::value(self, pool)?);
+        }
+        Ok(())
     }
 
     #[inline]

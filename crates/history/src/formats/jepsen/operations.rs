@@ -150,7 +150,7 @@ impl<'a, N: Notation<'a>> Standard<'a, N> {
             }
             n.skip_value()?;
             if self.lists {
-                return draft.list_read(key, None).map_err(|e| Fault::sink(0, &e));
+                return draft.list_read(key, None).map_err(|e| Fault::sink(at, &e));
             }
             draft.read(key, Value::UNOBSERVED);
             return Ok(());
@@ -160,8 +160,9 @@ impl<'a, N: Notation<'a>> Standard<'a, N> {
             draft.read(key, value);
             return Ok(());
         }
+        let at = n.offset()?;
         self.list(n, pool)?;
-        draft.list_read(key, Some(&self.elements)).map_err(|e| Fault::sink(0, &e))
+        draft.list_read(key, Some(&self.elements)).map_err(|e| Fault::sink(at, &e))
     }
 
     /// A list that was read, into the scratch.
@@ -176,10 +177,7 @@ impl<'a, N: Notation<'a>> Standard<'a, N> {
         }
         let at = n.offset()?;
         n.begin_sequence().map_err(|_| Fault::expected(at, "the list that was read, or nil"))?;
-        while n.next_item()? {
-            self.elements.push(n.value(pool)?);
-        }
-        Ok(())
+        n.values(pool, &mut self.elements)
     }
 
     #[cold]
@@ -428,13 +426,13 @@ fn predicate_read<'a, N: Notation<'a>>(
     draft: &mut TxnDraft,
 ) -> Result<(), Fault> {
     let predicate = item(n, pool, "a predicate")?;
+    let at = n.offset()?;
     if draft.outcome != Outcome::Committed {
         if n.next_item()? {
             n.skip_value()?;
         }
-        return draft.predicate_read(predicate, None).map_err(|e| Fault::sink(0, &e));
+        return draft.predicate_read(predicate, None).map_err(|e| Fault::sink(at, &e));
     }
-    let at = n.offset()?;
     if !n.next_item()? || n.shape()? != Shape::Map {
         return Err(Fault::expected(at, "the map of keys and values that were read"));
     }

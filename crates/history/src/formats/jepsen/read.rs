@@ -82,7 +82,11 @@ fn holds_lists<'a, N: Notation<'a>>(bytes: &'a [u8], names: [&[u8]; 3]) -> bool 
     if micro_operations(bytes, write).next().is_some() {
         return false;
     }
-    micro_operations(bytes, read).any(|at| returns_list(N::at(bytes, at)).unwrap_or(false))
+    micro_operations(bytes, read).any(|at| {
+        // No key is longer than this, unless somebody wants to keep us busy.
+        let end = bytes.len().min(at + 4096);
+        returns_list(N::at(&bytes[..end], at)).unwrap_or(false)
+    })
 }
 
 /// Where micro-operations of that name begin. A text that looks like one is taken for one, too.

@@ -24,10 +24,12 @@ fn show(format: &Format, text: &[u8]) -> String {
     }
 }
 
+#[allow(clippy::needless_pass_by_value)] // So that the literal stands in the call.
 fn check(text: &str, expect: Expect) {
     expect.assert_eq(&show(&JEPSEN_EDN, text.as_bytes()));
 }
 
+#[allow(clippy::needless_pass_by_value)] // So that the literal stands in the call.
 fn check_json(text: &str, expect: Expect) {
     expect.assert_eq(&show(&JEPSEN_JSON, text.as_bytes()));
 }

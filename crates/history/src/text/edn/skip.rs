@@ -3,6 +3,9 @@
 use crate::error::Fault;
 use crate::text::edn::{Edn, MAX_DEPTH, open_string, too_deep};
 
+/// How many bytes are looked at together.
+const BLOCK: usize = 256;
+
 /// What has begun and not ended while values are skipped.
 enum Open {
     /// `#_`: the value that follows does not count.
@@ -39,26 +42,35 @@ impl Edn<'_> {
 
     /// Skips a vector of vectors of plain words and numbers: what almost every skipped value is.
     /// `false`, and nothing happens, if there is anything else in it.
+    ///
+    /// Block by block, so that a value costs what it is long, not what the file is long.
     #[inline]
     fn skip_plain_vector(&mut self) -> bool {
         let rest = self.cursor.rest();
         if rest.first() != Some(&b'[') {
             return false;
         }
-        let mut depth = 0usize;
-        for (i, &byte) in rest.iter().enumerate() {
-            match byte {
-                b'[' => depth += 1,
-                b']' => {
-                    depth -= 1;
-                    if depth == 0 {
-                        self.cursor.pos += i + 1;
-                        return true;
-                    }
+        let (mut depth, mut done) = (0usize, 0);
+        for block in rest.chunks(BLOCK) {
+            // Brackets count only where there are no strings, comments and the like.
+            let odd = memchr::memchr3(b'"', b';', b'\\', block);
+            let plain = &block[..odd.unwrap_or(block.len())];
+            let odder = memchr::memchr3(b'#', b'(', b'{', plain);
+            let plain = &plain[..odder.unwrap_or(plain.len())];
+            for at in memchr::memchr2_iter(b'[', b']', plain) {
+                depth = if plain[at] == b'[' { depth + 1 } else { depth - 1 };
+                if depth == 0 {
+                    self.cursor.pos += done + at + 1;
+                    return true;
                 }
-                b'"' | b';' | b'\\' | b'#' | b'(' | b')' | b'{' | b'}' => return false,
-                _ => {}
+                if depth > MAX_DEPTH {
+                    return false;
+                }
             }
+            if plain.len() < block.len() {
+                return false;
+            }
+            done += block.len();
         }
         false
     }

@@ -37,6 +37,7 @@ fn read_all(text: &[u8]) -> Result<String, Fault> {
     }
 }
 
+#[allow(clippy::needless_pass_by_value)] // So that the literal stands in the call.
 fn check(text: &str, expect: Expect) {
     let shown = match read_all(text.as_bytes()) {
         Ok(out) => out,

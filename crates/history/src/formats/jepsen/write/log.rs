@@ -7,6 +7,7 @@ use crate::history::History;
 use crate::ids::{SessionId, TxnId};
 use crate::meta::Clock;
 use crate::sink::SinkError;
+use crate::value::Value;
 
 /// What a line of the log is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -133,6 +134,8 @@ impl Log {
             } else if last_ended.is_some_and(|ended| ended.id() > txn.id())
                 || txn.attr(names::WALL_END).is_some()
                 || begin.is_none()
+                // It is called after a line that came later than its invocation.
+                || txn.label().and_then(Value::as_int) > begin
             {
                 self.push((after, u32::MAX), what);
             } else {
@@ -153,39 +156,36 @@ fn next_ends(history: &History) -> Vec<i64> {
     ends
 }
 
-/// Positions of the original log that nothing claims, in ascending order.
+/// Positions of the original log that nothing claims, asked for in ascending order.
 struct Gaps {
-    free: Vec<i64>,
+    taken: Vec<i64>,
+    /// The first claimed position that has not been passed.
     next: usize,
 }
 
 impl Gaps {
     fn of(history: &History, lines: &[Line]) -> Gaps {
-        let mut taken: Vec<i64> = lines.iter().map(|line| line.moment.0).collect();
+        let is_log = history.meta().clock == Clock::Events;
+        let positions = lines.iter().filter(|_| is_log).map(|line| line.moment.0);
+        let mut taken: Vec<i64> = positions.collect();
         taken.sort_unstable();
-        let unknown = history.txns().filter(|txn| txn.interval().end.is_none()).count();
-        let mut free = Vec::new();
-        if history.meta().clock == Clock::Events {
-            let last = taken.last().copied().unwrap_or(0);
-            let mut before = -1;
-            // Only as many as can be used: positions may be far apart.
-            for &position in taken.iter().chain([&last.saturating_add(1)]) {
-                let gap = (before + 1..position).take(unknown);
-                free.extend(gap);
-                before = position;
-            }
-        }
-        Gaps { free, next: 0 }
+        Gaps { taken, next: 0 }
     }
 
     /// The first gap between two times; earlier ones are never asked for again.
     fn take(&mut self, after: i64, before: i64) -> Option<i64> {
-        while self.free.get(self.next).is_some_and(|&gap| gap <= after) {
+        let mut gap = after.saturating_add(1);
+        loop {
+            // Beyond the last claimed position there are no gaps, only the end.
+            let claimed = *self.taken.get(self.next)?;
+            if claimed > gap {
+                return (gap < before).then_some(gap);
+            }
+            if claimed == gap {
+                gap += 1;
+            }
             self.next += 1;
         }
-        let gap = self.free.get(self.next).copied().filter(|&gap| gap < before)?;
-        self.next += 1;
-        Some(gap)
     }
 }
 

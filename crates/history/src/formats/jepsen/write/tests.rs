@@ -18,6 +18,7 @@ fn read(text: &str) -> History {
     JEPSEN_EDN.load(&source).unwrap_or_else(|e| panic!("{e}\n{text}")).finish()
 }
 
+#[allow(clippy::needless_pass_by_value)] // So that the literal stands in the call.
 fn check(notation: &str, expect: Expect) {
     expect.assert_eq(&write(&parse(notation).unwrap()));
 }
