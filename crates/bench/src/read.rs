@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -85,7 +85,7 @@ fn round(x: f64) -> f64 {
     (x * 1000.0).round() / 1000.0
 }
 
-fn write(format: &Format, path: &PathBuf, shape: Shape, txns: u64) -> Result<f64> {
+fn write(format: &Format, path: &Path, shape: Shape, txns: u64) -> Result<f64> {
     let history = made::history(shape, txns)?;
     let write = format.write.context("the format is not written")?;
     let begin = Instant::now();
@@ -104,7 +104,7 @@ struct Run {
 }
 
 /// From the path to the finished history; the file is in the page cache after the first run.
-fn read(path: &PathBuf, format: &Format) -> Result<Run> {
+fn read(path: &Path, format: &Format) -> Result<Run> {
     let before = counting::now();
     counting::reset_peak();
     let begin = Instant::now();

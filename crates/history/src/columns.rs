@@ -419,7 +419,7 @@ impl Columns {
         draft.codes.extend_from_slice(&self.codes[ops.clone()]);
         draft.keys.extend_from_slice(&self.keys[ops.clone()]);
         self.draft_payloads(ops.clone(), draft);
-        self.draft_attrs([txn..txn + 1, stmts, ops], draft);
+        self.draft_attrs(&[txn..txn + 1, stmts, ops], draft);
         Ok(())
     }
 
@@ -437,7 +437,7 @@ impl Columns {
         }
     }
 
-    fn draft_attrs(&self, ranges: [std::ops::Range<usize>; 3], draft: &mut TxnDraft) {
+    fn draft_attrs(&self, ranges: &[std::ops::Range<usize>; 3], draft: &mut TxnDraft) {
         for column in &self.attrs.columns {
             let range = &ranges[column.entity as usize];
             let from = column.ids.partition_point(|&id| (id as usize) < range.start);

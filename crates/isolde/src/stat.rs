@@ -1,6 +1,6 @@
 //! `isolde stat`.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::io::Write as _;
 
 use anyhow::Result;
@@ -42,7 +42,7 @@ fn entity_name(entity: Entity) -> &'static str {
 
 fn as_text(name: &str, loaded: &Loaded, s: &Summary) -> String {
     let mut table = Table::default();
-    table.row("history", name.to_owned());
+    table.row("history", name);
     table.row("format", format!("{}: {}", loaded.format.name, loaded.format.title));
     about_the_run(&mut table, &loaded.history);
     table.row("sessions", number(s.sessions));
@@ -65,7 +65,7 @@ fn as_text(name: &str, loaded: &Loaded, s: &Summary) -> String {
         table.row("time span", span(&loaded.history, from, to));
     }
     if !loaded.history.meta().complete {
-        table.row("incomplete", "not every transaction that ran is in it".to_owned());
+        table.row("incomplete", "not every transaction that ran is in it");
     }
     let bytes = loaded.history.heap_bytes();
     let each = bytes as f64 / s.operations().max(1) as f64;
@@ -81,7 +81,7 @@ struct Table {
 }
 
 impl Table {
-    fn row(&mut self, name: &str, text: String) {
+    fn row(&mut self, name: &str, text: impl Display) {
         let shown = if self.last == name { "" } else { name };
         let _ = writeln!(self.text, "{shown:<14} {text}");
         name.clone_into(&mut self.last);
@@ -93,7 +93,7 @@ fn number(n: usize) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -138,19 +138,13 @@ fn with_parts(total: usize, parts: &[String]) -> String {
 
 fn initial(history: &History) -> String {
     let initial = &history.meta().initial;
-    let given = initial.given.len();
-    match (initial.default, given) {
-        (None, 0) => "none: every value read must have been written".to_owned(),
-        (None, _) => format!("{} keys have one, the others none", number(given)),
-        (Some(Value::ABSENT), 0) => "every key is absent".to_owned(),
-        (Some(value), 0) => format!("every key is {}", show(history, value)),
-        (Some(value), _) => {
-            format!(
-                "{} keys have their own, the others are {}",
-                number(given),
-                show(history, value)
-            )
-        }
+    let rest = match initial.default {
+        None => "no first version: whatever is read must have been written".to_owned(),
+        Some(value) => show(history, value),
+    };
+    match initial.given.len() {
+        0 => format!("every key: {rest}"),
+        n => format!("{} as listed, every other: {rest}", counted(n, "key")),
     }
 }
 

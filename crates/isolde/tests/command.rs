@@ -1,4 +1,5 @@
 //! The command as a user meets it: what it prints, where, and with which exit code.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -102,7 +103,8 @@ fn a_missing_file_an_empty_file_and_a_strange_file_are_told_apart() {
 
 #[test]
 fn an_error_names_file_line_column_and_what_was_expected() {
-    let error = fault(&with_input(&["stat", "-", "--format", "plume"], b"w(0,1,0,1)\nr(0,x,1,2)\n"));
+    let error =
+        fault(&with_input(&["stat", "-", "--format", "plume"], b"w(0,1,0,1)\nr(0,x,1,2)\n"));
     assert!(error.contains("<stdin>:2:5: expected"), "{error}");
     assert!(error.contains("found 'x,1,2)'"), "{error}");
     let error = fault(&with_input(&["stat", "-"], b"w(0,1,1,12)\nr(0,1,3,12)\n"));

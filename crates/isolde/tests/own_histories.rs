@@ -1,5 +1,6 @@
 //! The project's own histories: each is recognised by its content, by one format only, and holds
 //! what `histories/expected.tsv` says.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
 

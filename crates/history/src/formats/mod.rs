@@ -24,6 +24,13 @@ use crate::history::History;
 use crate::sink::{Sink, SinkError};
 use crate::source::{Source, whole};
 
+/// Reads a source into any sink.
+pub type Read = fn(&Source, &mut dyn Sink) -> Result<(), ReadError>;
+/// Reads a source into a history.
+pub type Load = fn(&Source) -> Result<HistoryBuilder, ReadError>;
+/// Writes a history.
+pub type Save = fn(&History, &mut dyn Write) -> Result<(), SinkError>;
+
 /// A file format: what it is called, how to recognise, read and write it.
 pub struct Format {
     /// The name that `--format` takes.
@@ -36,11 +43,11 @@ pub struct Format {
     /// no other format's files.
     pub looks_like: fn(&Source) -> bool,
     /// Reads it into any sink.
-    pub read: fn(&Source, &mut dyn Sink) -> Result<(), ReadError>,
+    pub read: Read,
     /// Reads a whole history on all cores, where that is worth the trouble.
-    pub load: Option<fn(&Source) -> Result<HistoryBuilder, ReadError>>,
+    pub load: Option<Load>,
     /// Writes it. What the format cannot express is refused by name.
-    pub write: Option<fn(&History, &mut dyn Write) -> Result<(), SinkError>>,
+    pub write: Option<Save>,
 }
 
 /// Every format. Recognition tries them in this order, so the ones with an unmistakable beginning

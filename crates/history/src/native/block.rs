@@ -288,7 +288,7 @@ fn sound_entry(kind: EntryKind, bytes: &[u8], known_values: u32) -> bool {
         EntryKind::Text | EntryKind::Symbol => std::str::from_utf8(bytes).is_ok(),
         EntryKind::Bytes => true,
         EntryKind::List => words(),
-        EntryKind::Row => bytes.len() % 16 == 0 && words(),
+        EntryKind::Row => bytes.len().is_multiple_of(16) && words(),
     }
 }
 

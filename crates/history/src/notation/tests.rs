@@ -1,3 +1,5 @@
+#![allow(clippy::needless_pass_by_value, reason = "expectations are made where they are used")]
+
 use expect_test::{Expect, expect};
 
 use super::{parse, to_text};

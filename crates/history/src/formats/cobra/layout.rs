@@ -12,7 +12,8 @@ struct Counts {
     unknown_writers: bool,
 }
 
-/// The layout of all files, and whether some of their writers are unknown. Each candidate is tried in one pass that stops at its first fault.
+/// The layout of all files, and whether some of their writers are unknown. Each candidate is tried
+/// in one pass that stops at its first fault.
 pub(super) fn detect(source: &Source) -> Result<(Layout, bool), ReadError> {
     if source.files().is_empty() {
         return Err(no_log(source));
