@@ -132,6 +132,9 @@ pub(crate) fn is_common_key(name: &str) -> bool {
 #[inline]
 pub(crate) fn scan_event<'a, N: Notation<'a>>(n: &mut N) -> Result<LogEvent, Fault> {
     let at = n.offset()?;
+    if let Some(event) = n.plain_event() {
+        return Ok(event);
+    }
     if n.shape()? != Shape::Map {
         return Err(Fault::expected(at, "an operation, '{'"));
     }

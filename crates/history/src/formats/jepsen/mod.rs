@@ -17,6 +17,7 @@
 //! called `register`, or of one of several objects (`[k v]`).
 
 mod event;
+mod fast;
 mod interpret;
 mod load;
 mod notation;

@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
+use crate::draft::TxnDraft;
 use crate::error::Fault;
+use crate::formats::jepsen::event::LogEvent;
+use crate::formats::jepsen::fast;
 use crate::pool::Pool;
 use crate::text::{Edn, Json, edn, json};
 use crate::value::Value;
@@ -24,6 +27,23 @@ pub(crate) trait Notation<'a>: Sized + Clone {
     const QUOTES: [&'static str; 2];
 
     fn at(bytes: &'a [u8], pos: usize) -> Self;
+    /// The operation map that comes next, if it has the shape that almost all have.
+    #[inline]
+    fn plain_event(&mut self) -> Option<LogEvent> {
+        None
+    }
+    /// Adds the micro-operations that come next, if they have the shape that almost all have.
+    /// Otherwise the draft may be in any state.
+    #[inline]
+    fn plain_micro_operations(
+        &self,
+        _lists: bool,
+        _pool: &mut Pool,
+        _draft: &mut TxnDraft,
+        _elements: &mut Vec<Value>,
+    ) -> Option<()> {
+        None
+    }
     /// The byte of the next value.
     fn offset(&mut self) -> Result<usize, Fault>;
     fn shape(&mut self) -> Result<Shape, Fault>;
@@ -64,6 +84,25 @@ impl<'a> Notation<'a> for Edn<'a> {
 
     fn at(bytes: &'a [u8], pos: usize) -> Edn<'a> {
         Edn::at(bytes, pos)
+    }
+
+    #[inline]
+    fn plain_event(&mut self) -> Option<LogEvent> {
+        let (event, end) = fast::event(self.cursor.bytes, self.cursor.pos)?;
+        self.cursor.pos = end;
+        Some(event)
+    }
+
+    #[inline]
+    fn plain_micro_operations(
+        &self,
+        lists: bool,
+        pool: &mut Pool,
+        draft: &mut TxnDraft,
+        elements: &mut Vec<Value>,
+    ) -> Option<()> {
+        let cursor = &self.cursor;
+        fast::micro_operations(cursor.bytes, cursor.pos, lists, pool, draft, elements)
     }
 
     fn offset(&mut self) -> Result<usize, Fault> {

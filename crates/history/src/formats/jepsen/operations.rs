@@ -79,6 +79,13 @@ impl<'a, N: Notation<'a>> Standard<'a, N> {
         pool: &mut Pool,
         draft: &mut TxnDraft,
     ) -> Result<(), Fault> {
+        if draft.outcome == Outcome::Committed {
+            let plain = n.plain_micro_operations(self.lists, pool, draft, &mut self.elements);
+            if plain.is_some() {
+                return Ok(());
+            }
+            draft.clear_ops();
+        }
         n.begin_sequence()?;
         while n.next_item()? {
             let at = n.offset()?;
