@@ -12,6 +12,10 @@ use std::process::ExitCode;
 use args::{Args, Command};
 use clap::Parser;
 
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The level holds, or there was nothing to decide.
 const EXIT_OK: u8 = 0;
 /// The input or the environment is at fault.
