@@ -22,16 +22,13 @@ if [ ${#formats[@]} -eq 0 ]; then
     sed -n 's/^ *"name": "\(.*\)",*$/\1/p')
 fi
 for format in "${formats[@]}"; do
-  mkdir -p "corpus/$format" artifacts
-  seeds=()
-  [ -d "../histories/$format" ] && seeds+=("seeds/$format")
-  if [ ${#seeds[@]} -gt 0 ]; then
-    mkdir -p "seeds/$format"
-    # Folders of logs are flattened: one seed a file.
-    find "../histories/$format" -type f -size -64k -exec sh -c 'cp "$1" "seeds/$2/$(basename "$1")"' _ {} "$format" \;
-  fi
+  mkdir -p "corpus/$format" "seeds/$format" artifacts
+  # Folders of logs are flattened: one seed a file.
+  find "../histories/$format" -type f -size -64k | while read -r file; do
+    cp "$file" "seeds/$format/$(tr / _ <<<"${file#../histories/}")"
+  done
   log=$(mktemp)
-  if ISOLDE_FUZZ_FORMAT=$format "$reader" "corpus/$format" "${seeds[@]}" -max_total_time="$seconds" \
+  if ISOLDE_FUZZ_FORMAT=$format "$reader" "corpus/$format" "seeds/$format" -max_total_time="$seconds" \
     -max_len=4096 -timeout=10 -rss_limit_mb=4096 -artifact_prefix="artifacts/$format-" >"$log" 2>&1; then
     echo "fuzz $format: ${seconds} s, $(sed -n 's/^Done \([0-9]*\) runs.*/\1/p' "$log") runs, nothing found"
   else

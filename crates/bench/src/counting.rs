@@ -1,7 +1,6 @@
 //! An allocator that counts: the only way to know the peak of one call.
 #![allow(unsafe_code, reason = "an allocator is unsafe by nature; this one only counts")]
 
-use mimalloc::MiMalloc as System;
 use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicUsize, Ordering};
 

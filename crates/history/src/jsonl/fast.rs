@@ -1,4 +1,5 @@
-//! The shape that most lines have, byte for byte as our writer writes it, without detours.
+//! The shape that most lines have, without detours: as our writer writes it, or with a space after
+//! each colon and comma, as the JSON libraries of other languages do.
 //!
 //! `{"session":3,"txn":12,"outcome":"aborted","interval":[1,2],"ts":[1,2],"ops":[["r",17,1]]}`, where
 //! all but the session and the operations may be missing and the names are integers or texts.
@@ -20,17 +21,19 @@ pub(super) fn transaction(
 ) -> Option<usize> {
     let mut scan = Scan { rest: bytes };
     scan.word(b"{\"session\":")?;
+    scan.space();
     let session = scan.atom(pool)?;
     draft.reset(pool.session(session));
-    scan.word(b",\"")?;
-    if scan.eat(b"txn\":") {
+    scan.comma()?;
+    if scan.member(b"\"txn\":") {
         draft.label = Some(scan.atom(pool)?);
-        scan.word(b",\"")?;
+        scan.comma()?;
     }
-    if !scan.eat(b"ops\":[") {
+    if !scan.member(b"\"ops\":") {
         scan.evidence(draft)?;
-        scan.word(b"ops\":[")?;
+        scan.member(b"\"ops\":").then_some(())?;
     }
+    scan.word(b"[")?;
     if !scan.eat(b"]}") {
         scan.operations(pool, draft, elements)?;
         scan.word(b"}")?;
@@ -61,6 +64,29 @@ impl<'a> Scan<'a> {
     #[inline]
     fn word(&mut self, word: &[u8]) -> Option<()> {
         self.eat(word).then_some(())
+    }
+
+    /// The space that many writers leave after a colon or a comma.
+    #[inline]
+    fn space(&mut self) {
+        if let [b' ', rest @ ..] = self.rest {
+            self.rest = rest;
+        }
+    }
+
+    /// The name of a member, colon included.
+    #[inline]
+    fn member(&mut self, name: &[u8]) -> bool {
+        let hit = self.eat(name);
+        if hit {
+            self.space();
+        }
+        hit
+    }
+
+    #[inline]
+    fn comma(&mut self) -> Option<()> {
+        self.member(b",").then_some(())
     }
 
     /// An integer of up to 64 bits, written as JSON writes it.
@@ -109,22 +135,28 @@ impl<'a> Scan<'a> {
 
     /// What may stand between the label and the operations.
     fn evidence(&mut self, draft: &mut TxnDraft) -> Option<()> {
-        if self.eat(b"outcome\":\"") {
+        if self.member(b"\"outcome\":") {
+            self.word(b"\"")?;
             let outcome = Outcome::ALL.into_iter().find(|o| self.eat(o.name().as_bytes()));
             draft.outcome = outcome?;
-            self.word(b"\",\"")?;
+            self.word(b"\"")?;
+            self.comma()?;
         }
-        if self.eat(b"interval\":[") {
+        if self.member(b"\"interval\":") {
+            self.word(b"[")?;
             let begin = self.optional(Scan::int)?;
-            self.word(b",")?;
+            self.comma()?;
             draft.interval = Interval { begin, end: self.optional(Scan::int)? };
-            self.word(b"],\"")?;
+            self.word(b"]")?;
+            self.comma()?;
         }
-        if self.eat(b"ts\":[") {
+        if self.member(b"\"ts\":") {
+            self.word(b"[")?;
             draft.start = self.optional(Scan::timestamp)?;
-            self.word(b",")?;
+            self.comma()?;
             draft.commit = self.optional(Scan::timestamp)?;
-            self.word(b"],\"")?;
+            self.word(b"]")?;
+            self.comma()?;
         }
         Some(())
     }
@@ -138,7 +170,7 @@ impl<'a> Scan<'a> {
             return self.int().map(Timestamp::plain);
         }
         let physical = self.int()?;
-        self.word(b",")?;
+        self.comma()?;
         let logical = self.int()?;
         self.word(b"]")?;
         Some(Timestamp { physical, logical })
@@ -153,20 +185,20 @@ impl<'a> Scan<'a> {
         elements: &mut Vec<Value>,
     ) -> Option<()> {
         loop {
-            if self.eat(b"[\"r\",") {
+            if self.member(b"[\"r\",") {
                 let name = self.atom(pool)?;
-                let value = if self.eat(b",") { self.atom(pool)? } else { Value::UNOBSERVED };
+                let value = if self.member(b",") { self.atom(pool)? } else { Value::UNOBSERVED };
                 draft.read(pool.key(name), value);
-            } else if self.eat(b"[\"w\",") {
+            } else if self.member(b"[\"w\",") {
                 let name = self.atom(pool)?;
-                self.word(b",")?;
+                self.comma()?;
                 let value = self.atom(pool)?;
                 draft.write(pool.key(name), value);
             } else {
                 self.list_operation(pool, draft, elements)?;
             }
             self.word(b"]")?;
-            if !self.eat(b",") {
+            if !self.member(b",") {
                 return self.word(b"]");
             }
         }
@@ -178,20 +210,21 @@ impl<'a> Scan<'a> {
         draft: &mut TxnDraft,
         elements: &mut Vec<Value>,
     ) -> Option<()> {
-        if self.eat(b"[\"append\",") {
+        if self.member(b"[\"append\",") {
             let name = self.atom(pool)?;
-            self.word(b",")?;
+            self.comma()?;
             let value = self.atom(pool)?;
             draft.append(pool.key(name), value);
             return Some(());
         }
-        self.word(b"[\"list\",")?;
+        self.member(b"[\"list\",").then_some(())?;
         let name = self.atom(pool)?;
-        self.word(b",[")?;
+        self.comma()?;
+        self.word(b"[")?;
         elements.clear();
         while !self.eat(b"]") {
             if !elements.is_empty() {
-                self.word(b",")?;
+                self.comma()?;
             }
             elements.push(self.atom(pool)?);
         }
