@@ -482,6 +482,11 @@ impl Decoder<'_> {
         let info = get(&mut self.reader, info.checked_mul(2)?, |bits| {
             Value::from_bits(bits, known_values)
         })?;
+        // Each key has one initial value, each fact one name.
+        let mut names: Vec<Value> = info.iter().copied().step_by(2).collect();
+        let mut given_keys = keys.clone();
+        let twice = has_twice(&mut names) || has_twice(&mut given_keys);
+        (!twice).then_some(())?;
         Some(Some(Meta {
             info: info.chunks_exact(2).map(|p| (p[0], p[1])).collect(),
             initial: InitialState {
@@ -522,6 +527,11 @@ impl Decoder<'_> {
         }
         Some(orders)
     }
+}
+
+fn has_twice<T: Ord>(items: &mut [T]) -> bool {
+    items.sort_unstable();
+    items.windows(2).any(|w| w[0] == w[1])
 }
 
 fn timestamps(reader: &mut Reader<'_>, txns: usize, ts: &mut TimestampColumn) -> Option<()> {

@@ -72,5 +72,5 @@ fn looks_like(source: &Source) -> bool {
         return false;
     };
     let mut scratch = crate::HistoryBuilder::new();
-    read::line(line, &mut scratch, &mut crate::TxnDraft::default()).is_ok()
+    read::line(line, &mut scratch, &mut read::State::default()).is_ok()
 }

@@ -1,5 +1,7 @@
 //! From the notation to a history.
 
+use hashbrown::HashSet;
+
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::evidence::{Interval, Outcome, Timestamp};
@@ -18,17 +20,26 @@ pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError
     let input = source.file()?;
     sink.meta().initial = InitialState::every(Value::ABSENT);
     let mut lines = Cursor::new(&input.bytes);
-    let mut draft = TxnDraft::default();
+    let mut state = State::default();
     while !lines.at_end() {
         let start = lines.pos;
         let text = lines.line();
-        line(text, sink, &mut draft).map_err(|f| input.text_error(f.shifted(start)))?;
+        line(text, sink, &mut state).map_err(|f| input.text_error(f.shifted(start)))?;
     }
     Ok(())
 }
 
+/// What one line needs to know of those before it.
+#[derive(Default)]
+pub(super) struct State {
+    draft: TxnDraft,
+    /// The keys whose initial value has been said, and the facts.
+    given: HashSet<Key>,
+    facts: HashSet<Value>,
+}
+
 /// Reads one line; offsets of faults count from its beginning.
-pub(super) fn line(text: &[u8], sink: &mut dyn Sink, draft: &mut TxnDraft) -> Result<(), Fault> {
+pub(super) fn line(text: &[u8], sink: &mut dyn Sink, state: &mut State) -> Result<(), Fault> {
     let mut c = Cursor::new(text);
     c.skip_blanks();
     if matches!(c.peek(), None | Some(b'#')) {
@@ -38,10 +49,10 @@ pub(super) fn line(text: &[u8], sink: &mut dyn Sink, draft: &mut TxnDraft) -> Re
     let word = c.take_while(is_word_byte);
     let word = LINE_WORDS.into_iter().find(|w| w.as_bytes() == word);
     match word {
-        Some(word) => fact(word, &mut c, sink)?,
+        Some(word) => fact(word, &mut c, sink, state)?,
         None => {
             c.pos = start;
-            txn(&mut c, sink, draft)?;
+            txn(&mut c, sink, &mut state.draft)?;
         }
     }
     c.skip_blanks();
@@ -53,12 +64,21 @@ pub(super) fn line(text: &[u8], sink: &mut dyn Sink, draft: &mut TxnDraft) -> Re
 }
 
 /// A line that is no transaction.
-fn fact(word: &str, c: &mut Cursor<'_>, sink: &mut dyn Sink) -> Result<(), Fault> {
+fn fact(
+    word: &str,
+    c: &mut Cursor<'_>,
+    sink: &mut dyn Sink,
+    state: &mut State,
+) -> Result<(), Fault> {
     c.skip_blanks();
+    let at = c.pos;
     match word {
         "meta" => {
             let name = read_value(c, sink.pool())?;
             let value = read_value(c, sink.pool())?;
+            if !state.facts.insert(name) {
+                return Err(Fault::wrong(at, "the fact has been said already"));
+            }
             sink.meta().set(name, value);
         }
         "initial" => {
@@ -76,6 +96,9 @@ fn fact(word: &str, c: &mut Cursor<'_>, sink: &mut dyn Sink) -> Result<(), Fault
         "given" => {
             let key = key(c, sink)?;
             let value = read_value(c, sink.pool())?;
+            if !state.given.insert(key) {
+                return Err(Fault::wrong(at, "the key has an initial value already"));
+            }
             sink.meta().initial.given.push((key, value));
         }
         "clock" => {

@@ -155,3 +155,10 @@ fn errors_say_what_was_expected() {
         expect!["<text>:1:11: expected the end of the line, found 'nonsense'"],
     );
 }
+
+/// Found by fuzzing: such a history could not be written as jsonl.
+#[test]
+fn what_is_said_twice_is_an_error() {
+    fails("given x 1\ngiven x 2", expect!["<text>:2:7: the key has an initial value already"]);
+    fails("meta a 1\nmeta a 1", expect!["<text>:2:6: the fact has been said already"]);
+}

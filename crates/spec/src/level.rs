@@ -1,0 +1,206 @@
+//! Isolation levels and which of two is stronger.
+//!
+//! The definitions are those of Biswas and Enea's axioms where they exist; Adya's names (`pl-2`,
+//! `cursor-stability`, `repeatable-read`) are levels of their own, on item dependencies.
+
+use std::fmt;
+
+/// What a database may promise about its transactions.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Level {
+    /// No write cycles, and the rules inside a transaction.
+    ReadUncommitted,
+    /// Adya's read committed: no dirty, aborted or intermediate reads, no cycle of wr and ww.
+    Pl2,
+    /// The axiom: what an earlier statement read from a transaction makes the rest of its writes
+    /// binding. Also called monotonic atomic view.
+    ReadCommitted,
+    /// `pl-2`, and no lost update of a single key.
+    CursorStability,
+    /// All of a transaction's writes are seen, or none.
+    ReadAtomic,
+    /// What a transaction sees, and all that led to it, is seen.
+    Causal,
+    /// All transactions see a prefix of one order.
+    Prefix,
+    /// Adya's PL-2.99: `pl-2`, and no cycle with an item anti-dependency.
+    RepeatableRead,
+    /// A prefix, and no concurrent writers of the same key.
+    SnapshotIsolation,
+    /// Snapshot isolation whose snapshots respect real time.
+    StrongSnapshotIsolation,
+    /// As if one after another.
+    Serializable,
+    /// As if one after another, in an order that respects real time.
+    StrictSerializable,
+    /// Strict serializability of single operations on single objects.
+    Linearizable,
+}
+
+impl Level {
+    /// Every level, weakest first as far as they compare.
+    pub const ALL: [Level; 13] = [
+        Level::ReadUncommitted,
+        Level::Pl2,
+        Level::ReadCommitted,
+        Level::CursorStability,
+        Level::ReadAtomic,
+        Level::Causal,
+        Level::Prefix,
+        Level::RepeatableRead,
+        Level::SnapshotIsolation,
+        Level::StrongSnapshotIsolation,
+        Level::Serializable,
+        Level::StrictSerializable,
+        Level::Linearizable,
+    ];
+
+    /// The name on the command line and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Level::ReadUncommitted => "read-uncommitted",
+            Level::Pl2 => "pl-2",
+            Level::ReadCommitted => "read-committed",
+            Level::CursorStability => "cursor-stability",
+            Level::ReadAtomic => "read-atomic",
+            Level::Causal => "causal",
+            Level::Prefix => "prefix",
+            Level::RepeatableRead => "repeatable-read",
+            Level::SnapshotIsolation => "snapshot-isolation",
+            Level::StrongSnapshotIsolation => "strong-snapshot-isolation",
+            Level::Serializable => "serializable",
+            Level::StrictSerializable => "strict-serializable",
+            Level::Linearizable => "linearizable",
+        }
+    }
+
+    /// The usual short form, if there is one.
+    pub const fn short(self) -> Option<&'static str> {
+        Some(match self {
+            Level::ReadUncommitted => "ru",
+            Level::ReadCommitted => "rc",
+            Level::CursorStability => "cs",
+            Level::ReadAtomic => "ra",
+            Level::Causal => "cc",
+            Level::Prefix => "pc",
+            Level::RepeatableRead => "rr",
+            Level::SnapshotIsolation => "si",
+            Level::StrongSnapshotIsolation => "ssi",
+            Level::Serializable => "ser",
+            Level::StrictSerializable => "sser",
+            Level::Linearizable => "lin",
+            Level::Pl2 => return None,
+        })
+    }
+
+    /// The level of that name or short form.
+    ///
+    /// ```
+    /// use isolde_spec::Level;
+    /// assert_eq!(Level::named("si"), Some(Level::SnapshotIsolation));
+    /// assert_eq!(Level::named("snapshot-isolation"), Some(Level::SnapshotIsolation));
+    /// assert_eq!(Level::named("acid"), None);
+    /// ```
+    pub fn named(name: &str) -> Option<Level> {
+        Level::ALL.into_iter().find(|l| l.name() == name || l.short() == Some(name))
+    }
+
+    /// The levels that this one implies directly.
+    pub const fn next_weaker(self) -> &'static [Level] {
+        match self {
+            Level::ReadUncommitted => &[],
+            Level::Pl2 => &[Level::ReadUncommitted],
+            Level::ReadCommitted | Level::CursorStability => &[Level::Pl2],
+            Level::ReadAtomic => &[Level::ReadCommitted],
+            Level::Causal => &[Level::ReadAtomic],
+            Level::Prefix => &[Level::Causal],
+            Level::RepeatableRead => &[Level::CursorStability],
+            Level::SnapshotIsolation => &[Level::Prefix, Level::CursorStability],
+            Level::StrongSnapshotIsolation => &[Level::SnapshotIsolation],
+            Level::Serializable => &[Level::SnapshotIsolation, Level::RepeatableRead],
+            Level::StrictSerializable => &[Level::Serializable, Level::StrongSnapshotIsolation],
+            Level::Linearizable => &[Level::StrictSerializable],
+        }
+    }
+
+    /// Whether every history of this level is one of the other.
+    ///
+    /// ```
+    /// use isolde_spec::Level;
+    /// assert!(Level::Serializable.implies(Level::ReadAtomic));
+    /// assert!(!Level::Serializable.implies(Level::StrongSnapshotIsolation));
+    /// ```
+    pub fn implies(self, other: Level) -> bool {
+        // The lattice has thirteen levels: a walk over what is still to be asked.
+        let mut todo = vec![self];
+        while let Some(level) = todo.pop() {
+            if level == other {
+                return true;
+            }
+            todo.extend(level.next_weaker());
+        }
+        false
+    }
+
+    /// Whether the level speaks of real time.
+    pub const fn needs_real_time(self) -> bool {
+        matches!(
+            self,
+            Level::StrongSnapshotIsolation | Level::StrictSerializable | Level::Linearizable
+        )
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A level, and whether it binds the transactions of a session to their order.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Promise {
+    /// The level.
+    pub level: Level,
+    /// Whether session order counts (it does unless the database promises nothing across the
+    /// transactions of a session).
+    pub session_order: bool,
+}
+
+impl Promise {
+    /// The level with session order.
+    pub const fn of(level: Level) -> Promise {
+        Promise { level, session_order: true }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lattice_is_one() {
+        for a in Level::ALL {
+            assert!(a.implies(a) && a.implies(Level::ReadUncommitted), "{a}");
+            for b in Level::ALL {
+                assert!(a == b || !(a.implies(b) && b.implies(a)), "{a} and {b}");
+                for c in Level::ALL.into_iter().filter(|c| a.implies(b) && b.implies(*c)) {
+                    assert!(a.implies(c), "{a}, {b}, {c}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_different() {
+        let mut names: Vec<&str> = Level::ALL.iter().map(|l| l.name()).collect();
+        names.extend(Level::ALL.iter().filter_map(|l| l.short()));
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        for level in Level::ALL {
+            assert_eq!(Level::named(level.name()), Some(level));
+        }
+    }
+}

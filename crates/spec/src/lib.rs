@@ -1,0 +1,16 @@
+//! The vocabulary of promises: which isolation levels there are, what each forbids, and what can be
+//! said about a history.
+//!
+//! This crate decides nothing. It holds the lattice of [`Level`]s, the catalogue of [`Anomaly`]s as
+//! data, the kinds of dependency between transactions ([`Edges`]), and the [`Verdict`] with its
+//! [`Witness`]es that every procedure returns and every report shows.
+
+mod anomaly;
+mod edge;
+mod level;
+mod verdict;
+
+pub use anomaly::{Anomaly, Catalogued, Finding, Reads};
+pub use edge::Edges;
+pub use level::{Level, Promise};
+pub use verdict::{Because, Counted, Outcome, Step, Verdict, Witness};
