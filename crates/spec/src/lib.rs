@@ -10,7 +10,7 @@ mod edge;
 mod level;
 mod verdict;
 
-pub use anomaly::{Anomaly, Catalogued, Finding, Reads};
+pub use anomaly::{Anomaly, CATALOGUE, Catalogued, Finding, Reads};
 pub use edge::Edges;
 pub use level::{Level, Promise};
-pub use verdict::{Because, Counted, Outcome, Step, Verdict, Witness};
+pub use verdict::{Answer, Because, Counted, Step, Verdict, Witness};

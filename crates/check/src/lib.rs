@@ -1,0 +1,3 @@
+//! What is allowed: procedures that decide which isolation levels explain a history.
+//!
+//! No input or output, no clock, no recursion over data.

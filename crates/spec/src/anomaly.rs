@@ -1,0 +1,339 @@
+//! The catalogue of anomalies, as data.
+//!
+//! A procedure finds patterns: operations that contradict each other inside a transaction, or a cycle
+//! of dependencies with so many anti-dependencies. What such a pattern is called, what it means, and
+//! which level forbids it, stands here and nowhere else.
+
+use std::fmt;
+
+use crate::edge::Edges;
+use crate::level::Level;
+
+/// A way in which a history breaks a promise.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Anomaly {
+    /// A value was read that nobody wrote.
+    ThinAirRead,
+    /// A value of an aborted transaction was read.
+    AbortedRead,
+    /// A value was read that the same transaction writes later.
+    FutureRead,
+    /// An own write was read, but not the last.
+    NotMyLastWrite,
+    /// An own write was not read.
+    NotMyOwnWrite,
+    /// A value was read that its writer overwrote before it committed.
+    IntermediateRead,
+    /// Two reads of a key in one transaction differ.
+    NonRepeatableReads,
+    /// Lists were read of which neither is a prefix of the other.
+    IncompatibleOrder,
+    /// An element is in a list twice.
+    DuplicateElements,
+    /// A list holds the element of an aborted transaction under that of a committed one.
+    DirtyUpdate,
+    /// A cycle of writes.
+    G0,
+    /// A cycle of writes and reads.
+    G1c,
+    /// A newer value was read, then an older one.
+    NonMonotonicRead,
+    /// A write of the same session was missed.
+    SessionGuaranteeViolation,
+    /// One write of a transaction was seen, another missed.
+    FracturedRead,
+    /// What led to a value was missed.
+    CausalityViolation,
+    /// Two transactions read the same version and both overwrote it.
+    LostUpdate,
+    /// A cycle with one anti-dependency.
+    GSingle,
+    /// Two writes were seen in opposite orders.
+    LongFork,
+    /// A cycle in which no two anti-dependencies are adjacent.
+    GNonadjacent,
+    /// Two transactions each overwrote what the other had read.
+    WriteSkew,
+    /// A cycle with adjacent anti-dependencies.
+    G2Item,
+}
+
+/// How a pattern is found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Finding {
+    /// In the operations of a transaction and the writers of what it read.
+    Local,
+    /// In the lists that were read of one key.
+    Lists,
+    /// As a cycle of dependencies.
+    Cycle(Reads),
+}
+
+/// The anti-dependencies of a cycle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reads {
+    /// None, and edges of these kinds only.
+    None(Edges),
+    /// Exactly one.
+    One,
+    /// Several, of which no two follow each other.
+    Apart,
+    /// Two follow each other.
+    Adjacent,
+}
+
+/// What the catalogue says of an anomaly.
+#[derive(Clone, Copy, Debug)]
+pub struct Catalogued {
+    /// The anomaly.
+    pub anomaly: Anomaly,
+    /// Its name.
+    pub name: &'static str,
+    /// The phenomenon of Adya's that it is, or is an instance of.
+    pub adya: Option<&'static str>,
+    /// What it means, in one line.
+    pub meaning: &'static str,
+    /// The weakest level that forbids it.
+    pub forbidden_from: Level,
+    /// How it is found.
+    pub finding: Finding,
+}
+
+/// Every anomaly, the most basic first: an earlier one explains a later one that it causes.
+pub static CATALOGUE: &[Catalogued] = &[
+    entry(
+        Anomaly::FutureRead,
+        "FutureRead",
+        None,
+        Level::ReadUncommitted,
+        Finding::Local,
+        "a transaction read a value that it wrote only later",
+    ),
+    entry(
+        Anomaly::NotMyLastWrite,
+        "NotMyLastWrite",
+        None,
+        Level::ReadUncommitted,
+        Finding::Local,
+        "a transaction read a write of its own that it had overwritten",
+    ),
+    entry(
+        Anomaly::NotMyOwnWrite,
+        "NotMyOwnWrite",
+        None,
+        Level::ReadUncommitted,
+        Finding::Local,
+        "a transaction wrote a key and then read another value of it",
+    ),
+    entry(
+        Anomaly::ThinAirRead,
+        "ThinAirRead",
+        None,
+        Level::ReadCommitted,
+        Finding::Local,
+        "a transaction read a value that nobody wrote",
+    ),
+    entry(
+        Anomaly::AbortedRead,
+        "AbortedRead",
+        Some("G1a"),
+        Level::ReadCommitted,
+        Finding::Local,
+        "a transaction read a value of a transaction that was rolled back",
+    ),
+    entry(
+        Anomaly::IntermediateRead,
+        "IntermediateRead",
+        Some("G1b"),
+        Level::ReadCommitted,
+        Finding::Local,
+        "a transaction read a value that its writer overwrote before it committed",
+    ),
+    entry(
+        Anomaly::DuplicateElements,
+        "DuplicateElements",
+        None,
+        Level::ReadUncommitted,
+        Finding::Lists,
+        "an element was appended once and is in a list twice",
+    ),
+    entry(
+        Anomaly::IncompatibleOrder,
+        "IncompatibleOrder",
+        None,
+        Level::ReadUncommitted,
+        Finding::Lists,
+        "two reads of a list disagree about the order of its elements",
+    ),
+    entry(
+        Anomaly::DirtyUpdate,
+        "DirtyUpdate",
+        None,
+        Level::ReadCommitted,
+        Finding::Lists,
+        "a committed element stands on top of one that was rolled back",
+    ),
+    entry(
+        Anomaly::NonRepeatableReads,
+        "NonRepeatableReads",
+        None,
+        Level::ReadAtomic,
+        Finding::Local,
+        "a transaction read a key twice and got different values",
+    ),
+    entry(
+        Anomaly::G0,
+        "G0",
+        Some("G0"),
+        Level::ReadUncommitted,
+        Finding::Cycle(Reads::None(Edges::WW)),
+        "transactions overwrote each other in a cycle",
+    ),
+    entry(
+        Anomaly::G1c,
+        "G1c",
+        Some("G1c"),
+        Level::ReadCommitted,
+        Finding::Cycle(Reads::None(Edges(Edges::WW.0 | Edges::WR.0))),
+        "transactions depend on each other's writes in a cycle",
+    ),
+    entry(
+        Anomaly::NonMonotonicRead,
+        "NonMonotonicRead",
+        Some("G-single"),
+        Level::ReadCommitted,
+        Finding::Cycle(Reads::One),
+        "a transaction saw another one, and then a value that the other had overwritten",
+    ),
+    entry(
+        Anomaly::SessionGuaranteeViolation,
+        "SessionGuaranteeViolation",
+        Some("G-single"),
+        Level::ReadAtomic,
+        Finding::Cycle(Reads::One),
+        "a transaction missed a write of an earlier transaction of its session",
+    ),
+    entry(
+        Anomaly::FracturedRead,
+        "FracturedRead",
+        Some("G-single"),
+        Level::ReadAtomic,
+        Finding::Cycle(Reads::One),
+        "a transaction saw one write of another one and missed another",
+    ),
+    entry(
+        Anomaly::CausalityViolation,
+        "CausalityViolation",
+        Some("G-single"),
+        Level::Causal,
+        Finding::Cycle(Reads::One),
+        "a transaction saw a value and missed something that led to it",
+    ),
+    entry(
+        Anomaly::LostUpdate,
+        "LostUpdate",
+        Some("G-single"),
+        Level::CursorStability,
+        Finding::Cycle(Reads::One),
+        "two transactions read the same version of a key and both overwrote it",
+    ),
+    entry(
+        Anomaly::GSingle,
+        "G-single",
+        Some("G-single"),
+        Level::SnapshotIsolation,
+        Finding::Cycle(Reads::One),
+        "a cycle with exactly one anti-dependency",
+    ),
+    entry(
+        Anomaly::LongFork,
+        "LongFork",
+        Some("G-nonadjacent"),
+        Level::Prefix,
+        Finding::Cycle(Reads::Apart),
+        "two transactions saw the writes of two others in opposite orders",
+    ),
+    entry(
+        Anomaly::GNonadjacent,
+        "G-nonadjacent",
+        Some("G-nonadjacent"),
+        Level::SnapshotIsolation,
+        Finding::Cycle(Reads::Apart),
+        "a cycle in which no two anti-dependencies are adjacent",
+    ),
+    entry(
+        Anomaly::WriteSkew,
+        "WriteSkew",
+        Some("G2-item"),
+        Level::Serializable,
+        Finding::Cycle(Reads::Adjacent),
+        "two transactions each overwrote what the other had read",
+    ),
+    entry(
+        Anomaly::G2Item,
+        "G2-item",
+        Some("G2-item"),
+        Level::Serializable,
+        Finding::Cycle(Reads::Adjacent),
+        "a cycle with adjacent anti-dependencies",
+    ),
+];
+
+const fn entry(
+    anomaly: Anomaly,
+    name: &'static str,
+    adya: Option<&'static str>,
+    forbidden_from: Level,
+    finding: Finding,
+    meaning: &'static str,
+) -> Catalogued {
+    Catalogued { anomaly, name, adya, meaning, forbidden_from, finding }
+}
+
+impl Anomaly {
+    /// What the catalogue says of it.
+    pub fn entry(self) -> &'static Catalogued {
+        // Every anomaly is in the catalogue (a test checks it); the first entry stands in for none.
+        CATALOGUE.iter().find(|e| e.anomaly == self).unwrap_or(&CATALOGUE[0])
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        self.entry().name
+    }
+
+    /// Whether a level forbids it.
+    pub fn forbidden_at(self, level: Level) -> bool {
+        level.implies(self.entry().forbidden_from)
+    }
+}
+
+impl fmt::Display for Anomaly {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_anomaly_is_catalogued_once() {
+        let mut seen: Vec<Anomaly> = CATALOGUE.iter().map(|e| e.anomaly).collect();
+        seen.sort_unstable();
+        let count = Anomaly::G2Item as usize + 1;
+        assert_eq!(seen.len(), count);
+        assert!(seen.iter().enumerate().all(|(i, a)| *a as usize == i));
+    }
+
+    #[test]
+    fn what_the_definitions_say() {
+        assert!(Anomaly::LongFork.forbidden_at(Level::SnapshotIsolation));
+        assert!(!Anomaly::LongFork.forbidden_at(Level::Causal));
+        assert!(!Anomaly::WriteSkew.forbidden_at(Level::SnapshotIsolation));
+        assert!(Anomaly::LostUpdate.forbidden_at(Level::SnapshotIsolation));
+        assert!(!Anomaly::LostUpdate.forbidden_at(Level::Prefix));
+    }
+}

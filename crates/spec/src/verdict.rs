@@ -1,0 +1,90 @@
+//! What can be said about a history and a promise.
+
+use isolde_history::{Key, OpId, TxnId};
+
+use crate::anomaly::Anomaly;
+use crate::edge::Edges;
+use crate::level::Promise;
+
+/// The answer to one question, never a bare yes or no.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// What was asked.
+    pub promise: Promise,
+    /// What the answer is.
+    pub answer: Answer,
+    /// Every violation that was found, counted by anomaly, the most basic first.
+    pub counts: Vec<Counted>,
+}
+
+/// Whether a promise was kept.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// Some order of the transactions explains everything that was seen.
+    Holds,
+    /// None does, and these show it, the most basic first.
+    Violated(Vec<Witness>),
+    /// It cannot be decided, for this reason.
+    Unknown(String),
+}
+
+/// How often an anomaly was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// The anomaly.
+    pub anomaly: Anomaly,
+    /// How often: every instance of a local anomaly; for cycles, the strongly connected parts of the
+    /// graph that have one, since cycles themselves can be exponentially many.
+    pub count: u64,
+}
+
+/// A piece of the history that proves a violation and can be checked by hand.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Witness {
+    /// What it is.
+    pub anomaly: Anomaly,
+    /// Which of session order and real time it needs.
+    pub needs: Edges,
+    /// The transactions of a cycle, each with its dependency on the next; the last leads back to the
+    /// first. Empty for local anomalies.
+    pub steps: Vec<Step>,
+    /// The operations to look at, for local anomalies.
+    pub ops: Vec<OpId>,
+    /// All transactions involved.
+    pub txns: Vec<TxnId>,
+}
+
+/// One dependency of a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Who comes first.
+    pub from: TxnId,
+    /// Who comes after it.
+    pub to: TxnId,
+    /// Of which kind the dependency is.
+    pub kind: Edges,
+    /// What shows it.
+    pub because: Because,
+}
+
+/// What shows a dependency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Because {
+    /// The key that both touched; `None` for session order and real time.
+    pub key: Option<Key>,
+    /// The operation of the first transaction.
+    pub from_op: Option<OpId>,
+    /// The operation of the second transaction.
+    pub to_op: Option<OpId>,
+}
+
+impl Verdict {
+    /// Whether the promise was kept, as far as anyone knows.
+    pub fn holds(&self) -> Option<bool> {
+        match self.answer {
+            Answer::Holds => Some(true),
+            Answer::Violated(_) => Some(false),
+            Answer::Unknown(_) => None,
+        }
+    }
+}
