@@ -1,0 +1,243 @@
+//! Who wrote what was read.
+//!
+//! Every external read is matched with the write of its value. What cannot be matched is an anomaly
+//! (thin air, aborted, intermediate, future) or, where the history does not say enough, a reason to
+//! answer "unknown".
+
+use isolde_history::{History, InitialState, Key, OpId, TxnId, Value};
+use isolde_spec::Anomaly;
+
+use crate::group::Groups;
+use crate::play::{self, Play};
+use crate::scan::{LocalFinding, ReadFact, Scan, WriteFact};
+
+/// Where a read value came from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Source {
+    /// The initial state.
+    Initial,
+    /// A write that others may see: an index of [`Provenance::writes`].
+    Write(u32),
+    /// Nowhere that counts; a finding or a doubt says why.
+    None,
+}
+
+/// Something that keeps a verdict from being certain.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Doubt {
+    /// The value was written more than once, or is also the initial one.
+    AmbiguousRead(OpId),
+    /// Nobody in the history wrote it, but the history is not complete.
+    UnknownWriter(OpId),
+    /// A predicate read.
+    Predicate(OpId),
+    /// Nobody knows whether the operation was done.
+    Unsure(OpId),
+}
+
+/// The result of matching.
+pub(crate) struct Provenance {
+    pub(crate) play: Vec<Play>,
+    pub(crate) reads: Vec<ReadFact>,
+    /// The source of every read.
+    pub(crate) sources: Vec<Source>,
+    pub(crate) writes: Vec<WriteFact>,
+    /// The writes of each key.
+    pub(crate) by_key: Groups,
+    pub(crate) findings: Vec<LocalFinding>,
+    pub(crate) doubts: Vec<Doubt>,
+}
+
+/// Matches reads with writes.
+pub(crate) fn trace(history: &History, scan: Scan) -> Provenance {
+    let Scan { reads, writes, findings, predicate, unsure } = scan;
+    let keys = history.key_count();
+    let mut by_key = Groups::new(writes.len(), keys, |i| writes[i].key.index());
+    sort_by_value(&mut by_key, &writes, keys);
+    let initial = initial_values(&history.meta().initial, keys);
+    let mut found: Vec<Candidates> = Vec::with_capacity(reads.len());
+    found.extend(reads.iter().map(|read| candidates(read, &by_key, &writes, &initial)));
+    let play = prove(history, &reads, &writes, &found);
+    let mut p = Provenance {
+        play,
+        sources: Vec::with_capacity(reads.len()),
+        reads,
+        writes,
+        by_key,
+        findings,
+        doubts: Vec::new(),
+    };
+    for (i, candidates) in found.into_iter().enumerate() {
+        let source = p.settle(history, i, candidates);
+        p.sources.push(source);
+    }
+    p.findings.retain(|f| p.play[f.txn.index()].counts());
+    p.doubts.extend(predicate.map(Doubt::Predicate));
+    p.doubts.extend(unsure.map(Doubt::Unsure));
+    p
+}
+
+fn sort_by_value(by_key: &mut Groups, writes: &[WriteFact], keys: usize) {
+    for key in 0..keys {
+        let range = by_key.range(key);
+        by_key.items[range].sort_unstable_by_key(|&w| (writes[w as usize].value, w));
+    }
+}
+
+fn initial_values(initial: &InitialState, keys: usize) -> Vec<Option<Value>> {
+    let mut values = vec![initial.default; keys];
+    for &(key, value) in &initial.given {
+        values[key.index()] = Some(value);
+    }
+    values
+}
+
+/// Who may have written a value that was read.
+#[derive(Clone, Copy)]
+struct Candidates {
+    /// The writes of that value, as a range of the key's sorted writes.
+    from: u32,
+    to: u32,
+    initial: bool,
+}
+
+fn candidates(
+    read: &ReadFact,
+    by_key: &Groups,
+    writes: &[WriteFact],
+    initial: &[Option<Value>],
+) -> Candidates {
+    let range = by_key.range(read.key.index());
+    let group = &by_key.items[range.clone()];
+    let value = |w: &u32| writes[*w as usize].value;
+    let from = group.partition_point(|w| value(w) < read.value);
+    let len = group[from..].iter().take_while(|w| value(w) == read.value).count();
+    let initial = initial[read.key.index()] == Some(read.value);
+    let from = (range.start + from) as u32;
+    Candidates { from, to: from + len as u32, initial }
+}
+
+/// A transaction of unknown outcome counts if one that counts has read from it, and from nobody else
+/// could it have read that. A fixpoint, since the reader may be such a transaction itself.
+fn prove(
+    history: &History,
+    reads: &[ReadFact],
+    writes: &[WriteFact],
+    found: &[Candidates],
+) -> Vec<Play> {
+    let mut play = play::at_first(history);
+    if !play.contains(&Play::Open) {
+        return play;
+    }
+    let by_txn = Groups::new(reads.len(), history.txn_count(), |i| reads[i].txn.index());
+    let sorted = sorted_writes(writes, history.key_count());
+    let mut todo: Vec<u32> =
+        (0..play.len() as u32).filter(|&t| play[t as usize].counts()).collect();
+    while let Some(txn) = todo.pop() {
+        for &read in by_txn.of(txn as usize) {
+            let c = found[read as usize];
+            let writers = &sorted[c.from as usize..c.to as usize];
+            let possible = |&&w: &&u32| may_be_seen(&writes[w as usize], TxnId(txn), &play);
+            let mut possible = writers.iter().filter(possible);
+            let (Some(&only), None) = (possible.next(), possible.next()) else { continue };
+            let writer = writes[only as usize].txn;
+            if !c.initial && play[writer.index()] == Play::Open {
+                play[writer.index()] = Play::Proved;
+                todo.push(writer.0);
+            }
+        }
+    }
+    play
+}
+
+/// Whether a transaction may have read this write and be right: the last of its transaction, which
+/// committed or may have.
+fn may_be_seen(write: &WriteFact, reader: TxnId, play: &[Play]) -> bool {
+    write.last && write.txn != reader && play[write.txn.index()] != Play::Out
+}
+
+/// The same order as [`trace`] has, made again only for histories with unknown outcomes.
+fn sorted_writes(writes: &[WriteFact], keys: usize) -> Vec<u32> {
+    let mut groups = Groups::new(writes.len(), keys, |i| writes[i].key.index());
+    sort_by_value(&mut groups, writes, keys);
+    groups.items
+}
+
+impl Provenance {
+    /// Whether a transaction counts.
+    #[inline]
+    pub(crate) fn counts(&self, txn: TxnId) -> bool {
+        self.play[txn.index()].counts()
+    }
+
+    fn settle(&mut self, history: &History, read: usize, c: Candidates) -> Source {
+        let fact = self.reads[read];
+        if !self.counts(fact.txn) {
+            return Source::None;
+        }
+        let writers = &self.by_key.items[c.from as usize..c.to as usize];
+        match (writers, c.initial) {
+            ([], true) => Source::Initial,
+            ([], false) => self.from_nowhere(history, fact),
+            (&[only], false) => self.from_one(fact, only),
+            _ => self.from_several(fact, c),
+        }
+    }
+
+    fn from_nowhere(&mut self, history: &History, fact: ReadFact) -> Source {
+        if history.meta().complete {
+            self.find(Anomaly::ThinAirRead, fact.txn, vec![fact.op]);
+        } else {
+            self.doubts.push(Doubt::UnknownWriter(fact.op));
+        }
+        Source::None
+    }
+
+    #[inline]
+    fn from_one(&mut self, fact: ReadFact, index: u32) -> Source {
+        let write = self.writes[index as usize];
+        if write.txn == fact.txn {
+            // Not before the read, or it would be no external one.
+            self.find(Anomaly::FutureRead, fact.txn, vec![fact.op, write.op]);
+            return Source::None;
+        }
+        if write.undone || !self.counts(write.txn) {
+            self.find(Anomaly::AbortedRead, fact.txn, vec![write.op, fact.op]);
+            return Source::None;
+        }
+        if !write.last {
+            self.find(Anomaly::IntermediateRead, fact.txn, vec![write.op, fact.op]);
+            return Source::None;
+        }
+        Source::Write(index)
+    }
+
+    /// Several writes of the value. If none of them may be seen, the read is wrong whichever it was.
+    fn from_several(&mut self, fact: ReadFact, c: Candidates) -> Source {
+        let writers = &self.by_key.items[c.from as usize..c.to as usize];
+        let visible = |&w: &u32| may_be_seen(&self.writes[w as usize], fact.txn, &self.play);
+        let mut visible = writers.iter().copied().filter(visible);
+        match (visible.next(), visible.next(), c.initial) {
+            (None, _, true) => Source::Initial,
+            (Some(only), None, false) => Source::Write(only),
+            (None, _, false) => {
+                let op = self.writes[writers[0] as usize].op;
+                self.find(Anomaly::AbortedRead, fact.txn, vec![op, fact.op]);
+                Source::None
+            }
+            _ => {
+                self.doubts.push(Doubt::AmbiguousRead(fact.op));
+                Source::None
+            }
+        }
+    }
+
+    fn find(&mut self, anomaly: Anomaly, txn: TxnId, ops: Vec<OpId>) {
+        self.findings.push(LocalFinding { anomaly, txn, ops });
+    }
+
+    /// The key of a write.
+    pub(crate) fn key(&self, write: u32) -> Key {
+        self.writes[write as usize].key
+    }
+}

@@ -1,0 +1,219 @@
+//! One pass over the operations: what each transaction read from others, what it left behind, and
+//! what it did against the rules inside a transaction.
+
+use isolde_history::{Effect, History, Key, OpId, OpKind, TxnId, Value};
+use isolde_spec::Anomaly;
+
+/// A read whose value must have come from another transaction, or from the initial state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadFact {
+    pub(crate) key: Key,
+    pub(crate) txn: TxnId,
+    pub(crate) op: OpId,
+    pub(crate) value: Value,
+}
+
+/// A write, and whether anyone but its transaction may ever see it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WriteFact {
+    pub(crate) key: Key,
+    pub(crate) txn: TxnId,
+    pub(crate) op: OpId,
+    pub(crate) value: Value,
+    /// The last write of its key in the transaction, and not undone by a rollback to a savepoint.
+    pub(crate) last: bool,
+    /// Undone by a rollback to a savepoint.
+    pub(crate) undone: bool,
+    /// The read of the same key that came before the transaction's first write of it.
+    /// As one more than an index of reads, 0 for none.
+    pub(crate) after: u32,
+}
+
+/// A breach of the rules inside a transaction.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LocalFinding {
+    pub(crate) anomaly: Anomaly,
+    pub(crate) txn: TxnId,
+    pub(crate) ops: Vec<OpId>,
+}
+
+/// What one pass finds.
+#[derive(Default)]
+pub(crate) struct Scan {
+    pub(crate) reads: Vec<ReadFact>,
+    pub(crate) writes: Vec<WriteFact>,
+    pub(crate) findings: Vec<LocalFinding>,
+    /// The first predicate read, which this road cannot follow.
+    pub(crate) predicate: Option<OpId>,
+    /// The first operation of which nobody knows whether it was done.
+    pub(crate) unsure: Option<OpId>,
+}
+
+/// What the transaction under way has done to a key so far. Valid only if the stamp is its own.
+#[derive(Clone, Copy)]
+struct Touched {
+    stamp: u32,
+    /// Index in `Scan::writes` of the last write that stands, plus one.
+    write: u32,
+    /// Index in `Scan::reads` of the last read before the first write, plus one.
+    read: u32,
+}
+
+/// Scans the registers of a history (lists have their own pass).
+pub(crate) fn registers(history: &History) -> Scan {
+    let mut scan = Scan::default();
+    let nothing = Touched { stamp: u32::MAX, write: 0, read: 0 };
+    let mut touched = vec![nothing; history.key_count()];
+    for txn in history.txns() {
+        if txn.outcome() == isolde_history::Outcome::Aborted {
+            aborted(&mut scan, txn);
+            continue;
+        }
+        let stamp = txn.id().0;
+        for op in txn.ops() {
+            if !op.kind().has_key() {
+                if op.kind() == OpKind::PredicateRead {
+                    scan.predicate.get_or_insert(op.id());
+                }
+                continue;
+            }
+            let at = &mut touched[op.key().index()];
+            if at.stamp != stamp {
+                *at = Touched { stamp, ..nothing };
+            }
+            if op.effect() == Effect::Unknown {
+                scan.unsure.get_or_insert(op.id());
+            }
+            if let Some(value) = what_it_read(&op)
+                && !(op.undone() && saw_undone_write(history, &op, txn.id(), value))
+            {
+                scan.read(history, txn.id(), op.id(), op.key(), value, at);
+            }
+            if let Some(value) = what_it_wrote(&op) {
+                scan.write(txn.id(), &op, value, at);
+            }
+        }
+    }
+    scan
+}
+
+/// The value that an operation observed, if it says so. A failed compare-and-set has seen some other
+/// value, and a failed insert some value: neither names one.
+fn what_it_read(op: &isolde_history::Op<'_>) -> Option<Value> {
+    let done = op.effect() == Effect::Done;
+    let value = match op.kind() {
+        OpKind::Read => op.value(),
+        OpKind::Cas if done => op.expected()?,
+        OpKind::InsertIfAbsent if done => Value::ABSENT,
+        _ => return None,
+    };
+    (value != Value::UNOBSERVED && (done || op.kind() != OpKind::Read)).then_some(value)
+}
+
+/// The value that an operation left under its key; a delete leaves the absence of one.
+fn what_it_wrote(op: &isolde_history::Op<'_>) -> Option<Value> {
+    if op.effect() == Effect::Failed {
+        return None;
+    }
+    match op.kind() {
+        OpKind::Write | OpKind::Cas | OpKind::InsertIfAbsent => Some(op.value()),
+        OpKind::Delete => Some(Value::ABSENT),
+        _ => None,
+    }
+}
+
+/// Whether an operation that a rollback took back had read a write that the same rollback took back:
+/// then it saw what it should, and says nothing about others.
+#[cold]
+fn saw_undone_write(
+    history: &History,
+    op: &isolde_history::Op<'_>,
+    txn: TxnId,
+    value: Value,
+) -> bool {
+    let own = history.txn(txn).ops().take_while(|other| other.id() < op.id());
+    let mut undone = own.filter(|other| other.undone() && other.key() == op.key());
+    undone.any(|other| what_it_wrote(&other) == Some(value))
+}
+
+/// Writes of aborted transactions are kept: somebody may have read them.
+fn aborted(scan: &mut Scan, txn: isolde_history::Txn<'_>) {
+    for op in txn.ops() {
+        if op.kind().has_key()
+            && let Some(value) = what_it_wrote(&op)
+        {
+            let (key, op) = (op.key(), op.id());
+            let txn = txn.id();
+            let write = WriteFact { key, txn, op, value, last: false, undone: true, after: 0 };
+            scan.writes.push(write);
+        }
+    }
+}
+
+impl Scan {
+    fn read(
+        &mut self,
+        history: &History,
+        txn: TxnId,
+        op: OpId,
+        key: Key,
+        value: Value,
+        at: &mut Touched,
+    ) {
+        if at.write > 0 {
+            let own = &self.writes[at.write as usize - 1];
+            if own.value != value {
+                let (ops, own) = (vec![own.op, op], own.op);
+                let anomaly = own_read(history, txn, own, op, key, value);
+                self.findings.push(LocalFinding { anomaly, txn, ops });
+            }
+            return;
+        }
+        if at.read > 0 {
+            let before = self.reads[at.read as usize - 1];
+            if before.value == value {
+                return;
+            }
+            let ops = vec![before.op, op];
+            self.findings.push(LocalFinding { anomaly: Anomaly::NonRepeatableReads, txn, ops });
+        }
+        self.reads.push(ReadFact { key, txn, op, value });
+        at.read = self.reads.len() as u32;
+    }
+
+    fn write(&mut self, txn: TxnId, op: &isolde_history::Op<'_>, value: Value, at: &mut Touched) {
+        let undone = op.undone();
+        let mut after = at.read;
+        if at.write > 0 {
+            let before = &mut self.writes[at.write as usize - 1];
+            after = before.after;
+            if !undone {
+                before.last = false;
+            }
+        }
+        let (key, op) = (op.key(), op.id());
+        self.writes.push(WriteFact { key, txn, op, value, last: !undone, undone, after });
+        if !undone {
+            at.write = self.writes.len() as u32;
+        }
+    }
+}
+
+/// What is wrong with a read after an own write that returned another value.
+#[cold]
+fn own_read(
+    history: &History,
+    txn: TxnId,
+    own: OpId,
+    read: OpId,
+    key: Key,
+    value: Value,
+) -> Anomaly {
+    let writes = history.txn(txn).ops().filter(|op| op.key() == key);
+    let mut same = writes.filter(|op| what_it_wrote(op) == Some(value));
+    match same.next() {
+        Some(op) if op.id() < own => Anomaly::NotMyLastWrite,
+        Some(op) if op.id() > read => Anomaly::FutureRead,
+        _ => Anomaly::NotMyOwnWrite,
+    }
+}
