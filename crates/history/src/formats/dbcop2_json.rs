@@ -8,7 +8,8 @@
 //!             "committed": true}]]}
 //! ```
 //!
-//! or the sessions alone. A version of `null` is what was there before anyone wrote: nothing. A
+//! or the sessions alone. A version of `null` is what was there before anyone wrote: nothing. So
+//! is version 0 of a variable of which nobody writes version 0. A
 //! transaction that is not committed counts as aborted, for nobody may read what it wrote.
 
 use crate::draft::TxnDraft;
@@ -16,7 +17,8 @@ use crate::error::{Fault, ReadError};
 use crate::evidence::Outcome;
 use crate::formats::Format;
 use crate::formats::dbcop_common::{
-    Extras, Family, Tally, family, read_document, read_sessions, required, set_once, unsigned,
+    Extras, Family, Tally, family, read_document, read_sessions, read_versions, required, set_once,
+    unsigned,
 };
 use crate::meta::InitialState;
 use crate::sink::Sink;
@@ -38,10 +40,12 @@ pub(crate) static FORMAT: Format = Format {
 fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
     let input = source.file()?;
     sink.meta().initial = InitialState::every(Value::ABSENT);
-    let mut json = Json::new(&input.bytes);
-    let tally = document_or_sessions(&mut json, sink)
-        .and_then(|tally| json.finish().map(|()| tally))
-        .map_err(|fault| input.text_error(fault))?;
+    let read = |sink: &mut dyn Sink| {
+        let mut json = Json::new(&input.bytes);
+        let tally = document_or_sessions(&mut json, sink)?;
+        json.finish().map(|()| tally)
+    };
+    let tally = read_versions(sink, read).map_err(|fault| input.text_error(fault))?;
     tally.warn(input, sink);
     Ok(())
 }

@@ -45,6 +45,19 @@ fn uncommitted_transactions_and_reads_of_nothing() {
     );
 }
 
+/// As in dbcop's own tests of version 0: `x==0` is `x==?`, unless there is an `x:=0` somewhere.
+#[test]
+fn version_0_that_nobody_writes_is_the_initial_state() {
+    check(
+        "[x==0 x:=1 y==0]\n---\n[x==0 y:=0]! [x==?]",
+        &expect![[r#"
+        0: r(x,absent) w(x,1) r(y,0)
+        1: r(x,absent) w(y,0) abort
+        1: r(x,absent)
+    "#]],
+    );
+}
+
 #[test]
 fn comments_and_line_ends_may_stand_anywhere_between() {
     let text = "[ x:=1 // one\r\n  y==18446744073709551615 ]// two\r\n -- // three\r\n[]\r\n";

@@ -1,15 +1,16 @@
 //! Reads the array, transaction by transaction.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use crate::attributes::names;
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::evidence::Timestamp;
 use crate::formats::timekiller::REQUIRED;
-use crate::ids::SessionId;
+use crate::ids::{Key, SessionId};
 use crate::meta::InitialState;
 use crate::notation::write_value;
+use crate::op::Effect;
 use crate::pool::Pool;
 use crate::sink::Sink;
 use crate::source::Source;
@@ -25,7 +26,47 @@ pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError
     let mut json = Json::new(&input.bytes);
     let of_lists = is_list_history(&mut json.clone()).unwrap_or(false);
     let result = Reader::new(of_lists, sink).array(&mut json, sink);
-    result.map_err(|fault| input.text_error(fault))
+    let starts = result.map_err(|fault| input.text_error(fault))?;
+    if starts.initial() != Value::ABSENT {
+        sink.meta().initial = InitialState::every(starts.initial());
+        sink.warn(input.warning(
+            "keys are read as 0 that nobody writes, and none as null: every key is taken to start \
+             with 0",
+        ));
+    }
+    Ok(())
+}
+
+/// What tells the initial value of the keys. TimeKiller is told on its command line: it is null or
+/// 0, as the recorder had it, and the reads show which.
+#[derive(Default)]
+pub(super) struct Starts {
+    reads_absent: bool,
+    reads_zero: HashSet<Key>,
+    writes_zero: HashSet<Key>,
+}
+
+impl Starts {
+    const ZERO: Value = Value::from_u32(0);
+
+    pub(super) fn read(&mut self, key: Key, value: Value) {
+        self.reads_absent |= value == Value::ABSENT;
+        if value == Starts::ZERO {
+            self.reads_zero.insert(key);
+        }
+    }
+
+    pub(super) fn write(&mut self, key: Key, value: Value) {
+        if value == Starts::ZERO {
+            self.writes_zero.insert(key);
+        }
+    }
+
+    /// The value of every key at first.
+    pub(super) fn initial(&self) -> Value {
+        let from_nobody = !self.reads_zero.is_subset(&self.writes_zero);
+        if from_nobody && !self.reads_absent { Starts::ZERO } else { Value::ABSENT }
+    }
 }
 
 /// A file that ends too early ends anywhere but after the bracket of the whole array.
@@ -50,7 +91,7 @@ const ACTION: &str = "\"r\", \"w\" or \"a\" (read, write, append)";
 
 fn action(json: &mut Json<'_>) -> Result<Action, Fault> {
     let at = json.offset();
-    Ok(match &*json.string(ACTION)? {
+    Ok(match &*json.string(ACTION)?.to_ascii_lowercase() {
         "r" | "read" => Action::Read,
         "w" | "write" => Action::Write,
         "a" | "append" => Action::Append,
@@ -125,6 +166,7 @@ struct Reader {
     elements: Vec<Value>,
     unknown: Vec<(Value, Value)>,
     unknown_of_op: Vec<(Value, Value)>,
+    starts: Starts,
     /// Every transaction's name, with the name of its session.
     sessions_by_txn: HashMap<Value, Value>,
 }
@@ -147,11 +189,12 @@ impl Reader {
             elements: Vec::new(),
             unknown: Vec::new(),
             unknown_of_op: Vec::new(),
+            starts: Starts::default(),
             sessions_by_txn: HashMap::new(),
         }
     }
 
-    fn array(mut self, json: &mut Json<'_>, sink: &mut dyn Sink) -> Result<(), Fault> {
+    fn array(mut self, json: &mut Json<'_>, sink: &mut dyn Sink) -> Result<Starts, Fault> {
         let at = json.offset();
         if json.cursor.peek() != Some(b'[') {
             return Err(Fault::expected(at, "an array of transactions"));
@@ -159,7 +202,7 @@ impl Reader {
         self.transactions(json, sink).map_err(|fault| truncation_hint(json, fault))?;
         let at = json.offset();
         if json.cursor.at_end() {
-            return Ok(());
+            return Ok(self.starts);
         }
         Err(Fault::expected(at, "the end of the file after the array of transactions"))
     }
@@ -320,14 +363,25 @@ impl Reader {
         &mut self,
         at: usize,
         action: Action,
-        key: crate::ids::Key,
+        key: Key,
         payload: &Payload,
     ) -> Result<(), Fault> {
         let draft = &mut self.draft;
         match (action, payload, self.of_lists) {
-            (Action::Read, Payload::Nothing, false) => draft.read(key, Value::ABSENT),
-            (Action::Read, Payload::One(_, value), false) => draft.read(key, *value),
-            (Action::Write, Payload::One(_, value), false) => draft.write(key, *value),
+            (Action::Read, Payload::Nothing, false) => {
+                self.starts.read(key, Value::ABSENT);
+                draft.read(key, Value::ABSENT);
+            }
+            (Action::Read, Payload::One(_, value), false) => {
+                self.starts.read(key, *value);
+                draft.read(key, *value);
+            }
+            (Action::Write, Payload::One(_, value), false) => {
+                self.starts.write(key, *value);
+                draft.write(key, *value);
+            }
+            // A key without value is what a read of null finds.
+            (Action::Write, Payload::Nothing, false) => draft.delete(key, Effect::Done),
             (Action::Append, Payload::One(_, value), true) => draft.append(key, *value),
             (Action::Read, Payload::Nothing, true) => {
                 draft.list_read(key, Some(&[])).map_err(|e| Fault::sink(at, &e))?;
