@@ -121,7 +121,7 @@ fn access(
     while let Some(name) = json.next_member()? {
         let at = json.offset();
         match name.as_ref() {
-            "variable" => set_once(&mut variable, at, "variable", unsigned(json, "a variable")?)?,
+            "variable" => set_once(&mut variable, at, "variable", variable_name(json, sink)?)?,
             "version" => {
                 // A read that names no version at all means the same as `null`.
                 let read_null = !write && json.eat_null();
@@ -134,8 +134,7 @@ fn access(
     let variable = required(variable, start, "variable")?;
     let version = if write { required(version, start, "version")? } else { version.flatten() };
     let pool = sink.pool();
-    let name = pool.uint(variable);
-    let key = pool.key(name);
+    let key = pool.key(variable);
     let value = version.map_or(Value::ABSENT, |v| pool.uint(v));
     if write {
         draft.write(key, value);
@@ -146,6 +145,16 @@ fn access(
         draft.op_attr(name, value);
     }
     Ok(())
+}
+
+/// The name of a variable: a number, or the word that it is in the `.hist` text.
+fn variable_name(json: &mut Json<'_>, sink: &mut dyn Sink) -> Result<Value, Fault> {
+    if json.peek()? == Kind::String {
+        let text = json.string("a variable")?;
+        return Ok(sink.pool().text(&text));
+    }
+    let number = unsigned(json, "a variable")?;
+    Ok(sink.pool().uint(number))
 }
 
 #[cfg(test)]

@@ -349,13 +349,16 @@ mod tests {
 
     #[test]
     fn a_schedule_without_any_end_is_warned_about() {
-        check("R0a R1a W0a W1a", &expect![[r#"
+        check(
+            "R0a R1a W0a W1a",
+            &expect![[r#"
             clock events
             0 0: r(a,absent)@[0,0] w(a,a0)@[2,2] unknown @[0,_]
             1 1: r(a,absent)@[1,1] w(a,a1)@[3,3] unknown @[1,_]
             order a: a0 a1
             warning: file: no transaction commits: of unknown outcomes, hardly any can break a level
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]

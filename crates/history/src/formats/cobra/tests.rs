@@ -230,13 +230,16 @@ fn identifiers_that_are_used_twice() {
 fn absence_after_a_delete_contradicts_no_initial_value() {
     let one = log().start(1).read(INIT, INIT, 7, 5).write(DELETE, 7, 9).commit(1);
     let two = log().start(2).read(NULL, NULL, 7, 0).commit(2);
-    check(&[one, two], &expect![[r#"
+    check(
+        &[one, two],
+        &expect![[r#"
         meta cobra-variant plain
         incomplete
         given 7 :"init"
         T0 1: r(7,:"init") delete(7)
         T1 2: r(7,absent)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

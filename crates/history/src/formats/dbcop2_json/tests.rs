@@ -58,6 +58,16 @@ fn version_0_that_nobody_writes_is_the_initial_state() {
 }
 
 #[test]
+fn variables_may_be_words() {
+    check(
+        r#"[[{"events": [{"Write": {"variable": "x", "version": 1}}], "committed": true}]]"#,
+        &expect![[r#"
+            0: w(x,1)
+        "#]],
+    );
+}
+
+#[test]
 fn the_sessions_alone() {
     check(
         BARE,

@@ -247,8 +247,8 @@ impl Reader {
     ) -> Result<(), Fault> {
         let pool = sink.pool();
         match member {
-            "tid" => members.name = Some(name(json, pool)?),
-            "sid" => members.session = Some(name(json, pool)?),
+            "tid" => members.name = Some(name(json, pool, NAME)?),
+            "sid" => members.session = Some(name(json, pool, NAME)?),
             "sts" => self.draft.start = Some(timestamp(json)?),
             "cts" => self.draft.commit = Some(timestamp(json)?),
             "ops" => self.operations(json, pool)?,
@@ -320,7 +320,7 @@ impl Reader {
             let fresh = match &*member {
                 "t" => kind.replace(action(json)?).is_none(),
                 "k" => {
-                    let name = scalar(json, pool, "a key, an integer or a text")?;
+                    let name = name(json, pool, "a key, an integer or a text")?;
                     key.replace(pool.key(name)).is_none()
                 }
                 "v" => payload.replace(self.payload(json, pool)?).is_none(),
@@ -348,13 +348,13 @@ impl Reader {
             return Ok(Payload::Nothing);
         }
         if json.peek()? != Kind::Array {
-            let value = scalar(json, pool, "a value: an integer, a text, an array or null")?;
+            let value = name(json, pool, "a value: an integer, a text, an array or null")?;
             return Ok(Payload::One(at, value));
         }
         self.elements.clear();
         json.begin_array()?;
         while json.next_item()? {
-            self.elements.push(scalar(json, pool, "an element, an integer or a text")?);
+            self.elements.push(name(json, pool, "an element, an integer or a text")?);
         }
         Ok(Payload::Many(at))
     }
@@ -422,37 +422,32 @@ fn mixed(at: usize, of_lists: bool) -> Fault {
     )
 }
 
-/// A name of a transaction or session. Numbers may stand in quotes; only those that are written
-/// as numbers are written count as such, so that `"7"` is 7, and `"07"` a text of its own.
-fn name(json: &mut Json<'_>, pool: &mut Pool) -> Result<Value, Fault> {
-    const WHAT: &str = "a name, an integer or a text";
-    if json.peek()? != Kind::String {
-        return scalar(json, pool, WHAT);
-    }
-    let text = json.string(WHAT)?;
-    let number = quoted_number(&text);
-    Ok(match number {
-        Some(number) => pool.int(number),
-        None => pool.text(&text),
-    })
-}
+const NAME: &str = "a name, an integer or a text";
 
-/// The number that a text holds, if that is how the number would be written.
-pub(super) fn quoted_number(text: &str) -> Option<i64> {
-    text.parse::<i64>().ok().filter(|n| n.to_string() == text)
-}
-
-/// An integer or a text.
-fn scalar(json: &mut Json<'_>, pool: &mut Pool, what: &str) -> Result<Value, Fault> {
+/// A name of a transaction or session, a key or a value. Numbers may stand in quotes, as TimeKiller
+/// has it; only those that are written as numbers are written count as such, so that `"7"` is 7,
+/// and `"07"` a text of its own.
+fn name(json: &mut Json<'_>, pool: &mut Pool, what: &str) -> Result<Value, Fault> {
     let at = json.offset();
     match json.peek()? {
-        Kind::String => Ok(pool.text(&json.string(what)?)),
+        Kind::String => {
+            let text = json.string(what)?;
+            Ok(match quoted_number(&text) {
+                Some(number) => pool.int(number),
+                None => pool.text(&text),
+            })
+        }
         Kind::Number => match json.number()? {
             Number::Int(i) => Ok(pool.big(i)),
             Number::Float(_) => Err(Fault::expected(at, what)),
         },
         _ => Err(Fault::expected(at, what)),
     }
+}
+
+/// The number that a text holds, if that is how the number would be written.
+pub(super) fn quoted_number(text: &str) -> Option<i64> {
+    text.parse::<i64>().ok().filter(|n| n.to_string() == text)
 }
 
 /// An integer, perhaps in quotes.

@@ -99,6 +99,18 @@ fn the_initial_value_is_written_only_if_it_is_read_back() {
     "#]].assert_eq(&shown);
 }
 
+/// TimeKiller reads `"5"` and 5 as the same key, and as the same value.
+#[test]
+fn numbers_in_quotes_are_numbers() {
+    let ops = r#"{"t":"w","k":"5","v":"7"},{"t":"r","k":5,"v":7},{"t":"w","k":"05","v":"x"}"#;
+    check(
+        &format!("[{}]", txn(ops)),
+        expect![[r#"
+        7 1: w(5,7) r(5,7) w("05",x) ts(3,5.1)
+    "#]],
+    );
+}
+
 #[test]
 fn actions_in_capitals_and_writes_of_null() {
     let ops = r#"{"t":"W","k":1,"v":null},{"t":"Read","k":1},{"t":"WRITE","k":1}"#;
@@ -154,7 +166,7 @@ fn members_come_in_any_order_and_numbers_in_quotes() {
              "sts":{"p":"320316485"},"sid":"12","tid":"t-1"},
             {"tid":"07","sid":12,"sts":7,"cts":"8","ops":[],"rtts":null}]"#,
         expect![[r#"
-            12 t-1: w("5","42") ts(320316485,320316486.1) {arrival-ms=9}
+            12 t-1: w(5,42) ts(320316485,320316486.1) {arrival-ms=9}
             12 "07": ts(7,8)
         "#]],
     );
