@@ -81,12 +81,23 @@ pub(crate) fn set_text(sink: &mut dyn Sink, name: &str, text: &str) {
 pub(crate) struct Tally {
     transactions: u64,
     committed: u64,
+    writes_zero: bool,
 }
 
 impl Tally {
-    pub(crate) fn count(&mut self, committed: bool) {
+    pub(crate) fn count(&mut self, committed: bool, txn: &TxnDraft) {
         self.transactions += 1;
         self.committed += u64::from(committed);
+        self.writes_zero |= zeros(txn, OpKind::Write).next().is_some();
+    }
+
+    /// Where 0 is what every key starts with.
+    pub(crate) fn warn_of_zeros(&self, input: &Input, sink: &mut dyn Sink) {
+        if self.writes_zero {
+            sink.warn(input.warning(
+                "an explicit write of 0 is the initial write, because every key starts with 0",
+            ));
+        }
     }
 
     /// dbcop's generator writes the same format as its executor, with nothing done yet.
@@ -344,7 +355,8 @@ pub(crate) fn read_sessions(
         while json.next_item()? {
             let at = json.offset();
             draft.reset(session);
-            tally.count(transaction(json, sink, &mut draft)?);
+            let committed = transaction(json, sink, &mut draft)?;
+            tally.count(committed, &draft);
             sink.transaction(&draft).map_err(|e| Fault::sink(at, &e))?;
         }
     }

@@ -173,8 +173,9 @@ fn event(cursor: &mut Cursor<'_>, pool: &mut Pool, draft: &mut TxnDraft) -> Resu
 }
 
 fn variable<'a>(cursor: &mut Cursor<'a>) -> Option<&'a [u8]> {
-    let starts = cursor.peek().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
-    starts.then(|| cursor.take_while(|b| b.is_ascii_alphanumeric() || b == b'_'))
+    // dbcop's own parser takes digits in front, too.
+    let name = cursor.take_while(|b| b.is_ascii_alphanumeric() || b == b'_');
+    (!name.is_empty()).then_some(name)
 }
 
 /// The first event decides: neither JSON nor EDN has a `:=` or `==` right behind a word in
