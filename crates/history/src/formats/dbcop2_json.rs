@@ -8,7 +8,8 @@
 //!             "committed": true}]]}
 //! ```
 //!
-//! or the sessions alone. A version of `null` is what was there before anyone wrote: nothing. A
+//! or the sessions alone. A version of `null` is what was there before anyone wrote: nothing. So
+//! is version 0 of a variable of which nobody writes version 0. A
 //! transaction that is not committed counts as aborted, for nobody may read what it wrote.
 
 use crate::draft::TxnDraft;
@@ -16,7 +17,8 @@ use crate::error::{Fault, ReadError};
 use crate::evidence::Outcome;
 use crate::formats::Format;
 use crate::formats::dbcop_common::{
-    Extras, Family, Tally, family, read_document, read_sessions, required, set_once, unsigned,
+    Extras, Family, Tally, family, read_document, read_sessions, read_versions, required, set_once,
+    unsigned,
 };
 use crate::meta::InitialState;
 use crate::sink::Sink;
@@ -38,10 +40,12 @@ pub(crate) static FORMAT: Format = Format {
 fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
     let input = source.file()?;
     sink.meta().initial = InitialState::every(Value::ABSENT);
-    let mut json = Json::new(&input.bytes);
-    let tally = document_or_sessions(&mut json, sink)
-        .and_then(|tally| json.finish().map(|()| tally))
-        .map_err(|fault| input.text_error(fault))?;
+    let read = |sink: &mut dyn Sink| {
+        let mut json = Json::new(&input.bytes);
+        let tally = document_or_sessions(&mut json, sink)?;
+        json.finish().map(|()| tally)
+    };
+    let tally = read_versions(sink, read).map_err(|fault| input.text_error(fault))?;
     tally.warn(input, sink);
     Ok(())
 }
@@ -117,7 +121,7 @@ fn access(
     while let Some(name) = json.next_member()? {
         let at = json.offset();
         match name.as_ref() {
-            "variable" => set_once(&mut variable, at, "variable", unsigned(json, "a variable")?)?,
+            "variable" => set_once(&mut variable, at, "variable", variable_name(json, sink)?)?,
             "version" => {
                 // A read that names no version at all means the same as `null`.
                 let read_null = !write && json.eat_null();
@@ -130,8 +134,7 @@ fn access(
     let variable = required(variable, start, "variable")?;
     let version = if write { required(version, start, "version")? } else { version.flatten() };
     let pool = sink.pool();
-    let name = pool.uint(variable);
-    let key = pool.key(name);
+    let key = pool.key(variable);
     let value = version.map_or(Value::ABSENT, |v| pool.uint(v));
     if write {
         draft.write(key, value);
@@ -142,6 +145,16 @@ fn access(
         draft.op_attr(name, value);
     }
     Ok(())
+}
+
+/// The name of a variable: a number, or the word that it is in the `.hist` text.
+fn variable_name(json: &mut Json<'_>, sink: &mut dyn Sink) -> Result<Value, Fault> {
+    if json.peek()? == Kind::String {
+        let text = json.string("a variable")?;
+        return Ok(sink.pool().text(&text));
+    }
+    let number = unsigned(json, "a variable")?;
+    Ok(sink.pool().uint(number))
 }
 
 #[cfg(test)]

@@ -1,10 +1,14 @@
 //! What dbcop's formats have in common: the facts around a history, and the shape of its JSON.
 
+use hashbrown::HashSet;
+
 use crate::draft::TxnDraft;
-use crate::error::Fault;
-use crate::meta::info;
-use crate::op::Effect;
-use crate::sink::Sink;
+use crate::error::{Fault, Warning};
+use crate::ids::Key;
+use crate::meta::{Meta, info};
+use crate::op::{Effect, OpKind};
+use crate::pool::Pool;
+use crate::sink::{Sink, SinkError};
 use crate::source::{Input, Source};
 use crate::text::Json;
 use crate::text::json::{Kind, Number};
@@ -77,12 +81,23 @@ pub(crate) fn set_text(sink: &mut dyn Sink, name: &str, text: &str) {
 pub(crate) struct Tally {
     transactions: u64,
     committed: u64,
+    writes_zero: bool,
 }
 
 impl Tally {
-    pub(crate) fn count(&mut self, committed: bool) {
+    pub(crate) fn count(&mut self, committed: bool, txn: &TxnDraft) {
         self.transactions += 1;
         self.committed += u64::from(committed);
+        self.writes_zero |= zeros(txn, OpKind::Write).next().is_some();
+    }
+
+    /// Where 0 is what every key starts with.
+    pub(crate) fn warn_of_zeros(&self, input: &Input, sink: &mut dyn Sink) {
+        if self.writes_zero {
+            sink.warn(input.warning(
+                "an explicit write of 0 is the initial write, because every key starts with 0",
+            ));
+        }
     }
 
     /// dbcop's generator writes the same format as its executor, with nothing done yet.
@@ -92,6 +107,104 @@ impl Tally {
                 "no transaction committed: this may be a workload that was generated and never run",
             ));
         }
+    }
+}
+
+// ---- version 0 ----
+
+/// Reads a history of dbcop 0.2, where a read of version 0 is one of the initial state unless some
+/// transaction, committed or not, writes version 0 of that variable. The source is read twice,
+/// because the write may come later than the read.
+pub(crate) fn read_versions<T>(
+    sink: &mut dyn Sink,
+    mut read: impl FnMut(&mut dyn Sink) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    let mut first = ZeroWrites { sink, written: HashSet::new() };
+    read(&mut first)?;
+    let ZeroWrites { sink, written } = first;
+    read(&mut ZeroReads { sink, written, draft: TxnDraft::default() })
+}
+
+const ZERO: Value = Value::from_u32(0);
+
+/// Collects the variables of which version 0 is written, and passes on no transaction.
+struct ZeroWrites<'s> {
+    sink: &'s mut dyn Sink,
+    written: HashSet<Key>,
+}
+
+/// Passes on transactions in which reads of a version 0 that nobody writes find nothing.
+struct ZeroReads<'s> {
+    sink: &'s mut dyn Sink,
+    written: HashSet<Key>,
+    draft: TxnDraft,
+}
+
+/// The positions of the operations of that kind whose value is 0, with their keys.
+fn zeros(txn: &TxnDraft, kind: OpKind) -> impl Iterator<Item = (usize, Key)> {
+    let ops = txn.codes.iter().zip(&txn.keys).zip(&txn.payloads).enumerate();
+    ops.filter(move |(_, ((code, _), word))| code.kind() == kind && **word == ZERO.to_bits())
+        .map(|(at, ((_, key), _))| (at, *key))
+}
+
+impl Sink for ZeroWrites<'_> {
+    fn pool(&mut self) -> &mut Pool {
+        self.sink.pool()
+    }
+
+    fn meta(&mut self) -> &mut Meta {
+        self.sink.meta()
+    }
+
+    fn transaction(&mut self, txn: &TxnDraft) -> Result<(), SinkError> {
+        self.written.extend(zeros(txn, OpKind::Write).map(|(_, key)| key));
+        Ok(())
+    }
+
+    fn event(&mut self, _: crate::meta::Event) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    fn version_order(&mut self, _: Key, _: &[Value]) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    fn warn(&mut self, _: Warning) {}
+}
+
+impl Sink for ZeroReads<'_> {
+    fn pool(&mut self) -> &mut Pool {
+        self.sink.pool()
+    }
+
+    fn meta(&mut self) -> &mut Meta {
+        self.sink.meta()
+    }
+
+    fn transaction(&mut self, txn: &TxnDraft) -> Result<(), SinkError> {
+        let unwritten = |&(_, key): &(usize, Key)| !self.written.contains(&key);
+        let initial: Vec<usize> =
+            zeros(txn, OpKind::Read).filter(unwritten).map(|(at, _)| at).collect();
+        if initial.is_empty() {
+            return self.sink.transaction(txn);
+        }
+        self.draft.clone_from(txn);
+        for at in initial {
+            self.draft.payloads[at] = Value::ABSENT.to_bits();
+        }
+        self.sink.transaction(&self.draft)
+    }
+
+    fn event(&mut self, event: crate::meta::Event) -> Result<(), SinkError> {
+        self.sink.event(event)
+    }
+
+    fn version_order(&mut self, key: Key, versions: &[Value]) -> Result<(), SinkError> {
+        self.sink.version_order(key, versions)
+    }
+
+    fn warn(&mut self, warning: Warning) {
+        self.sink.warn(warning);
     }
 }
 
@@ -242,7 +355,8 @@ pub(crate) fn read_sessions(
         while json.next_item()? {
             let at = json.offset();
             draft.reset(session);
-            tally.count(transaction(json, sink, &mut draft)?);
+            let committed = transaction(json, sink, &mut draft)?;
+            tally.count(committed, &draft);
             sink.transaction(&draft).map_err(|e| Fault::sink(at, &e))?;
         }
     }

@@ -7,14 +7,15 @@
 //! [x==? y:=4]!
 //! ```
 //!
-//! `x:=1` writes, `x==1` reads, `x==?` reads what nobody has written yet. Brackets hold a
+//! `x:=1` writes, `x==1` reads, `x==?` reads what nobody has written yet, and so does `x==0`
+//! where there is no `x:=0`. Brackets hold a
 //! transaction; one with `!` behind it has not committed. A line of dashes starts the next session.
 
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::evidence::Outcome;
 use crate::formats::Format;
-use crate::formats::dbcop_common::{LOOK_AT, head};
+use crate::formats::dbcop_common::{LOOK_AT, head, read_versions};
 use crate::ids::SessionId;
 use crate::meta::InitialState;
 use crate::pool::Pool;
@@ -36,7 +37,8 @@ pub(crate) static FORMAT: Format = Format {
 fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
     let input = source.file()?;
     sink.meta().initial = InitialState::every(Value::ABSENT);
-    history(&input.bytes, sink).map_err(|fault| input.text_error(fault))
+    let read = |sink: &mut dyn Sink| history(&input.bytes, sink);
+    read_versions(sink, read).map_err(|fault| input.text_error(fault))
 }
 
 fn history(bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Fault> {
@@ -171,8 +173,9 @@ fn event(cursor: &mut Cursor<'_>, pool: &mut Pool, draft: &mut TxnDraft) -> Resu
 }
 
 fn variable<'a>(cursor: &mut Cursor<'a>) -> Option<&'a [u8]> {
-    let starts = cursor.peek().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
-    starts.then(|| cursor.take_while(|b| b.is_ascii_alphanumeric() || b == b'_'))
+    // dbcop's own parser takes digits in front, too.
+    let name = cursor.take_while(|b| b.is_ascii_alphanumeric() || b == b'_');
+    (!name.is_empty()).then_some(name)
 }
 
 /// The first event decides: neither JSON nor EDN has a `:=` or `==` right behind a word in

@@ -41,6 +41,7 @@ fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
         .and_then(|tally| json.finish().map(|()| tally))
         .map_err(|fault| input.text_error(fault))?;
     tally.warn(input, sink);
+    tally.warn_of_zeros(input, sink);
     Ok(())
 }
 

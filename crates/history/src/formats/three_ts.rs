@@ -13,13 +13,14 @@
 //! whose transaction has aborted before the read is undone and no longer counts; one whose
 //! transaction aborts later is read all the same, which is a dirty read. What `W0a` writes is
 //! called `a0`, and `a0'2` when the transaction writes the item for the second time. A read before
-//! any write finds nothing.
+//! any write finds nothing. The order of the writes of an item is the order of its versions: of
+//! each transaction that has not aborted, the last write counts.
 //!
 //! Each transaction is a session of its own. Its interval runs from its first operation to its
 //! commit or abort, as positions in the schedule from 0; each operation has its position, too.
 //! Without a commit or an abort the outcome is unknown.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
@@ -75,7 +76,15 @@ fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
     let mut schedule = Schedule::default();
     let steps = schedule.run(&input.bytes, sink.pool());
     let result = steps.and_then(|()| schedule.deliver(sink));
-    result.map_err(|fault| input.text_error(fault))
+    result.map_err(|fault| input.text_error(fault))?;
+    if !schedule.txns.is_empty() && schedule.txns.iter().all(|running| !running.ended) {
+        sink.warn(
+            input.warning(
+                "no transaction commits: of unknown outcomes, hardly any can break a level",
+            ),
+        );
+    }
+    Ok(())
 }
 
 fn step<'a>(cursor: &mut Cursor<'a>) -> Result<(u64, Step<'a>), Fault> {
@@ -217,7 +226,28 @@ impl Schedule {
             let result = sink.transaction(&running.txn);
             result.map_err(|error| Fault::sink(running.offset, &error))?;
         }
+        let mut keys: Vec<Key> = self.versions.keys().copied().collect();
+        keys.sort_unstable();
+        for key in keys {
+            let order = self.order(key);
+            if order.len() > 1 {
+                sink.version_order(key, &order).map_err(|error| Fault::sink(0, &error))?;
+            }
+        }
         Ok(())
+    }
+
+    /// The versions that transactions leave behind, oldest first.
+    fn order(&self, key: Key) -> Vec<Value> {
+        let mut seen = HashSet::new();
+        let versions = self.versions.get(&key).map_or(&[][..], Vec::as_slice);
+        let last = |&&(_, txn): &&(Value, usize)| {
+            self.txns[txn].txn.outcome != Outcome::Aborted && seen.insert(txn)
+        };
+        let mut order: Vec<Value> =
+            versions.iter().rev().filter(last).map(|&(value, _)| value).collect();
+        order.reverse();
+        order
     }
 }
 
@@ -257,6 +287,31 @@ mod tests {
         );
     }
 
+    /// Without the order, nothing would say that these writes cannot be serialised.
+    #[test]
+    fn writes_are_versions_in_their_order() {
+        check(
+            "W0a W1a W1b W0b C0 C1",
+            &expect![[r#"
+            clock events
+            0 0: w(a,a0)@[0,0] w(b,b0)@[3,3] @[0,4]
+            1 1: w(a,a1)@[1,1] w(b,b1)@[2,2] @[1,5]
+            order a: a0 a1
+            order b: b1 b0
+        "#]],
+        );
+        check(
+            "W0a W1a W2a W0a A1 C0 C2",
+            &expect![[r#"
+            clock events
+            0 0: w(a,a0)@[0,0] w(a,"a0'2")@[3,3] @[0,5]
+            1 1: w(a,a1)@[1,1] abort @[1,4]
+            2 2: w(a,a2)@[2,2] @[2,6]
+            order a: a2 "a0'2"
+        "#]],
+        );
+    }
+
     #[test]
     fn an_abort_undoes_its_writes() {
         check(
@@ -288,6 +343,20 @@ mod tests {
             0 0: r(a,absent)@[0,0] unknown @[0,_]
             12 12: w(item,item12)@[1,1] unknown @[1,_]
             7 7: @[2,2]
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_schedule_without_any_end_is_warned_about() {
+        check(
+            "R0a R1a W0a W1a",
+            &expect![[r#"
+            clock events
+            0 0: r(a,absent)@[0,0] w(a,a0)@[2,2] unknown @[0,_]
+            1 1: r(a,absent)@[1,1] w(a,a1)@[3,3] unknown @[1,_]
+            order a: a0 a1
+            warning: file: no transaction commits: of unknown outcomes, hardly any can break a level
         "#]],
         );
     }

@@ -22,6 +22,9 @@
 //!   the writing transaction (`init` if the read says that it was there before the run).
 //! * A read that saw a write which no log holds, a delete, or a write of another transaction than
 //!   it says, keeps the transaction that it names as attribute `writer`.
+//! * Times are taken between BEGIN and COMMIT, so they are no interval of the client's; they are
+//!   kept as the attributes `start-time` and `commit-time`. A transaction's interval goes from the
+//!   commit before it to the start after it in the same file.
 //! * VeriStrong's variant does not know writers: if any read says so (or any identifier does), the
 //!   values of the whole folder are the hashes, and identifiers that are known are kept as attribute
 //!   `write-id`.

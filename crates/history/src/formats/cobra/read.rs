@@ -1,6 +1,6 @@
 //! From records to transactions.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use crate::draft::TxnDraft;
 use crate::error::{Fault, Position, ReadError, Warning};
@@ -71,6 +71,19 @@ struct Names {
     gc_false: Value,
     writer: Value,
     write_id: Value,
+    start: Value,
+    commit: Value,
+}
+
+/// The times of a file, which only the records around them make an interval of.
+#[derive(Default)]
+struct Times {
+    /// When the open transaction says that it started.
+    start: Option<i64>,
+    /// When the one before it said that it would commit.
+    last_commit: Option<i64>,
+    /// Where the transaction in the draft committed, if it waits for the next start.
+    ended: Option<usize>,
 }
 
 struct Reader<'a, 's> {
@@ -78,6 +91,8 @@ struct Reader<'a, 's> {
     sink: &'s mut dyn Sink,
     names: Names,
     known: HashMap<(i64, KeyName<'a>), Known>,
+    /// The keys that some transaction deletes: their absence says nothing of the time before.
+    deleted: HashSet<KeyName<'a>>,
     /// The file in which each transaction starts.
     starts: HashMap<i64, &'a str>,
     /// Indexed by key.
@@ -97,12 +112,15 @@ impl<'a, 's> Reader<'a, 's> {
             gc_false: pool.symbol("gc-false"),
             writer: pool.text("writer"),
             write_id: pool.text("write-id"),
+            start: pool.text("start-time"),
+            commit: pool.text("commit-time"),
         };
         Reader {
             layout,
             sink,
             names,
             known: HashMap::new(),
+            deleted: HashSet::new(),
             starts: HashMap::new(),
             before: Vec::new(),
             given: Vec::new(),
@@ -151,7 +169,10 @@ impl<'a, 's> Reader<'a, 's> {
                 return Err(Fault::wrong(place.at, complaint)
                     .hint("it stands for what was or was not there before the run"));
             }
-            DELETE | GC_TRUE | GC_FALSE => {}
+            DELETE => {
+                self.deleted.insert(version.key);
+            }
+            GC_TRUE | GC_FALSE => {}
             // Identifiers need not be unique then, and are no values.
             _ if self.unknown_writers => {}
             _ => {
@@ -178,24 +199,31 @@ impl<'a, 's> Reader<'a, 's> {
         let session = self.sink.pool().session(name);
         let mut records = Records::new(&input.bytes, self.layout);
         let mut end = 0;
+        let mut times = Times::default();
         while let Some((at, record)) = records.next()? {
             end = at;
             let place = Place { input, at };
             match record {
                 Record::Start(txn, time) => {
+                    times.start = nanoseconds(at, time)?;
+                    self.push_ended(&mut times)?;
                     self.draft.reset(session);
                     self.draft.label = Some(self.sink.pool().int(txn));
-                    self.draft.interval.begin = nanoseconds(at, time)?;
+                    self.draft.interval.begin = times.last_commit;
+                    self.time(self.names.start, times.start);
                 }
                 Record::Write(version) => self.write(records.open, version),
                 Record::Read(writer, version) => self.read(place, writer, version),
                 Record::Commit(txn, time) => {
-                    self.draft.interval.end = nanoseconds(at, time)?;
-                    self.check_interval(place, txn);
-                    self.push(at)?;
+                    times.last_commit = nanoseconds(at, time)?;
+                    self.check_times(place, txn, &times);
+                    self.time(self.names.commit, times.last_commit);
+                    times.ended = Some(at);
                 }
             }
         }
+        times.start = None;
+        self.push_ended(&mut times)?;
         if let Some(txn) = records.open {
             self.draft.outcome = Outcome::Unknown;
             let message = format!(
@@ -211,8 +239,26 @@ impl<'a, 's> Reader<'a, 's> {
         self.sink.transaction(&self.draft).map_err(|e| Fault::sink(at, &e))
     }
 
-    fn check_interval(&mut self, place: Place<'_>, txn: i64) {
-        if let (Some(begin), Some(end)) = (self.draft.interval.begin, self.draft.interval.end)
+    /// Hands over the transaction that has committed. The recorder takes the time of `S` after
+    /// BEGIN has been answered and that of `C` before COMMIT is sent, so a transaction begins
+    /// before the one and ends after the other. What is sure is that the client sends nothing
+    /// before the last transaction is over: it begins after the last `C`, and ends before the
+    /// next `S`.
+    fn push_ended(&mut self, times: &mut Times) -> Result<(), Fault> {
+        let Some(at) = times.ended.take() else { return Ok(()) };
+        self.draft.interval.end = times.start;
+        self.push(at)
+    }
+
+    fn time(&mut self, name: Value, time: Option<i64>) {
+        if let Some(time) = time {
+            let time = self.sink.pool().int(time);
+            self.draft.attr(name, time);
+        }
+    }
+
+    fn check_times(&mut self, place: Place<'_>, txn: i64, times: &Times) {
+        if let (Some(begin), Some(end)) = (times.start, times.last_commit)
             && begin > end
         {
             self.warn(place, format!("transaction {txn} commits before it starts"));
@@ -251,7 +297,9 @@ impl<'a, 's> Reader<'a, 's> {
             }
             NULL => {
                 self.draft.read(key, Value::ABSENT);
-                self.was_absent(place, key);
+                if !self.deleted.contains(&version.key) {
+                    self.was_absent(place, key);
+                }
                 self.initial_writer(place, writer);
             }
             DELETE => {

@@ -225,8 +225,25 @@ fn identifiers_that_are_used_twice() {
     );
 }
 
+/// The recorder logs NULL for every read that finds nothing, deleted keys included.
 #[test]
-fn times_become_nanoseconds() {
+fn absence_after_a_delete_contradicts_no_initial_value() {
+    let one = log().start(1).read(INIT, INIT, 7, 5).write(DELETE, 7, 9).commit(1);
+    let two = log().start(2).read(NULL, NULL, 7, 0).commit(2);
+    check(
+        &[one, two],
+        &expect![[r#"
+        meta cobra-variant plain
+        incomplete
+        given 7 :"init"
+        T0 1: r(7,:"init") delete(7)
+        T1 2: r(7,absent)
+    "#]],
+    );
+}
+
+#[test]
+fn intervals_go_from_the_commit_before_to_the_start_after() {
     let one = Log::timed(1_700_000_000_000).start(1).write(10, 7, 99).commit(1).start(2).commit(2);
     assert!(looks_like(&folder(std::slice::from_ref(&one))));
     check(
@@ -234,8 +251,8 @@ fn times_become_nanoseconds() {
         &expect![[r#"
             meta cobra-variant timestamps
             incomplete
-            T0 1: w(7,10) @[1700000000000000000,1700000000001000000]
-            T0 2: @[1700000000002000000,1700000000003000000]
+            T0 1: w(7,10) @[_,1700000000002000000] {start-time=1700000000000000000,commit-time=1700000000001000000}
+            T0 2: @[1700000000001000000,_] {start-time=1700000000002000000,commit-time=1700000000003000000}
         "#]],
     );
     let backwards = log().record(b'S', &[1, 5]).record(b'C', &[1, 4]);
@@ -244,7 +261,7 @@ fn times_become_nanoseconds() {
         &expect![[r#"
             meta cobra-variant timestamps
             incomplete
-            T0 1: @[5000000,4000000]
+            T0 1: {start-time=5000000,commit-time=4000000}
             warning: run/T0.log:byte 17: transaction 1 commits before it starts
         "#]],
     );
@@ -278,7 +295,7 @@ fn keys_that_are_texts() {
         &expect![[r#"
             meta cobra-variant string-keys-timestamps
             incomplete
-            T0 1: w("key:1",10) @[5000000,6000000]
+            T0 1: w("key:1",10) {start-time=5000000,commit-time=6000000}
         "#]],
     );
 }

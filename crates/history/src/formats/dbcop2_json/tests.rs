@@ -45,6 +45,29 @@ fn a_whole_document() {
 }
 
 #[test]
+fn version_0_that_nobody_writes_is_the_initial_state() {
+    check(
+        r#"[[{"events": [{"Read": {"variable": 0, "version": 0}},
+                      {"Read": {"variable": 1, "version": 0}}], "committed": true}],
+            [{"events": [{"Write": {"variable": 1, "version": 0}}], "committed": true}]]"#,
+        &expect![[r#"
+            0: r(0,absent) r(1,0)
+            1: w(1,0)
+        "#]],
+    );
+}
+
+#[test]
+fn variables_may_be_words() {
+    check(
+        r#"[[{"events": [{"Write": {"variable": "x", "version": 1}}], "committed": true}]]"#,
+        &expect![[r#"
+            0: w(x,1)
+        "#]],
+    );
+}
+
+#[test]
 fn the_sessions_alone() {
     check(
         BARE,

@@ -22,6 +22,7 @@ pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError
     sink.meta().initial = InitialState::every(Value::from_u32(0));
     let tally = history(&mut bytes, sink).map_err(|fault| input.binary_error(fault))?;
     tally.warn(input, sink);
+    tally.warn_of_zeros(input, sink);
     Ok(())
 }
 
@@ -36,7 +37,8 @@ fn history(bytes: &mut Bytes<'_>, sink: &mut dyn Sink) -> Result<Tally, Fault> {
         for _ in 0..bytes.count("the number of transactions", TRANSACTION_MIN)? {
             let at = bytes.pos;
             draft.reset(session);
-            tally.count(transaction(bytes, sink, &mut draft)?);
+            let committed = transaction(bytes, sink, &mut draft)?;
+            tally.count(committed, &draft);
             sink.transaction(&draft).map_err(|e| Fault::sink(at, &e))?;
         }
     }

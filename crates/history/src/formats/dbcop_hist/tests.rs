@@ -36,11 +36,24 @@ fn sessions_transactions_and_events() {
 #[test]
 fn uncommitted_transactions_and_reads_of_nothing() {
     check(
-        "[x:=1]! []\n[_a1==?]",
+        "[x:=1]! []\n[_a1==? 0:=7]",
         &expect![[r#"
-        0: w(x,1) abort
-        0:
-        0: r(_a1,absent)
+            0: w(x,1) abort
+            0:
+            0: r(_a1,absent) w("0",7)
+        "#]],
+    );
+}
+
+/// As in dbcop's own tests of version 0: `x==0` is `x==?`, unless there is an `x:=0` somewhere.
+#[test]
+fn version_0_that_nobody_writes_is_the_initial_state() {
+    check(
+        "[x==0 x:=1 y==0]\n---\n[x==0 y:=0]! [x==?]",
+        &expect![[r#"
+        0: r(x,absent) w(x,1) r(y,0)
+        1: r(x,absent) w(y,0) abort
+        1: r(x,absent)
     "#]],
     );
 }
@@ -78,7 +91,7 @@ fn complaints_say_what_was_expected() {
         "[x:=18446744073709551616]",
         "[x:=-1]",
         "[x:=1y:=2]",
-        "[1:=2]",
+        "[+:=2]",
         "x:=1",
         "[x:=1] --- [x==1]",
         "---x\n",
@@ -95,7 +108,7 @@ fn complaints_say_what_was_expected() {
         a.hist:1:5: expected the number to write of at most 64 bits, found '18446744073709551616]'
         a.hist:1:5: expected the number to write, found '-1]'
         a.hist:1:6: expected a space before the next event, found 'y:=2]'
-        a.hist:1:2: expected an event such as x:=1, x==1 or x==?, or ']', found '1:=2]'
+        a.hist:1:2: expected an event such as x:=1, x==1 or x==?, or ']', found '+:=2]'
         a.hist:1:1: expected a transaction in brackets, or a line of dashes, found 'x:=1'
         a.hist:1:8: expected a line of dashes alone between two sessions, found '--- [x==1]'
         a.hist:1:1: expected a line of dashes alone between two sessions, found '---x'

@@ -17,9 +17,8 @@
 //! `"1.0"`. A trace says only which transaction is read from, and that means its last write of the
 //! key; the earlier ones are called `"1.0'1"`, `"1.0'2"` and so on, and only the transaction itself
 //! can read them. A member of a set is a key, the list of set and member; inserting it is a write,
-//! asking for it a read, and deleting it a delete. A read that finds nothing cannot name the delete
-//! that it saw by its value, so it keeps what it read from as the attribute `from`, wherever the
-//! trace deletes that member at all.
+//! and asking for it a read. Deleting it is a write as well, with the attribute `deletes`: were it
+//! a delete, a read could not tell which one it saw, although the trace says so.
 //!
 //! `(0, 0)` is the initial transaction, before all sessions. What it writes is the initial state
 //! (unless it reads: then it is a transaction like the others, with a warning), and what is read

@@ -1,21 +1,20 @@
 //! From lines to transactions.
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 
 use super::line::{Action, Line, Name, Operation, line};
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::ids::Key;
 use crate::meta::InitialState;
-use crate::op::Effect;
 use crate::pool::Pool;
 use crate::sink::Sink;
 use crate::source::{Input, Source};
 use crate::text::Cursor;
 use crate::value::Value;
 
-/// The attribute of reads that find nothing: what they read from.
-const FROM: &str = "from";
+/// The attribute of writes that remove a member of a set.
+const DELETES: &str = "deletes";
 
 pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
     let input = source.file()?;
@@ -35,8 +34,6 @@ struct Trace {
     current: HashMap<i64, usize>,
     /// What each transaction does to each key it writes.
     writes: HashMap<(Name, Key), Writes>,
-    /// The keys that some transaction deletes.
-    deleted: HashSet<Key>,
     /// Where the recorder's first message stands.
     replay: Option<usize>,
 }
@@ -57,7 +54,6 @@ struct TracedOp {
 #[derive(Clone, Copy, Default)]
 struct Writes {
     count: u32,
-    last_deletes: bool,
     /// How many have been handed over.
     done: u32,
     /// What the transaction itself would read now.
@@ -90,10 +86,6 @@ impl Trace {
         if !matches!(op.action, Action::Read(_)) {
             let writes = self.writes.entry((op.txn, key)).or_default();
             writes.count += 1;
-            writes.last_deletes = op.action == Action::Delete;
-            if writes.last_deletes {
-                self.deleted.insert(key);
-            }
         }
         Ok(())
     }
@@ -154,7 +146,7 @@ impl Trace {
         for op in &txn.ops {
             let Some(writes) = self.writes.get_mut(&(txn.name, op.key)) else { continue };
             writes.done += 1;
-            if writes.done == writes.count && !writes.last_deletes {
+            if writes.done == writes.count {
                 sink.meta().initial.given.push((op.key, value));
             }
         }
@@ -172,17 +164,15 @@ impl Trace {
         }
         let Some(writes) = self.writes.get_mut(&(txn, op.key)) else { return Ok(()) };
         writes.done += 1;
-        if op.action == Action::Delete {
-            writes.now = Some(Value::ABSENT);
-            draft.delete(op.key, Effect::Done);
-            return Ok(());
-        }
         let value = match writes {
             Writes { done, count, .. } if done == count => text(txn, pool),
             Writes { done, .. } => pool.text(&format!("{}.{}'{done}", txn.session, txn.number)),
         };
         writes.now = Some(value);
         draft.write(op.key, value);
+        if op.action == Action::Delete {
+            draft.op_attr(pool.text(DELETES), Value::TRUE);
+        }
         Ok(())
     }
 
@@ -196,7 +186,6 @@ impl Trace {
     ) -> Result<(), Fault> {
         let value = match self.writes.get(&(from, op.key)) {
             Some(Writes { now: Some(now), .. }) if from == txn => *now,
-            Some(Writes { last_deletes: true, .. }) => Value::ABSENT,
             Some(_) => text(from, pool),
             None if from.may_be_initial() => Value::ABSENT,
             None => {
@@ -207,10 +196,6 @@ impl Trace {
             }
         };
         draft.read(op.key, value);
-        if value == Value::ABSENT && self.deleted.contains(&op.key) {
-            let (name, from) = (pool.text(FROM), text(from, pool));
-            draft.op_attr(name, from);
-        }
         Ok(())
     }
 }

@@ -36,10 +36,10 @@ fn sets_are_keys_of_set_and_member() {
         &expect![[r#"
             1 "1.0": w([3,5],"1.0")
             2 "2.0": r([3,5],"1.0")
-            1 "1.1": delete([3,5])
-            1 "1.2": delete([3,6])
-            2 "2.1": r([3,5],absent){from="1.1"}
-            2 "2.2": r([3,5],absent){from="0.0"} r([3,7],absent)
+            1 "1.1": w([3,5],"1.1"){deletes=true}
+            1 "1.2": w([3,6],"1.2"){deletes=true}
+            2 "2.1": r([3,5],"1.1")
+            2 "2.2": r([3,5],absent) r([3,7],absent)
         "#]],
     );
 }
@@ -83,6 +83,7 @@ fn the_initial_transaction_is_the_initial_state() {
          READ KEY[y] Txn(1, 0) From(0, 0)\n",
         &expect![[r#"
             given x "0.0"
+            given [s,1] "0.0"
             0 "0.1": w(x,"0.1")
             1 "1.0": r(x,"0.0") r(y,absent)
         "#]],
@@ -245,5 +246,22 @@ fn only_its_own_files_are_recognised() {
     recognises(
         &FORMAT,
         &["WRITE KEY[x] Txn(1, 0)\n", "REPLAY x\n\nCONTAINS[5] in Set[3] From(1, 1) Txn(2, 1)\n"],
+    );
+}
+
+/// The trace says that the last question saw the initial state, and not the delete before it.
+#[test]
+fn reads_of_nothing_are_told_apart() {
+    check(
+        "INSERT[5] to Set[3] Txn(1, 0)\n\
+         DELETE[5] from Set[3] Txn(1, 1)\n\
+         CONTAINS[5] in Set[3] From(1, 1) Txn(1, 2)\n\
+         CONTAINS[5] in Set[3] From(0, 0) Txn(1, 3)\n",
+        &expect![[r#"
+            1 "1.0": w([3,5],"1.0")
+            1 "1.1": w([3,5],"1.1"){deletes=true}
+            1 "1.2": r([3,5],"1.1")
+            1 "1.3": r([3,5],absent)
+        "#]],
     );
 }

@@ -1,15 +1,16 @@
 //! Reads the array, transaction by transaction.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use crate::attributes::names;
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::evidence::Timestamp;
 use crate::formats::timekiller::REQUIRED;
-use crate::ids::SessionId;
+use crate::ids::{Key, SessionId};
 use crate::meta::InitialState;
 use crate::notation::write_value;
+use crate::op::Effect;
 use crate::pool::Pool;
 use crate::sink::Sink;
 use crate::source::Source;
@@ -25,7 +26,47 @@ pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError
     let mut json = Json::new(&input.bytes);
     let of_lists = is_list_history(&mut json.clone()).unwrap_or(false);
     let result = Reader::new(of_lists, sink).array(&mut json, sink);
-    result.map_err(|fault| input.text_error(fault))
+    let starts = result.map_err(|fault| input.text_error(fault))?;
+    if starts.initial() != Value::ABSENT {
+        sink.meta().initial = InitialState::every(starts.initial());
+        sink.warn(input.warning(
+            "keys are read as 0 that nobody writes, and none as null: every key is taken to start \
+             with 0",
+        ));
+    }
+    Ok(())
+}
+
+/// What tells the initial value of the keys. TimeKiller is told on its command line: it is null or
+/// 0, as the recorder had it, and the reads show which.
+#[derive(Default)]
+pub(super) struct Starts {
+    reads_absent: bool,
+    reads_zero: HashSet<Key>,
+    writes_zero: HashSet<Key>,
+}
+
+impl Starts {
+    const ZERO: Value = Value::from_u32(0);
+
+    pub(super) fn read(&mut self, key: Key, value: Value) {
+        self.reads_absent |= value == Value::ABSENT;
+        if value == Starts::ZERO {
+            self.reads_zero.insert(key);
+        }
+    }
+
+    pub(super) fn write(&mut self, key: Key, value: Value) {
+        if value == Starts::ZERO {
+            self.writes_zero.insert(key);
+        }
+    }
+
+    /// The value of every key at first.
+    pub(super) fn initial(&self) -> Value {
+        let from_nobody = !self.reads_zero.is_subset(&self.writes_zero);
+        if from_nobody && !self.reads_absent { Starts::ZERO } else { Value::ABSENT }
+    }
 }
 
 /// A file that ends too early ends anywhere but after the bracket of the whole array.
@@ -50,7 +91,7 @@ const ACTION: &str = "\"r\", \"w\" or \"a\" (read, write, append)";
 
 fn action(json: &mut Json<'_>) -> Result<Action, Fault> {
     let at = json.offset();
-    Ok(match &*json.string(ACTION)? {
+    Ok(match &*json.string(ACTION)?.to_ascii_lowercase() {
         "r" | "read" => Action::Read,
         "w" | "write" => Action::Write,
         "a" | "append" => Action::Append,
@@ -125,6 +166,7 @@ struct Reader {
     elements: Vec<Value>,
     unknown: Vec<(Value, Value)>,
     unknown_of_op: Vec<(Value, Value)>,
+    starts: Starts,
     /// Every transaction's name, with the name of its session.
     sessions_by_txn: HashMap<Value, Value>,
 }
@@ -147,11 +189,12 @@ impl Reader {
             elements: Vec::new(),
             unknown: Vec::new(),
             unknown_of_op: Vec::new(),
+            starts: Starts::default(),
             sessions_by_txn: HashMap::new(),
         }
     }
 
-    fn array(mut self, json: &mut Json<'_>, sink: &mut dyn Sink) -> Result<(), Fault> {
+    fn array(mut self, json: &mut Json<'_>, sink: &mut dyn Sink) -> Result<Starts, Fault> {
         let at = json.offset();
         if json.cursor.peek() != Some(b'[') {
             return Err(Fault::expected(at, "an array of transactions"));
@@ -159,7 +202,7 @@ impl Reader {
         self.transactions(json, sink).map_err(|fault| truncation_hint(json, fault))?;
         let at = json.offset();
         if json.cursor.at_end() {
-            return Ok(());
+            return Ok(self.starts);
         }
         Err(Fault::expected(at, "the end of the file after the array of transactions"))
     }
@@ -204,8 +247,8 @@ impl Reader {
     ) -> Result<(), Fault> {
         let pool = sink.pool();
         match member {
-            "tid" => members.name = Some(name(json, pool)?),
-            "sid" => members.session = Some(name(json, pool)?),
+            "tid" => members.name = Some(name(json, pool, NAME)?),
+            "sid" => members.session = Some(name(json, pool, NAME)?),
             "sts" => self.draft.start = Some(timestamp(json)?),
             "cts" => self.draft.commit = Some(timestamp(json)?),
             "ops" => self.operations(json, pool)?,
@@ -277,7 +320,7 @@ impl Reader {
             let fresh = match &*member {
                 "t" => kind.replace(action(json)?).is_none(),
                 "k" => {
-                    let name = scalar(json, pool, "a key, an integer or a text")?;
+                    let name = name(json, pool, "a key, an integer or a text")?;
                     key.replace(pool.key(name)).is_none()
                 }
                 "v" => payload.replace(self.payload(json, pool)?).is_none(),
@@ -305,13 +348,13 @@ impl Reader {
             return Ok(Payload::Nothing);
         }
         if json.peek()? != Kind::Array {
-            let value = scalar(json, pool, "a value: an integer, a text, an array or null")?;
+            let value = name(json, pool, "a value: an integer, a text, an array or null")?;
             return Ok(Payload::One(at, value));
         }
         self.elements.clear();
         json.begin_array()?;
         while json.next_item()? {
-            self.elements.push(scalar(json, pool, "an element, an integer or a text")?);
+            self.elements.push(name(json, pool, "an element, an integer or a text")?);
         }
         Ok(Payload::Many(at))
     }
@@ -320,14 +363,25 @@ impl Reader {
         &mut self,
         at: usize,
         action: Action,
-        key: crate::ids::Key,
+        key: Key,
         payload: &Payload,
     ) -> Result<(), Fault> {
         let draft = &mut self.draft;
         match (action, payload, self.of_lists) {
-            (Action::Read, Payload::Nothing, false) => draft.read(key, Value::ABSENT),
-            (Action::Read, Payload::One(_, value), false) => draft.read(key, *value),
-            (Action::Write, Payload::One(_, value), false) => draft.write(key, *value),
+            (Action::Read, Payload::Nothing, false) => {
+                self.starts.read(key, Value::ABSENT);
+                draft.read(key, Value::ABSENT);
+            }
+            (Action::Read, Payload::One(_, value), false) => {
+                self.starts.read(key, *value);
+                draft.read(key, *value);
+            }
+            (Action::Write, Payload::One(_, value), false) => {
+                self.starts.write(key, *value);
+                draft.write(key, *value);
+            }
+            // A key without value is what a read of null finds.
+            (Action::Write, Payload::Nothing, false) => draft.delete(key, Effect::Done),
             (Action::Append, Payload::One(_, value), true) => draft.append(key, *value),
             (Action::Read, Payload::Nothing, true) => {
                 draft.list_read(key, Some(&[])).map_err(|e| Fault::sink(at, &e))?;
@@ -368,37 +422,32 @@ fn mixed(at: usize, of_lists: bool) -> Fault {
     )
 }
 
-/// A name of a transaction or session. Numbers may stand in quotes; only those that are written
-/// as numbers are written count as such, so that `"7"` is 7, and `"07"` a text of its own.
-fn name(json: &mut Json<'_>, pool: &mut Pool) -> Result<Value, Fault> {
-    const WHAT: &str = "a name, an integer or a text";
-    if json.peek()? != Kind::String {
-        return scalar(json, pool, WHAT);
-    }
-    let text = json.string(WHAT)?;
-    let number = quoted_number(&text);
-    Ok(match number {
-        Some(number) => pool.int(number),
-        None => pool.text(&text),
-    })
-}
+const NAME: &str = "a name, an integer or a text";
 
-/// The number that a text holds, if that is how the number would be written.
-pub(super) fn quoted_number(text: &str) -> Option<i64> {
-    text.parse::<i64>().ok().filter(|n| n.to_string() == text)
-}
-
-/// An integer or a text.
-fn scalar(json: &mut Json<'_>, pool: &mut Pool, what: &str) -> Result<Value, Fault> {
+/// A name of a transaction or session, a key or a value. Numbers may stand in quotes, as TimeKiller
+/// has it; only those that are written as numbers are written count as such, so that `"7"` is 7,
+/// and `"07"` a text of its own.
+fn name(json: &mut Json<'_>, pool: &mut Pool, what: &str) -> Result<Value, Fault> {
     let at = json.offset();
     match json.peek()? {
-        Kind::String => Ok(pool.text(&json.string(what)?)),
+        Kind::String => {
+            let text = json.string(what)?;
+            Ok(match quoted_number(&text) {
+                Some(number) => pool.int(number),
+                None => pool.text(&text),
+            })
+        }
         Kind::Number => match json.number()? {
             Number::Int(i) => Ok(pool.big(i)),
             Number::Float(_) => Err(Fault::expected(at, what)),
         },
         _ => Err(Fault::expected(at, what)),
     }
+}
+
+/// The number that a text holds, if that is how the number would be written.
+pub(super) fn quoted_number(text: &str) -> Option<i64> {
+    text.parse::<i64>().ok().filter(|n| n.to_string() == text)
 }
 
 /// An integer, perhaps in quotes.

@@ -7,7 +7,7 @@ use hashbrown::HashSet;
 
 use crate::attributes::names;
 use crate::evidence::{Outcome, Timestamp};
-use crate::formats::timekiller::read::quoted_number;
+use crate::formats::timekiller::read::{Starts, quoted_number};
 use crate::history::{History, Stmt, Txn};
 use crate::notation::write_value;
 use crate::op::{Effect, Op, OpKind};
@@ -45,10 +45,16 @@ fn check_frame(history: &History) -> Result<(), SinkError> {
     let meta = history.meta();
     let pool = history.pool();
     let absent = |value: Value| value == Value::ABSENT;
-    if !meta.initial.default.is_some_and(absent) {
-        return Err(refuse("keys that are not absent at first"));
+    let inferred = initial_as_read(history);
+    if meta.initial.default != Some(inferred) {
+        return Err(refuse(if absent(inferred) {
+            "keys that are not absent at first"
+        } else {
+            "reads of 0 that nobody wrote, for they say that every key is 0 at first"
+        }));
     }
-    if let Some((key, _)) = meta.initial.given.iter().find(|(_, value)| !absent(*value)) {
+    let default = |value: Value| value == inferred;
+    if let Some((key, _)) = meta.initial.given.iter().find(|(_, value)| !default(*value)) {
         let key = show(pool, pool.key_name(*key));
         return Err(refuse(format!("the initial value of key {key}")));
     }
@@ -66,6 +72,19 @@ fn check_frame(history: &History) -> Result<(), SinkError> {
         return Err(refuse(format!("the order of the versions of key {key}")));
     }
     Ok(())
+}
+
+/// The initial value that a reader of the file will find.
+fn initial_as_read(history: &History) -> Value {
+    let mut starts = Starts::default();
+    for op in history.ops() {
+        match op.kind() {
+            OpKind::Read => starts.read(op.key(), op.value()),
+            OpKind::Write => starts.write(op.key(), op.value()),
+            _ => {}
+        }
+    }
+    starts.initial()
 }
 
 struct Writer<'h> {
@@ -184,7 +203,7 @@ impl<'h> Writer<'h> {
         let title = op.kind().title();
         let (action, of_lists) = match op.kind() {
             OpKind::Read => ("r", false),
-            OpKind::Write => ("w", false),
+            OpKind::Write | OpKind::Delete => ("w", false),
             OpKind::Append => ("a", true),
             OpKind::ListRead => ("r", true),
             _ => return Err(format!("its {title}")),
@@ -199,6 +218,7 @@ impl<'h> Writer<'h> {
         self.integer(self.pool().key_name(op.key()), "the key", line)?;
         line.push_str(",\"v\":");
         match op.kind() {
+            OpKind::Delete => line.push_str("null"),
             OpKind::Read if op.value() == Value::ABSENT => line.push_str("null"),
             OpKind::Read => self.integer(op.value(), "the read of", line)?,
             OpKind::ListRead => self.list(op, line)?,

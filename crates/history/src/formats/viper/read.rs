@@ -86,9 +86,10 @@ impl Reader {
         let mut first_line = true;
         // Where the first odd insert is, and how many there are: one warning for all of them.
         let mut overwrites = (0, 0);
-        for end in memchr::memchr_iter(b'\n', bytes) {
+        for end in memchr::memchr_iter(b'\n', bytes).chain(std::iter::once(bytes.len())) {
             if !bytes[start..end].trim_ascii().is_empty() {
-                let marks = self.line(&bytes[..end], start, sink)?;
+                let marks = self.line(&bytes[..end], start, sink);
+                let marks = marks.map_err(|fault| last_line(bytes, end, fault))?;
                 if marks.overwrites > 0 && overwrites.1 == 0 {
                     overwrites.0 = start;
                 }
@@ -110,7 +111,7 @@ impl Reader {
             );
             sink.warn(input.text_warning(at, message));
         }
-        check_last_line(bytes, start)
+        Ok(())
     }
 
     fn push(&mut self, at: usize, name: Value, sink: &mut dyn Sink) -> Result<(), Fault> {
@@ -262,14 +263,13 @@ impl Reader {
     }
 }
 
-/// The recorder ends every line, so a file that ends otherwise is not whole.
-fn check_last_line(bytes: &[u8], start: usize) -> Result<(), Fault> {
-    let rest = bytes.get(start..).unwrap_or_default();
-    if rest.trim_ascii().is_empty() {
-        return Ok(());
+/// The recorder ends every line, so a fault in one that does not end is that the file is not whole.
+fn last_line(bytes: &[u8], end: usize, fault: Fault) -> Fault {
+    if end < bytes.len() {
+        return fault;
     }
-    Err(Fault::expected(bytes.len(), "the end of the last line")
-        .hint("the recorder was stopped while it wrote this line; without it the file can be read"))
+    Fault::expected(bytes.len(), "the end of the last line")
+        .hint("the recorder was stopped while it wrote this line; without it the file can be read")
 }
 
 fn edn_hint(bytes: &[u8], at: usize, fault: Fault) -> Fault {

@@ -334,11 +334,16 @@ fn a_half_written_last_line_is_diagnosed() {
           hint: the recorder was stopped while it wrote this line; without it the file can be read
     "#]],
     );
+}
+
+#[test]
+fn a_whole_last_line_needs_no_end() {
     check(
-        "{\"value\": []}",
+        "{\"value\": []}\n{\"value\": [[\"r\", 1, 1, false]]}",
         expect![[r#"
-        logs/J1.log:1:14: expected the end of the last line, found the end of the file
-          hint: the recorder was stopped while it wrote this line; without it the file can be read
+        incomplete
+        J1:
+        J1: r(1,1)
     "#]],
     );
 }
@@ -475,7 +480,7 @@ fn a_truncated_file_is_read_only_at_the_ends_of_lines() {
     for len in 0..WHOLE.len() {
         let text = &WHOLE.as_bytes()[..len];
         let source = Source::File(Input::new("J1.log", text));
-        let line_end = text.last() == Some(&b'\n');
+        let line_end = text.last() == Some(&b'\n') || WHOLE.as_bytes()[len] == b'\n';
         assert_eq!(load(&source).is_ok(), line_end, "{}", text.escape_ascii());
         looks_like(&source);
     }
