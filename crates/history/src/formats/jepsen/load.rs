@@ -133,7 +133,8 @@ fn interpret(
                     interpreter.transaction(paired, builder.pool()).ok()?;
                     builder.transaction(&interpreter.draft).ok()?;
                 }
-                Some(builder)
+                // The plain reader has the words for it.
+                interpreter.silent.is_none().then_some(builder)
             })
         };
         let threads: Vec<_> =

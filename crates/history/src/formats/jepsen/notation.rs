@@ -15,6 +15,8 @@ pub(crate) enum Shape {
     Name,
     Sequence,
     Map,
+    /// Only EDN has them.
+    Set,
     Other,
 }
 
@@ -78,6 +80,7 @@ impl<'a> Notation<'a> for Edn<'a> {
             edn::Kind::Word => Shape::Name,
             edn::Kind::Sequence => Shape::Sequence,
             edn::Kind::Map => Shape::Map,
+            edn::Kind::Set => Shape::Set,
             _ => Shape::Other,
         })
     }

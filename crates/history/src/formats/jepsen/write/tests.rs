@@ -33,6 +33,17 @@ fn round_trip(edn: &str) {
 }
 
 #[test]
+fn the_time_of_a_fault_comes_back_as_it_was() {
+    let edn = "{:index 0, :time 12, :type :info, :process :nemesis, :f :start, :value nil}
+{:index 1, :time 13, :type :ok, :process 0, :f :txn, :value [[:w 1 1]]}\n";
+    assert_eq!(write(&read(edn)), edn);
+    round_trip(
+        "{:type :invoke, :process :nemesis, :f :start, :time 3, :index 9 :value {\"time\" 5}}",
+    );
+    round_trip("{:type :info, :process :nemesis, :f :start, :value {\"time\" 5}}");
+}
+
+#[test]
 fn lists_with_unknown_outcomes_and_faults_round_trip() {
     round_trip(
         "{:index 0, :time 5, :type :invoke, :process 0, :f :txn, :value [[:append 1 1] [:r 2 nil]]}
