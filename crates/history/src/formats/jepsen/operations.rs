@@ -253,12 +253,19 @@ impl<'a, N: Notation<'a>> Standard<'a, N> {
         pool: &mut Pool,
         draft: &mut TxnDraft,
     ) -> Result<(), Fault> {
+        let at = n.offset()?;
         if function == Function::Cas {
+            let second = second_of_two(n.clone())?;
+            if self.keyed != Some(true)
+                && let Some(second) = second
+                && second_of_two(second)?.is_some()
+            {
+                return Err(contradiction(at, UNEXPECTED_NAME));
+            }
             return compare_and_set(key, n, pool, draft);
         }
-        let at = n.offset()?;
         if self.keyed != Some(true) && second_of_two(n.clone())?.is_some() {
-            return Err(contradiction(at, "this operation names its object, earlier ones do not"));
+            return Err(contradiction(at, UNEXPECTED_NAME));
         }
         // As a register's value, a set or a list of what others wrote would be read from nowhere.
         let collection = match n.shape()? {
@@ -388,6 +395,8 @@ fn single_without_value(event: &LogEvent, key: Key, draft: &mut TxnDraft) -> Res
     }
     Ok(())
 }
+
+const UNEXPECTED_NAME: &str = "this operation names its object, earlier ones do not";
 
 fn contradiction(at: usize, complaint: &str) -> Fault {
     Fault::wrong(at, complaint)

@@ -352,6 +352,13 @@ fn single_objects_must_agree_on_whether_they_have_names() {
         "#]],
     );
     check(
+        "{:type :ok, :f :cas, :value [1 2], :process 3} {:type :ok, :f :cas, :value [1 [2 3]], :process 4}",
+        expect![[r#"
+            t:1:76: this operation names its object, earlier ones do not
+              hint: either every read, write and cas is [key value], [key [old new]], or none is
+        "#]],
+    );
+    check(
         "{:type :ok, :f :write, :value [1 2], :process 4} {:type :ok, :f :read, :value 5, :process 3}",
         expect![[r#"
             t:1:79: this operation names no object, earlier ones do
