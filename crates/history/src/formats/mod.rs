@@ -88,7 +88,10 @@ impl Format {
             let complaint = "the format is not recognised from the content";
             let mut error = whole(source.name(), complaint.to_owned());
             let names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
-            error.hint = Some(format!("--format takes one of {}", names.join(", ")));
+            error.hint = Some(format!(
+                "--format takes one of {}, and then the error says where the file differs",
+                names.join(", ")
+            ));
             error
         })
     }
