@@ -109,8 +109,9 @@ impl OpKind {
     }
 }
 
-/// Whether an operation had its effect. What is not [`Effect::Done`] still says something: a failed
-/// compare-and-set has seen another value, a failed insert has seen the key.
+/// Whether an operation had its effect. In a committed transaction, what is not [`Effect::Done`]
+/// still says something: a failed compare-and-set has seen another value, a failed insert has seen
+/// the key. In an aborted one it says nothing: the connection may have been refused.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Effect {
     /// It did what it was asked to.

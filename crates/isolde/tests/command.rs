@@ -94,7 +94,7 @@ fn a_missing_file_an_empty_file_and_a_strange_file_are_told_apart() {
     assert!(missing.contains("no-such-file: cannot be read"), "{missing}");
     std::fs::write(folder.file("empty"), "").unwrap();
     let empty = fault(&isolde(&["stat", &folder.file("empty")]));
-    assert!(empty.contains("the input is empty"), "{empty}");
+    assert!(empty.contains("the input is empty") && !empty.contains("hint"), "{empty}");
     std::fs::write(folder.file("strange"), "Dear diary,\n").unwrap();
     let strange = fault(&isolde(&["stat", &folder.file("strange")]));
     assert!(strange.contains("not recognised"), "{strange}");
@@ -150,6 +150,50 @@ fn what_the_target_cannot_express_is_refused_by_name_and_leaves_nothing_behind()
     assert!(error.contains("--to names one"), "{error}");
     let error = fault(&isolde(&["convert", from, &target, "--to", "cobra"]));
     assert!(error.contains("cobra is read but not written"), "{error}");
+}
+
+#[test]
+fn a_reader_that_closes_the_pipe_is_no_error() {
+    let mut history = String::new();
+    for i in 0..20_000 {
+        history += &format!("{{:type :ok, :process 0, :value [[:append 1 {i}]]}}\n");
+    }
+    let folder = Folder::new("pipe");
+    std::fs::write(folder.file("h.edn"), history).unwrap();
+    for target in ["jsonl", "isolde", "notation", "jepsen-edn"] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_isolde"))
+            .args(["convert", &folder.file("h.edn"), "-", "--to", target])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{target}");
+        assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn force_writes_into_devices_and_through_links_and_replaces_neither() {
+    use std::os::unix::fs::symlink;
+    let folder = Folder::new("force");
+    let from = "histories/jepsen-edn/list-append.edn";
+    // Links to a device, so that a mistake would cost the link only.
+    symlink("/dev/null", folder.0.join("null")).unwrap();
+    symlink("/dev/full", folder.0.join("full")).unwrap();
+    stdout(&isolde(&["convert", from, &folder.file("null"), "--to", "jsonl", "--force"]));
+    let full = isolde(&["convert", from, &folder.file("full"), "--to", "jsonl", "--force"]);
+    let full = fault(&full);
+    assert!(full.contains("cannot write") && !full.contains("list-append.edn"), "{full}");
+    std::fs::write(folder.file("real.jsonl"), "old").unwrap();
+    symlink("real.jsonl", folder.0.join("link.jsonl")).unwrap();
+    stdout(&isolde(&["convert", from, &folder.file("link.jsonl"), "--force"]));
+    assert!(std::fs::read_to_string(folder.file("real.jsonl")).unwrap().contains("isolde"));
+    for link in ["null", "full", "link.jsonl"] {
+        assert!(folder.0.join(link).is_symlink(), "{link}");
+    }
 }
 
 #[test]

@@ -9,15 +9,19 @@
 //!
 //! Process, type, function and value stand between tabs; an error may follow. Everything else in the
 //! log is ignored. What the events mean is the same as in Jepsen's histories (see the `jepsen`
-//! module); the value of an `:info` is the error.
+//! module); the value of an `:info` is the error. Only a `:fail` of a compare-and-set says more here:
+//! etcd answered that the value was another one, and Porcupine takes it as an operation that has to
+//! fit in. So it is one that committed and had no effect, unless the line names an error.
 
 use crate::attributes::names;
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
+use crate::evidence::Outcome;
 use crate::formats::Format;
 use crate::formats::jepsen::{
     Dialect, Function, LogEvent, Phase, Process, Reader, Standard, explain, head,
 };
+use crate::op::Effect;
 use crate::pool::Pool;
 use crate::sink::Sink;
 use crate::source::Source;
@@ -117,9 +121,21 @@ fn event(at: usize, fields: &Fields<'_>, bytes: &[u8]) -> Result<LogEvent, Fault
     let mut value = Edn::at(line, fields.value_at);
     value.skip_value()?;
     value.finish()?;
+    if is_refused_cas(fields, event.function) {
+        // It took place, and found another value.
+        event.phase = Phase::Ok;
+    }
     event.value_at = Some(fields.value_at);
     event.extras = fields.error.is_some() || event.phase == Phase::Info;
     Ok(event)
+}
+
+/// Whether a compare-and-set was answered with "the value is another one".
+fn is_refused_cas(fields: &Fields<'_>, function: Function) -> bool {
+    fields.phase == Phase::Fail
+        && function == Function::Cas
+        && fields.value.starts_with(b"[")
+        && fields.error.is_none()
 }
 
 /// The dialect of the log: one register, whose operations stand on a line each.
@@ -141,7 +157,14 @@ impl<'a> Dialect<'a> for Log<'a> {
         pool: &mut Pool,
         draft: &mut TxnDraft,
     ) -> Result<(), Fault> {
-        self.standard.operations(event, pool, draft)
+        self.standard.operations(event, pool, draft)?;
+        if event.function == Function::Cas && draft.outcome == Outcome::Committed {
+            let line = Cursor { bytes: self.bytes, pos: event.at }.line();
+            if fields(event.at, line).is_some_and(|fields| fields.phase == Phase::Fail) {
+                draft.set_effect(Effect::Failed);
+            }
+        }
+        Ok(())
     }
 
     fn implies_function(&self, event: &LogEvent) -> bool {
@@ -206,11 +229,26 @@ mod tests {
             clock events
             event :start @[2,_] cut
             0: r(register,absent) @[0,3]
-            2: cas!(register,3,0) abort @[1,4]
+            2: cas!(register,3,0) @[1,4]
             2: w(register,4) unknown @[5,_] {error=:timed-out}
             3: r(register,_) unknown @[7,_] {error="indeterminate: x"}
             4: cas?(register,4,5) unknown @[9,_]
         "#]],
+        );
+    }
+
+    #[test]
+    fn a_compare_and_set_that_failed_with_an_error_has_seen_nothing() {
+        check(
+            "INFO  jepsen.util - 0\t:invoke\t:cas\t[1 2]\n\
+             INFO  jepsen.util - 0\t:fail\t:cas\t[1 2]\t:conn-refused\n\
+             INFO  jepsen.util - 0\t:invoke\t:cas\t[1 2]\n\
+             INFO  jepsen.util - 0\t:fail\t:cas\t:conn-refused\n",
+            expect![[r#"
+                clock events
+                0: cas!(register,1,2) abort @[0,1] {error=":conn-refused"}
+                0: cas!(register,1,2) abort @[2,3]
+            "#]],
         );
     }
 

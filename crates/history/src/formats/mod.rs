@@ -82,14 +82,16 @@ impl Format {
     /// The format that the content shows.
     pub fn recognise(source: &Source) -> Result<&'static Format, ReadError> {
         FORMATS.iter().copied().find(|f| (f.looks_like)(source)).ok_or_else(|| {
-            let complaint = if source.is_empty() {
-                "the input is empty"
-            } else {
-                "the format is not recognised from the content"
-            };
+            if source.is_empty() {
+                return whole(source.name(), "the input is empty".to_owned());
+            }
+            let complaint = "the format is not recognised from the content";
             let mut error = whole(source.name(), complaint.to_owned());
             let names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
-            error.hint = Some(format!("--format takes one of {}", names.join(", ")));
+            error.hint = Some(format!(
+                "--format takes one of {}, and then the error says where the file differs",
+                names.join(", ")
+            ));
             error
         })
     }

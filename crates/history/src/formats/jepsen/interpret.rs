@@ -1,14 +1,17 @@
 //! From paired events to transactions.
 
+use hashbrown::HashSet;
+
 use crate::attributes::names;
 use crate::draft::TxnDraft;
 use crate::error::Fault;
 use crate::evidence::Outcome;
 use crate::formats::jepsen::event::{Function, LogEvent, Phase};
-use crate::formats::jepsen::notation::Notation;
+use crate::formats::jepsen::notation::{Notation, Shape};
 use crate::formats::jepsen::operations::{Dialect, keys_and_values};
 use crate::formats::jepsen::pairing::{Paired, Pairing, Placed, Step};
 use crate::formats::jepsen::write::LABEL_KEY;
+use crate::ids::Key;
 use crate::meta::{Clock, Event, InitialState};
 use crate::pool::Pool;
 use crate::sink::Sink;
@@ -21,12 +24,14 @@ pub(crate) struct Interpreter<'a, D> {
     pub(crate) dialect: D,
     /// The names of the times, interned once.
     wall: Option<[Value; 2]>,
+    /// The first transaction that may have committed and does not say what it did.
+    pub(crate) silent: Option<usize>,
     pub(crate) draft: TxnDraft,
 }
 
 impl<'a, D: Dialect<'a>> Interpreter<'a, D> {
     pub(crate) fn new(bytes: &'a [u8], dialect: D) -> Interpreter<'a, D> {
-        Interpreter { bytes, dialect, wall: None, draft: TxnDraft::default() }
+        Interpreter { bytes, dialect, wall: None, silent: None, draft: TxnDraft::default() }
     }
 
     /// Fills the draft.
@@ -49,10 +54,11 @@ impl<'a, D: Dialect<'a>> Interpreter<'a, D> {
         let index = |event: Option<&LogEvent>| event.and_then(|e| e.index);
         self.draft.label =
             index(completion.as_ref()).or(index(invoke.as_ref())).map(|i| pool.int(i));
-        // What was asked for stands in the invocation, what came of it in the completion.
-        let telling = if phase == Some(Phase::Ok) { completion } else { invoke.or(completion) };
-        let Some(telling) = telling else { return Ok(()) };
+        let Some(telling) = self.telling(phase, invoke, completion)? else { return Ok(()) };
         self.check_functions(invoke.as_ref(), completion.as_ref())?;
+        if self.draft.outcome == Outcome::Unknown && self.says_nothing(&telling)? {
+            self.silent.get_or_insert(telling.at);
+        }
         self.dialect.operations(&telling, pool, &mut self.draft)?;
         self.times(invoke.as_ref(), completion.as_ref(), pool);
         self.function(&telling, pool)?;
@@ -60,6 +66,49 @@ impl<'a, D: Dialect<'a>> Interpreter<'a, D> {
             self.extras(&event, pool)?;
         }
         Ok(())
+    }
+
+    /// The event that says what the transaction did: what was asked for stands in the invocation,
+    /// what came of it in the completion. Where one of them keeps silent, the other one speaks.
+    #[inline]
+    fn telling(
+        &self,
+        phase: Option<Phase>,
+        invoke: Option<LogEvent>,
+        completion: Option<LogEvent>,
+    ) -> Result<Option<LogEvent>, Fault> {
+        let (Some(asked), Some(done)) = (invoke, completion) else {
+            return Ok(invoke.or(completion));
+        };
+        let invocation_tells = if phase == Some(Phase::Ok) {
+            // A write that was done wrote what it was asked to; only reads have news.
+            let writes = matches!(done.function, Function::Write | Function::Cas);
+            writes && self.value_is_nil(&done)?
+        } else {
+            // The value of a completion that is no sequence is an error message.
+            asked.function.is_single() || !self.value_is_nil(&asked)? || !self.is_sequence(&done)?
+        };
+        Ok(Some(if invocation_tells { asked } else { done }))
+    }
+
+    fn value_is_nil(&self, event: &LogEvent) -> Result<bool, Fault> {
+        match event.value_at {
+            Some(at) => D::Notation::at(self.bytes, at).eat_nil(),
+            None => Ok(true),
+        }
+    }
+
+    fn is_sequence(&self, event: &LogEvent) -> Result<bool, Fault> {
+        match event.value_at {
+            Some(at) => Ok(D::Notation::at(self.bytes, at).shape()? == Shape::Sequence),
+            None => Ok(false),
+        }
+    }
+
+    /// Whether nobody can tell what a transaction tried to do. (A read's invocation has no value.)
+    fn says_nothing(&self, telling: &LogEvent) -> Result<bool, Fault> {
+        let may_be_silent = matches!(telling.function, Function::None | Function::Txn);
+        Ok(may_be_silent && self.value_is_nil(telling)?)
     }
 
     /// Invocation and completion must be of the same operation.
@@ -121,6 +170,25 @@ impl<'a, D: Dialect<'a>> Interpreter<'a, D> {
     }
 }
 
+/// What an event of the nemesis says beside its name and value, as far as it is not as usual: its
+/// time, an index that is not its position, and that it was not a plain `:info`.
+fn placed_columns(placed: &Placed, pool: &mut Pool, columns: &mut Vec<(Value, Value)>) {
+    let event = &placed.event;
+    let index = event.index.filter(|&index| index != placed.position);
+    for (name, number) in [("index", index), ("time", event.time)] {
+        if let Some(number) = number {
+            columns.push((pool.text(name), pool.int(number)));
+        }
+    }
+    let phase = match event.phase {
+        Phase::Info => return,
+        Phase::Invoke => "invoke",
+        Phase::Ok => "ok",
+        Phase::Fail => "fail",
+    };
+    columns.push((pool.text("type"), pool.text(phase)));
+}
+
 fn event(placed: Option<Placed>) -> Option<LogEvent> {
     placed.map(|placed| placed.event)
 }
@@ -168,8 +236,8 @@ impl<'a, 's, D: Dialect<'a>> Reader<'a, 's, D> {
         pushed.map_err(|e| Fault::sink(paired.offset(), &e))
     }
 
-    /// What the nemesis did. Its detail is the value; a map of the value and the unusual keys if
-    /// there are any.
+    /// What the nemesis did. Its detail is the value; a map of the value and whatever else the log
+    /// says about it, if it says anything else.
     pub(crate) fn other(&mut self, placed: Placed) -> Result<(), Fault> {
         let (bytes, event) = (self.interpreter.bytes, placed.event);
         let pool = self.sink.pool();
@@ -182,12 +250,14 @@ impl<'a, 's, D: Dialect<'a>> Reader<'a, 's, D> {
             Some(value_at) => at(value_at).value(pool)?,
             None => Value::ABSENT,
         };
+        let mut columns = Vec::new();
         if event.extras {
-            let mut columns = self.interpreter.dialect.extras(&event, pool)?;
-            if !columns.is_empty() {
-                columns.push((pool.text("value"), detail));
-                detail = pool.row(&columns);
-            }
+            columns = self.interpreter.dialect.extras(&event, pool)?;
+        }
+        placed_columns(&placed, pool, &mut columns);
+        if !columns.is_empty() {
+            columns.push((pool.text("value"), detail));
+            detail = pool.row(&columns);
         }
         let event = Event { name, begin: Some(placed.position), end: None, detail };
         self.sink.event(event).map_err(|e| Fault::sink(placed.event.at, &e))
@@ -197,7 +267,11 @@ impl<'a, 's, D: Dialect<'a>> Reader<'a, 's, D> {
         let at = event.value_at.unwrap_or(event.at);
         let mut n = D::Notation::at(self.interpreter.bytes, at);
         let given = keys_and_values(&mut n, self.sink.pool())?;
-        self.sink.meta().initial.given = given;
+        // Each may set up a part of the keys; of one key the last word counts.
+        let keys: HashSet<Key> = given.iter().map(|&(key, _)| key).collect();
+        let initial = &mut self.sink.meta().initial.given;
+        initial.retain(|(key, _)| !keys.contains(key));
+        initial.extend(given);
         Ok(())
     }
 
@@ -215,6 +289,18 @@ impl<'a, 's, D: Dialect<'a>> Reader<'a, 's, D> {
         if let Some(at) = self.pairing.unowned {
             let message = "operations without a process: each is taken as a session of its own, \
                            so nothing is known of the order in which a client ran them";
+            self.sink.warn(self.input.text_warning(at, message));
+        }
+        if let Some(at) = self.pairing.unnumbered {
+            let message = "the process of this operation is no number, so it is taken for an event \
+                           and not for a transaction: only processes with numbers are clients";
+            self.sink.warn(self.input.text_warning(at, message));
+        }
+        if let Some(at) = self.interpreter.silent {
+            // What it wrote may have been read, and nobody could know from whom.
+            self.sink.meta().complete = false;
+            let message = "the outcome of this operation is unknown, and so is what it did: \
+                           the history is taken as incomplete";
             self.sink.warn(self.input.text_warning(at, message));
         }
         if let Some(at) = self.pairing.disorder {

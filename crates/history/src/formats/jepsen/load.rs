@@ -218,7 +218,8 @@ impl Plan<'_> {
             interpreter.transaction(paired, builder.pool()).ok()?;
             builder.transaction(&interpreter.draft).ok()?;
         }
-        Some(builder)
+        // The plain reader has the words for an operation that says nothing.
+        interpreter.silent.is_none().then_some(builder)
     }
 }
 

@@ -18,6 +18,8 @@ pub(crate) enum Shape {
     Name,
     Sequence,
     Map,
+    /// Only EDN has them.
+    Set,
     Other,
 }
 
@@ -117,6 +119,7 @@ impl<'a> Notation<'a> for Edn<'a> {
             edn::Kind::Word => Shape::Name,
             edn::Kind::Sequence => Shape::Sequence,
             edn::Kind::Map => Shape::Map,
+            edn::Kind::Set => Shape::Set,
             _ => Shape::Other,
         })
     }

@@ -150,17 +150,7 @@ impl<'a, N: Notation<'a>> Standard<'a, N> {
         draft: &mut TxnDraft,
     ) -> Result<(), Fault> {
         if draft.outcome != Outcome::Committed {
-            // The result of the invocation, if there is one at all, is not a result.
-            let at = n.offset()?;
-            if !n.next_item()? {
-                return Err(Fault::expected(at, "what was read, or nil"));
-            }
-            n.skip_value()?;
-            if self.lists {
-                return draft.list_read(key, None).map_err(|e| Fault::sink(at, &e));
-            }
-            draft.read(key, Value::UNOBSERVED);
-            return Ok(());
+            return self.unobserved_read(key, n, draft);
         }
         if !self.lists {
             let value = item(n, pool, "what was read, or nil")?;
@@ -170,6 +160,18 @@ impl<'a, N: Notation<'a>> Standard<'a, N> {
         let at = n.offset()?;
         self.list(n, pool)?;
         draft.list_read(key, Some(&self.elements)).map_err(|e| Fault::sink(at, &e))
+    }
+
+    /// A read of a transaction that did not commit. The result of the invocation, if there is one
+    /// at all, is not a result; elle-cli's own histories leave it out: `[:r x]`.
+    fn unobserved_read(&self, key: Key, n: &mut N, draft: &mut TxnDraft) -> Result<(), Fault> {
+        let at = n.offset()?;
+        skip_last_item(n)?;
+        if self.lists {
+            return draft.list_read(key, None).map_err(|e| Fault::sink(at, &e));
+        }
+        draft.read(key, Value::UNOBSERVED);
+        Ok(())
     }
 
     /// A list that was read, into the scratch.
@@ -258,15 +260,31 @@ impl<'a, N: Notation<'a>> Standard<'a, N> {
         pool: &mut Pool,
         draft: &mut TxnDraft,
     ) -> Result<(), Fault> {
+        let at = n.offset()?;
         if function == Function::Cas {
+            let second = second_of_two(n.clone())?;
+            if self.keyed != Some(true)
+                && let Some(second) = second
+                && second_of_two(second)?.is_some()
+            {
+                return Err(contradiction(at, UNEXPECTED_NAME));
+            }
             return compare_and_set(key, n, pool, draft);
         }
-        let at = n.offset()?;
-        if n.shape()? == Shape::Map {
-            return Err(Fault::wrong(at, "objects that hold maps (banks) are not supported yet"));
-        }
         if self.keyed != Some(true) && second_of_two(n.clone())?.is_some() {
-            return Err(contradiction(at, "this operation names its object, earlier ones do not"));
+            return Err(contradiction(at, UNEXPECTED_NAME));
+        }
+        // As a register's value, a set or a list of what others wrote would be read from nowhere.
+        let collection = match n.shape()? {
+            Shape::Map => Some("maps (banks)"),
+            Shape::Set => Some("sets"),
+            Shape::Sequence if self.keyed != Some(true) => Some("lists (sets, queues, logs)"),
+            _ => None,
+        };
+        if let Some(what) = collection {
+            let complaint = format!("objects that hold {what} are not supported yet");
+            return Err(Fault::wrong(at, complaint)
+                .hint("registers that are read, written and compared are"));
         }
         let value = n.value(pool)?;
         match (function, draft.outcome) {
@@ -385,6 +403,8 @@ fn single_without_value(event: &LogEvent, key: Key, draft: &mut TxnDraft) -> Res
     Ok(())
 }
 
+const UNEXPECTED_NAME: &str = "this operation names its object, earlier ones do not";
+
 fn contradiction(at: usize, complaint: &str) -> Fault {
     Fault::wrong(at, complaint)
         .hint("either every read, write and cas is [key value], [key [old new]], or none is")
@@ -404,6 +424,17 @@ fn item<'a, N: Notation<'a>>(n: &mut N, pool: &mut Pool, what: &str) -> Result<V
     if n.next_item()? { n.value(pool) } else { Err(Fault::expected(at, what)) }
 }
 
+/// Skips an item that may be missing. The end of the sequence is left for the caller to find: asking
+/// for it twice would leave the sequence around it.
+fn skip_last_item<'a, N: Notation<'a>>(n: &mut N) -> Result<(), Fault> {
+    let mut ahead = n.clone();
+    if ahead.next_item()? {
+        ahead.skip_value()?;
+        *n = ahead;
+    }
+    Ok(())
+}
+
 fn compare_and_set<'a, N: Notation<'a>>(
     key: Key,
     n: &mut N,
@@ -419,7 +450,8 @@ fn compare_and_set<'a, N: Notation<'a>>(
     let new = item(n, pool, "the new value")?;
     let effect = match draft.outcome {
         Outcome::Committed => Effect::Done,
-        // It answered that it did nothing: so it has seen another value.
+        // It did nothing, whatever the reason: `:fail` may as well be a refused connection, so
+        // nothing follows about the value it was compared with.
         Outcome::Aborted => Effect::Failed,
         Outcome::Unknown => Effect::Unknown,
     };
@@ -435,9 +467,7 @@ fn predicate_read<'a, N: Notation<'a>>(
     let predicate = item(n, pool, "a predicate")?;
     let at = n.offset()?;
     if draft.outcome != Outcome::Committed {
-        if n.next_item()? {
-            n.skip_value()?;
-        }
+        skip_last_item(n)?;
         return draft.predicate_read(predicate, None).map_err(|e| Fault::sink(at, &e));
     }
     if !n.next_item()? || n.shape()? != Shape::Map {

@@ -70,6 +70,8 @@ pub(crate) struct Pairing {
     pub(crate) disorder: Option<usize>,
     /// The first event without a process.
     pub(crate) unowned: Option<usize>,
+    /// The first event that looks like a client's, of a process that is no number.
+    pub(crate) unnumbered: Option<usize>,
 }
 
 impl Pairing {
@@ -85,7 +87,13 @@ impl Pairing {
             self.last_index = Some(index);
         }
         match event.process {
-            Process::Other => Ok(Step::Other(placed)),
+            Process::Other => {
+                // What the nemesis does has names of its own.
+                if !matches!(event.function, Function::Other | Function::Init) {
+                    self.unnumbered.get_or_insert(event.at);
+                }
+                Ok(Step::Other(placed))
+            }
             Process::Client(process) => {
                 let name = pool.int(process);
                 let slot = pool.session(name).index();

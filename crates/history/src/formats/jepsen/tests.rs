@@ -6,6 +6,8 @@ use crate::history::History;
 use crate::notation;
 use crate::source::{Input, Source};
 
+mod gaps;
+
 fn load(format: &Format, text: &[u8]) -> Result<(History, Warnings), crate::ReadError> {
     let source = Source::File(Input::new("t", text));
     format.load(&source).map(HistoryBuilder::finish_with_warnings)
@@ -150,7 +152,7 @@ fn the_nemesis_is_on_the_time_line() {
         expect![[r#"
             clock events
             event :start @[0,_]
-            event :start @[2,_] {clock:{:a:1},value:cut}
+            event :start @[2,_] {clock:{:a:1},time:5,value:cut}
             0: @[_,1]
         "#]],
     );
@@ -202,6 +204,13 @@ fn single_objects_must_agree_on_whether_they_have_names() {
         "{:type :invoke, :f :read, :value nil, :process 3} {:type :ok, :f :write, :value [1 2], :process 4}",
         expect![[r#"
             t:1:81: this operation names its object, earlier ones do not
+              hint: either every read, write and cas is [key value], [key [old new]], or none is
+        "#]],
+    );
+    check(
+        "{:type :ok, :f :cas, :value [1 2], :process 3} {:type :ok, :f :cas, :value [1 [2 3]], :process 4}",
+        expect![[r#"
+            t:1:76: this operation names its object, earlier ones do not
               hint: either every read, write and cas is [key value], [key [old new]], or none is
         "#]],
     );
@@ -277,8 +286,9 @@ fn what_is_not_understood_is_named() {
         (
             "{:type :ok :process 0 :f :read :value {1 10}}",
             expect![[r#"
-            t:1:39: objects that hold maps (banks) are not supported yet
-        "#]],
+                t:1:39: objects that hold maps (banks) are not supported yet
+                  hint: registers that are read, written and compared are
+            "#]],
         ),
         (
             "{:type :ok :process 0 :f :txn :value [[:inc 1 1]]}",

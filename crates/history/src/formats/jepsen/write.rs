@@ -1,7 +1,8 @@
 //! Writing histories as Jepsen's EDN: an invocation and a completion for every transaction.
 //!
-//! The order of the lines says what overlapped what, so it follows the intervals; without any, each
-//! transaction completes before the next one is invoked. What the format has no word for is refused.
+//! The order of the lines says what overlapped what, so it follows the intervals; without any, there
+//! are completions only, from which nobody can conclude that one transaction ended before another
+//! began. What the format has no word for is refused.
 
 use std::io::Write;
 
@@ -11,8 +12,9 @@ use crate::formats::jepsen::write::form::Form;
 use crate::formats::jepsen::write::log::{Line, Log, What};
 use crate::history::{History, Txn};
 use crate::ids::TxnId;
+use crate::pool::Pool;
 use crate::sink::SinkError;
-use crate::value::Value;
+use crate::value::{Datum, Value};
 
 mod form;
 mod literal;
@@ -103,10 +105,16 @@ impl Writer<'_> {
 
     fn event(&self, event: usize, text: &mut String) -> Result<(), SinkError> {
         let Some(event) = self.history.events().get(event) else { return Ok(()) };
+        let pool = self.history.pool();
+        let mut detail = event.detail;
+        if let Some((time, value)) = timed(pool, detail) {
+            *text += &format!(":time {time}, ");
+            detail = value;
+        }
         *text += ":type :info, :process :nemesis, :f ";
-        literal(self.history.pool(), event.name, text)?;
+        literal(pool, event.name, text)?;
         *text += ", :value ";
-        literal(self.history.pool(), event.detail, text)
+        literal(pool, detail, text)
     }
 
     fn time(&self, txn: Txn<'_>, name: &str, text: &mut String) -> Result<(), SinkError> {
@@ -140,6 +148,16 @@ impl Writer<'_> {
         }
         Ok(())
     }
+}
+
+/// The time and the value of an event whose detail is what our reader makes of just these two.
+fn timed(pool: &Pool, detail: Value) -> Option<(i64, Value)> {
+    let Datum::Row(row) = pool.datum(detail) else { return None };
+    let column = |name| row.pairs().find(|&(column, _)| pool.as_text(column) == Some(name));
+    let time = column("time").and_then(|(_, time)| pool.as_wide_int(time));
+    let time = time.and_then(|time| i64::try_from(time).ok()).filter(|&time| time != -1);
+    let (_, value) = column("value").filter(|_| row.pairs().count() == 2)?;
+    Some((time?, value))
 }
 
 fn describe(history: &History, txn: TxnId) -> String {

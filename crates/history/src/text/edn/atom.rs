@@ -72,10 +72,23 @@ fn starts_word(byte: u8) -> bool {
     byte >= 0x80 || byte.is_ascii_alphanumeric() || b":.*+!-_?$%&=<>/|'".contains(&byte)
 }
 
+/// Clojure writes the addresses of objects so: `#object[java.lang.Object 0x1b2c "..."]`.
+fn hexadecimal<'a>(text: &'a str, digits: &str) -> Option<Atom<'a>> {
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return None;
+    }
+    let sign = if text.starts_with('-') { "-" } else { "" };
+    let number = i128::from_str_radix(&format!("{sign}{digits}"), 16);
+    Some(number.map_or(Atom::Word(text), Atom::Int))
+}
+
 fn number(at: usize, text: &str) -> Result<Atom<'_>, Fault> {
     let complaint = || Fault::expected(at, "a number");
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     let whole = digits.strip_suffix('N').unwrap_or(digits);
+    if let Some(hex) = whole.strip_prefix("0x").or_else(|| whole.strip_prefix("0X")) {
+        return hexadecimal(text, hex).ok_or_else(complaint);
+    }
     let is_whole = whole.bytes().all(|b| b.is_ascii_digit());
     if whole.len() > 1 && whole.starts_with('0') && is_whole {
         return Err(complaint().hint("numbers have no leading zeros in EDN"));

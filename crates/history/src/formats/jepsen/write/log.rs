@@ -35,6 +35,9 @@ pub(super) struct Log {
     pub(super) processes: Vec<i64>,
     /// Whether each transaction has a completion.
     pub(super) completed: Vec<bool>,
+    /// When at the latest a transaction of unknown outcome has to complete, because its session
+    /// goes on then.
+    latest: Vec<Option<Moment>>,
 }
 
 impl Log {
@@ -43,9 +46,10 @@ impl Log {
             lines: Vec::new(),
             processes: processes(history),
             completed: vec![true; history.txn_count()],
+            latest: vec![None; history.txn_count()],
         };
         if history.txns().all(|txn| txn.interval().is_empty()) && history.events().is_empty() {
-            log.one_after_another(history);
+            log.completions_only(history);
             return Ok(log);
         }
         log.events(history)?;
@@ -61,9 +65,9 @@ impl Log {
         self.lines.push(Line { moment, what });
     }
 
-    fn one_after_another(&mut self, history: &History) {
+    /// Nothing is known of when transactions ran: invocations would make up an order in real time.
+    fn completions_only(&mut self, history: &History) {
         for txn in history.txns() {
-            self.push((0, 0), What::Invoke(txn.id()));
             self.push((0, 0), What::Complete(txn.id()));
         }
     }
@@ -80,9 +84,11 @@ impl Log {
 
     /// The transactions of a session that have ended. A process that completes and invokes at the
     /// same time does so in this order; of different processes the invocation comes first, since
-    /// the two overlap.
+    /// the two overlap. A line after a transaction of unknown outcome leaves room before itself for
+    /// that one's completion.
     fn session(&mut self, history: &History, session: SessionId) -> Result<(), SinkError> {
         let mut last: Option<Moment> = None;
+        let mut open: Vec<TxnId> = Vec::new();
         for &id in history.session(session) {
             let interval = history.txn(id).interval();
             let ended = history.txn(id).outcome() != Outcome::Unknown;
@@ -94,7 +100,8 @@ impl Log {
                 [(interval.begin, What::Invoke(id)), (interval.end, What::Complete(id))]
             {
                 let Some(time) = time else { continue };
-                let first = u32::from(matches!(what, What::Complete(_)));
+                let room = u32::from(!open.is_empty());
+                let first = if matches!(what, What::Complete(_)) { 2 } else { room };
                 let rank = match last {
                     Some((before, _)) if before > time => {
                         let txn = describe(history, id);
@@ -102,11 +109,19 @@ impl Log {
                             "{txn}, which overlaps the one before it in its session"
                         ));
                     }
-                    Some((before, rank)) if before == time => first.max(rank.saturating_add(1)),
+                    Some((before, rank)) if before == time => {
+                        first.max(rank.saturating_add(1 + room))
+                    }
                     _ => first,
                 };
                 last = Some((time, rank));
+                for open in open.drain(..) {
+                    self.latest[open.index()] = Some((time, rank.saturating_sub(1)));
+                }
                 self.push((time, rank), what);
+            }
+            if !ended {
+                open.push(id);
             }
         }
         Ok(())
@@ -128,16 +143,19 @@ impl Log {
             let after = last.max(begin.unwrap_or(-1));
             let next = next_ends[txn.id().index()];
             let what = What::Complete(txn.id());
+            let latest = self.latest[txn.id().index()];
+            let in_time = |moment: Moment| latest.map_or(moment, |latest| latest.min(moment));
             if let Some(gap) = gaps.take(after, next) {
                 last = gap;
-                self.push((gap, 0), what);
-            } else if last_ended.is_some_and(|ended| ended.id() > txn.id())
+                self.push(in_time((gap, 0)), what);
+            } else if latest.is_some()
+                || last_ended.is_some_and(|ended| ended.id() > txn.id())
                 || txn.attr(names::WALL_END).is_some()
                 || begin.is_none()
                 // It is called after a line that came later than its invocation.
                 || txn.label().and_then(Value::as_int) > begin
             {
-                self.push((after, u32::MAX), what);
+                self.push(in_time((after, u32::MAX)), what);
             } else {
                 self.completed[txn.id().index()] = false;
             }
@@ -189,9 +207,9 @@ impl Gaps {
     }
 }
 
-/// The process of each transaction. Sessions with a number keep it, others get a new one; and so
-/// does a session that goes on after a transaction of which nobody knows the outcome, for to Jepsen
-/// that process is dead.
+/// The process of each transaction. Sessions with a number keep it, others get a new one. To Jepsen a
+/// process is dead after an operation of which nobody knows the outcome; a session that goes on
+/// stays the same process all the same, or else the order of its transactions would be lost.
 fn processes(history: &History) -> Vec<i64> {
     let pool = history.pool();
     let numbers = pool.session_names().iter().map(|&name| {
@@ -201,16 +219,12 @@ fn processes(history: &History) -> Vec<i64> {
     let mut fresh = numbers.iter().flatten().copied().max().map_or(0, |max| max.max(-1) + 1);
     let mut processes = vec![0; history.txn_count()];
     for (session, number) in numbers.into_iter().enumerate() {
-        let mut process = number;
+        let process = number.unwrap_or_else(|| {
+            fresh += 1;
+            fresh - 1
+        });
         for &id in history.session(SessionId(session as u32)) {
-            let mine = *process.get_or_insert_with(|| {
-                fresh += 1;
-                fresh - 1
-            });
-            processes[id.index()] = mine;
-            if history.txn(id).outcome() == Outcome::Unknown {
-                process = None;
-            }
+            processes[id.index()] = process;
         }
     }
     processes
