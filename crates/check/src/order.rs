@@ -32,14 +32,36 @@ pub(crate) struct Orders {
 }
 
 /// Finds the order of every key.
-pub(crate) fn of_registers(p: &Provenance, keys: usize, sessions: Option<&[SessionId]>) -> Orders {
+pub(crate) fn find(
+    p: &Provenance,
+    keys: usize,
+    lists: &[ListOrder],
+    sessions: Option<&[SessionId]>,
+) -> Orders {
     let mut orders = Orders::default();
     let readers = Readers::new(p, keys);
     let mut scratch = Scratch::default();
+    let mut lists = lists.iter().peekable();
     for key in 0..keys {
-        orders.key(p, key, &readers, sessions, &mut scratch);
+        if let Some(list) = lists.next_if(|list| list.key.index() == key) {
+            orders.list(p, list, &readers);
+        } else {
+            orders.key(p, key, &readers, sessions, &mut scratch);
+        }
     }
     orders
+}
+
+/// The order of versions of a key that the history itself shows: by the reads of a list, or as the
+/// recorder gave it.
+pub(crate) struct ListOrder {
+    pub(crate) key: Key,
+    /// The versions in order.
+    pub(crate) seen: Vec<u32>,
+    /// The versions that the order does not tell.
+    pub(crate) unseen: Vec<u32>,
+    /// Whether those come after the others, as the unread elements of a list do.
+    pub(crate) unseen_last: bool,
 }
 
 /// Who read each version.
@@ -166,11 +188,40 @@ impl Orders {
         }
     }
 
+    /// A list, in the order that its reads show. What nobody read comes last.
+    fn list(&mut self, p: &Provenance, list: &ListOrder, readers: &Readers) {
+        for &v in list.seen.iter().chain(&list.unseen) {
+            let writer = p.writes[v as usize].txn.0;
+            for &read in readers.by_write.of(v as usize) {
+                self.edges.push(writer, p.reads[read as usize].txn.0, Edges::WR);
+            }
+        }
+        self.in_order(p, list.key.index(), readers, &list.seen);
+        for &v in list.unseen.iter().filter(|_| list.unseen_last) {
+            let writer = p.writes[v as usize].txn.0;
+            match list.seen.last() {
+                None => self.overwrites(p, readers.initial.of(list.key.index()), writer),
+                Some(&last) => {
+                    self.edges.push(p.writes[last as usize].txn.0, writer, Edges::WW);
+                    self.overwrites(p, readers.by_write.of(last as usize), writer);
+                }
+            }
+        }
+        if list.unseen.len() > usize::from(list.unseen_last) {
+            self.unordered.push(list.key);
+        }
+    }
+
     /// All versions are of one session, so they follow each other as its transactions do.
     fn in_session_order(&mut self, p: &Provenance, key: usize, readers: &Readers, s: &mut Scratch) {
         s.versions.sort_unstable_by_key(|&v| p.writes[v as usize].txn);
+        self.in_order(p, key, readers, &s.versions);
+    }
+
+    /// The dependencies of versions that follow each other.
+    fn in_order(&mut self, p: &Provenance, key: usize, readers: &Readers, versions: &[u32]) {
         let mut before: Option<u32> = None;
-        for &v in &s.versions {
+        for &v in versions {
             let writer = p.writes[v as usize].txn.0;
             match before {
                 None => self.overwrites(p, readers.initial.of(key), writer),
@@ -186,11 +237,7 @@ impl Orders {
 
 /// Session order: each transaction that counts before the next one of its session. One of unknown
 /// outcome may have committed later than anything that its session did next, so nothing leaves it.
-pub(crate) fn session_edges(
-    history: &History,
-    p: &Provenance,
-    edges: &mut EdgeList,
-) {
+pub(crate) fn session_edges(history: &History, p: &Provenance, edges: &mut EdgeList) {
     for session in 0..history.session_count() as u32 {
         let mut before: Option<TxnId> = None;
         for &txn in history.session(SessionId(session)) {

@@ -112,7 +112,7 @@ fn candidates(
     let value = |w: &u32| writes[*w as usize].value;
     let from = group.partition_point(|w| value(w) < read.value);
     let len = group[from..].iter().take_while(|w| value(w) == read.value).count();
-    let initial = initial[read.key.index()] == Some(read.value);
+    let initial = read.empty_list || initial[read.key.index()] == Some(read.value);
     let from = (range.start + from) as u32;
     Candidates { from, to: from + len as u32, initial }
 }

@@ -66,10 +66,8 @@ impl Run {
         }
         let seen = |w: &isolde_history::TxnId| p.counts(*w);
         let versions = p.writes.iter().enumerate().filter(|(_, w)| w.last && seen(&w.txn));
-        let write_keys: Vec<(u32, u32)> = versions
-            .filter(|(_, w)| is_open(w.key))
-            .map(|(i, w)| (w.key.0, i as u32))
-            .collect();
+        let write_keys: Vec<(u32, u32)> =
+            versions.filter(|(_, w)| is_open(w.key)).map(|(i, w)| (w.key.0, i as u32)).collect();
         let writer = |i: usize| p.writes[write_keys[i].1 as usize].txn.index();
         let mut waiting = vec![0u32; nodes];
         for node in 0..nodes as u32 {

@@ -1,8 +1,10 @@
 //! One pass over the operations: what each transaction read from others, what it left behind, and
 //! what it did against the rules inside a transaction.
 
-use isolde_history::{Effect, History, Key, OpId, OpKind, TxnId, Value};
+use isolde_history::{Effect, History, Key, Op, OpId, OpKind, Outcome, Txn, TxnId, Value};
 use isolde_spec::Anomaly;
+
+use crate::lists;
 
 /// A read whose value must have come from another transaction, or from the initial state.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +13,8 @@ pub(crate) struct ReadFact {
     pub(crate) txn: TxnId,
     pub(crate) op: OpId,
     pub(crate) value: Value,
+    /// An empty list, which is the initial state whatever that is called.
+    pub(crate) empty_list: bool,
 }
 
 /// A write, and whether anyone but its transaction may ever see it.
@@ -59,13 +63,13 @@ struct Touched {
     read: u32,
 }
 
-/// Scans the registers of a history (lists have their own pass).
-pub(crate) fn registers(history: &History) -> Scan {
+/// Scans all operations of a history.
+pub(crate) fn operations(history: &History) -> Scan {
     let mut scan = Scan::default();
     let nothing = Touched { stamp: u32::MAX, write: 0, read: 0 };
     let mut touched = vec![nothing; history.key_count()];
     for txn in history.txns() {
-        if txn.outcome() == isolde_history::Outcome::Aborted {
+        if txn.outcome() == Outcome::Aborted {
             aborted(&mut scan, txn);
             continue;
         }
@@ -84,7 +88,9 @@ pub(crate) fn registers(history: &History) -> Scan {
             if op.effect() == Effect::Unknown {
                 scan.unsure.get_or_insert(op.id());
             }
-            if let Some(value) = what_it_read(&op)
+            if op.kind() == OpKind::ListRead {
+                scan.list_read(history, txn.id(), &op, at);
+            } else if let Some(value) = what_it_read(&op)
                 && !(op.undone() && saw_undone_write(history, &op, txn.id(), value))
             {
                 scan.read(history, txn.id(), op.id(), op.key(), value, at);
@@ -99,7 +105,7 @@ pub(crate) fn registers(history: &History) -> Scan {
 
 /// The value that an operation observed, if it says so. A failed compare-and-set has seen some other
 /// value, and a failed insert some value: neither names one.
-fn what_it_read(op: &isolde_history::Op<'_>) -> Option<Value> {
+fn what_it_read(op: &Op<'_>) -> Option<Value> {
     let done = op.effect() == Effect::Done;
     let value = match op.kind() {
         OpKind::Read => op.value(),
@@ -111,12 +117,12 @@ fn what_it_read(op: &isolde_history::Op<'_>) -> Option<Value> {
 }
 
 /// The value that an operation left under its key; a delete leaves the absence of one.
-fn what_it_wrote(op: &isolde_history::Op<'_>) -> Option<Value> {
+fn what_it_wrote(op: &Op<'_>) -> Option<Value> {
     if op.effect() == Effect::Failed {
         return None;
     }
     match op.kind() {
-        OpKind::Write | OpKind::Cas | OpKind::InsertIfAbsent => Some(op.value()),
+        OpKind::Write | OpKind::Append | OpKind::Cas | OpKind::InsertIfAbsent => Some(op.value()),
         OpKind::Delete => Some(Value::ABSENT),
         _ => None,
     }
@@ -125,19 +131,14 @@ fn what_it_wrote(op: &isolde_history::Op<'_>) -> Option<Value> {
 /// Whether an operation that a rollback took back had read a write that the same rollback took back:
 /// then it saw what it should, and says nothing about others.
 #[cold]
-fn saw_undone_write(
-    history: &History,
-    op: &isolde_history::Op<'_>,
-    txn: TxnId,
-    value: Value,
-) -> bool {
+fn saw_undone_write(history: &History, op: &Op<'_>, txn: TxnId, value: Value) -> bool {
     let own = history.txn(txn).ops().take_while(|other| other.id() < op.id());
     let mut undone = own.filter(|other| other.undone() && other.key() == op.key());
     undone.any(|other| what_it_wrote(&other) == Some(value))
 }
 
 /// Writes of aborted transactions are kept: somebody may have read them.
-fn aborted(scan: &mut Scan, txn: isolde_history::Txn<'_>) {
+fn aborted(scan: &mut Scan, txn: Txn<'_>) {
     for op in txn.ops() {
         if op.kind().has_key()
             && let Some(value) = what_it_wrote(&op)
@@ -151,6 +152,32 @@ fn aborted(scan: &mut Scan, txn: isolde_history::Txn<'_>) {
 }
 
 impl Scan {
+    /// A list read is an external read of its last foreign element, whatever the transaction itself
+    /// has appended.
+    fn list_read(&mut self, history: &History, txn: TxnId, op: &Op<'_>, at: &mut Touched) {
+        if op.elements().is_none() {
+            return;
+        }
+        if let Some(later) = lists::holds_future(history, txn, op) {
+            let ops = vec![op.id(), later];
+            self.findings.push(LocalFinding { anomaly: Anomaly::FutureRead, txn, ops });
+            return;
+        }
+        let Some(foreign) = lists::foreign(history, txn, op) else {
+            let anomaly = lists::misses_own(history, txn, op);
+            self.findings.push(LocalFinding { anomaly, txn, ops: vec![op.id()] });
+            return;
+        };
+        let value = foreign.last().copied().unwrap_or(Value::ABSENT);
+        let own = std::mem::take(&mut at.write);
+        let before = self.reads.len();
+        self.read(history, txn, op.id(), op.key(), value, at);
+        if let Some(read) = self.reads.get_mut(before) {
+            read.empty_list = foreign.is_empty();
+        }
+        at.write = own;
+    }
+
     fn read(
         &mut self,
         history: &History,
@@ -177,13 +204,14 @@ impl Scan {
             let ops = vec![before.op, op];
             self.findings.push(LocalFinding { anomaly: Anomaly::NonRepeatableReads, txn, ops });
         }
-        self.reads.push(ReadFact { key, txn, op, value });
+        self.reads.push(ReadFact { key, txn, op, value, empty_list: false });
         at.read = self.reads.len() as u32;
     }
 
-    fn write(&mut self, txn: TxnId, op: &isolde_history::Op<'_>, value: Value, at: &mut Touched) {
+    fn write(&mut self, txn: TxnId, op: &Op<'_>, value: Value, at: &mut Touched) {
         let undone = op.undone();
-        let mut after = at.read;
+        // An append does not say where in the list it ends up; the reads of the list do.
+        let mut after = if op.kind() == OpKind::Append { 0 } else { at.read };
         if at.write > 0 {
             let before = &mut self.writes[at.write as usize - 1];
             after = before.after;

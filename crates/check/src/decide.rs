@@ -1,0 +1,314 @@
+//! From a history and a promise to a verdict.
+
+use hashbrown::{HashMap, HashSet};
+use isolde_history::{History, Key, Value};
+use isolde_spec::{Anomaly, Answer, CATALOGUE, Counted, Edges, Finding, Level, Promise, Reads};
+use isolde_spec::{Verdict, Witness};
+
+use crate::cycle::{Hop, Region};
+use crate::graph::{Components, Graph};
+use crate::lists;
+use crate::order::{self, ListOrder, Orders};
+use crate::provenance::{self, Doubt, Provenance};
+use crate::real_time::{self, RealTime};
+use crate::saturate::{self, Sees};
+use crate::witness::Explainer;
+use crate::{replay, scan, snapshot};
+
+/// How to decide.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How far the clocks of clients may be apart: one transaction precedes another in real time
+    /// only if it ended more than this before the other began.
+    pub clock_skew: i64,
+    /// How many witnesses of each anomaly to keep.
+    pub witnesses: usize,
+    /// How many nodes a search for one shortest cycle may visit.
+    pub search_budget: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { clock_skew: 0, witnesses: 10, search_budget: 1_000_000 }
+    }
+}
+
+/// Decides whether a history keeps a promise.
+pub fn check(history: &History, promise: Promise, options: &Options) -> Verdict {
+    let mut provenance = provenance::trace(history, scan::operations(history));
+    let lists = list_orders(history, &mut provenance);
+    let mut case = Case::new(history, &provenance, &lists, promise, options);
+    case.decide()
+}
+
+/// The orders of all lists, by key.
+fn list_orders(history: &History, p: &mut Provenance) -> Vec<ListOrder> {
+    let longest = lists::compare(history, p);
+    let mut orders: Vec<ListOrder> = Vec::new();
+    for (key, (read, elements)) in longest.by_key {
+        let (seen, unseen) = lists::versions(p, key, read, elements);
+        orders.push(ListOrder { key, seen, unseen, unseen_last: true });
+    }
+    for (key, versions) in history.version_orders() {
+        orders.retain(|list| list.key != *key);
+        orders.push(given_order(p, *key, versions));
+    }
+    orders.sort_unstable_by_key(|list| list.key);
+    orders
+}
+
+/// The order that the recorder gave, as far as it names versions by values that were written once.
+fn given_order(p: &mut Provenance, key: Key, versions: &[Value]) -> ListOrder {
+    let mut position: HashMap<Value, usize> = HashMap::with_capacity(versions.len());
+    position.extend(versions.iter().enumerate().map(|(i, v)| (*v, i)));
+    let (mut seen, mut unseen) = (Vec::new(), Vec::new());
+    for &w in p.by_key.of(key.index()) {
+        let write = &p.writes[w as usize];
+        if write.last && p.counts(write.txn) {
+            match position.get(&write.value) {
+                Some(&at) => seen.push((at, w)),
+                None => unseen.push(w),
+            }
+        }
+    }
+    seen.sort_unstable();
+    let twice = seen.windows(2).any(|pair| pair[0].0 == pair[1].0);
+    if twice {
+        unseen.extend(seen.drain(..).map(|(_, w)| w));
+    }
+    ListOrder { key, seen: seen.into_iter().map(|(_, w)| w).collect(), unseen, unseen_last: false }
+}
+
+/// One question about one history.
+struct Case<'a> {
+    history: &'a History,
+    p: &'a Provenance,
+    promise: Promise,
+    options: &'a Options,
+    orders: Orders,
+    real_time: Option<RealTime>,
+    graph: Graph,
+    components: Components,
+}
+
+impl<'a> Case<'a> {
+    fn new(
+        history: &'a History,
+        p: &'a Provenance,
+        lists: &[ListOrder],
+        promise: Promise,
+        options: &'a Options,
+    ) -> Case<'a> {
+        let sessions = promise.session_order.then(|| history.txn_sessions());
+        let mut orders = order::find(p, history.key_count(), lists, sessions);
+        if promise.session_order {
+            order::session_edges(history, p, &mut orders.edges);
+        }
+        let real_time = promise
+            .level
+            .needs_real_time()
+            .then(|| real_time::edges(history, p, options.clock_skew, &mut orders.edges));
+        let helpers = real_time.as_ref().map_or(0, |rt| rt.helpers);
+        let nodes = history.txn_count() + helpers;
+        if promise.level.implies(Level::SnapshotIsolation) {
+            let serial = promise.level.implies(Level::Serializable);
+            let sees = if serial { Sees::Serial } else { Sees::Snapshot };
+            saturate::saturate(sees, nodes, &mut orders.edges, p, &orders.unordered);
+        }
+        let graph = Graph::new(nodes, &orders.edges);
+        let components = graph.components(Edges::ALL);
+        Case { history, p, promise, options, orders, real_time, graph, components }
+    }
+
+    fn decide(&mut self) -> Verdict {
+        let mut witnesses = self.local_witnesses();
+        let mut counts = self.local_counts();
+        if self.is_strong() {
+            let cycles = self.cycles();
+            for witness in &cycles {
+                count(&mut counts, witness.anomaly, 1);
+            }
+            witnesses.extend(cycles);
+        }
+        let answer =
+            if witnesses.is_empty() { self.without_witness() } else { Answer::Violated(witnesses) };
+        Verdict { promise: self.promise, answer, counts }
+    }
+
+    /// Whether the dependency graph decides the level.
+    fn is_strong(&self) -> bool {
+        self.promise.level.implies(Level::SnapshotIsolation)
+    }
+
+    // ---- what is wrong inside transactions ----
+
+    fn local_witnesses(&self) -> Vec<Witness> {
+        let mut witnesses = Vec::new();
+        for entry in
+            CATALOGUE.iter().filter(|e| matches!(e.finding, Finding::Local | Finding::Lists))
+        {
+            let found = self.p.findings.iter().filter(|f| f.anomaly == entry.anomaly);
+            if !entry.anomaly.forbidden_at(self.promise.level) {
+                continue;
+            }
+            witnesses.extend(found.take(self.options.witnesses).map(|f| {
+                let txn_of = |op: &isolde_history::OpId| self.history.txn_of(*op);
+                let mut txns: Vec<_> = f.ops.iter().map(txn_of).collect();
+                txns.sort_unstable();
+                txns.dedup();
+                Witness {
+                    anomaly: f.anomaly,
+                    needs: Edges::NONE,
+                    steps: Vec::new(),
+                    ops: f.ops.clone(),
+                    txns,
+                }
+            }));
+        }
+        witnesses
+    }
+
+    fn local_counts(&self) -> Vec<Counted> {
+        let mut counts = Vec::new();
+        for f in self.p.findings.iter().filter(|f| f.anomaly.forbidden_at(self.promise.level)) {
+            count(&mut counts, f.anomaly, 1);
+        }
+        counts
+    }
+
+    // ---- what is wrong between transactions ----
+
+    /// Snapshot isolation allows cycles with anti-dependencies next to each other.
+    fn allows_adjacent(&self) -> bool {
+        !self.promise.level.implies(Level::Serializable)
+    }
+
+    fn cycles(&self) -> Vec<Witness> {
+        let mut witnesses = Vec::new();
+        if self.allows_adjacent() {
+            if self.orders.divergences.is_empty() && self.snapshot_acyclic() {
+                return witnesses;
+            }
+        } else if self.components.acyclic() {
+            return witnesses;
+        }
+        let explainer = Explainer::new(self.history, self.p);
+        for d in self.orders.divergences.iter().take(self.options.witnesses) {
+            let [a, b] = d.writes.map(|w| self.p.writes[w as usize].txn.0);
+            let hops = [(a, b), (b, a)].map(|(from, to)| Hop { from, to, kind: Edges::RW });
+            witnesses.push(Witness { anomaly: Anomaly::LostUpdate, ..explainer.cycle(&hops) });
+        }
+        let mut seen = HashSet::new();
+        for start in self.cyclic_nodes() {
+            if witnesses.len() >= 4 * self.options.witnesses {
+                break;
+            }
+            if seen.contains(&self.components.of[start as usize]) {
+                continue;
+            }
+            if let Some(hops) = self.most_basic_cycle(start) {
+                seen.insert(self.components.of[start as usize]);
+                witnesses.push(explainer.cycle(&hops));
+            }
+        }
+        witnesses.sort_by_key(|w| CATALOGUE.iter().position(|e| e.anomaly == w.anomaly));
+        witnesses
+    }
+
+    fn snapshot_acyclic(&self) -> bool {
+        snapshot::acyclic(&self.graph, &self.components)
+    }
+
+    /// Transactions that are in a cycle of any kind.
+    fn cyclic_nodes(&self) -> impl Iterator<Item = u32> + '_ {
+        let size = |n: &u32| self.components.sizes[self.components.of[*n as usize] as usize];
+        (0..self.history.txn_count() as u32).filter(move |n| size(n) > 1)
+    }
+
+    /// The shortest cycle through a node of the first class that has one.
+    fn most_basic_cycle(&self, start: u32) -> Option<Vec<Hop>> {
+        let region =
+            Region { graph: &self.graph, component: &self.components.of, kinds: Edges::ALL };
+        let dependencies = crate::cycle::DEPENDENCIES;
+        let classes = [Reads::None(dependencies), Reads::One, Reads::Apart, Reads::Adjacent];
+        let allowed = if self.allows_adjacent() { &classes[..3] } else { &classes[..] };
+        let budget = self.options.search_budget;
+        allowed.iter().find_map(|class| region.shortest_through(start, *class, budget))
+    }
+
+    // ---- when nothing is wrong ----
+
+    fn without_witness(&self) -> Answer {
+        if let Some(doubt) = self.p.doubts.first() {
+            return Answer::Unknown(self.explain_doubt(doubt));
+        }
+        if let Some(rt) = &self.real_time
+            && !rt.complete
+        {
+            return Answer::Unknown(match rt.contradiction {
+                Some(txn) => format!(
+                    "the interval of transaction {} contradicts the order of its session",
+                    txn.0
+                ),
+                None => "not every transaction has an interval, so real time cannot be checked"
+                    .to_owned(),
+            });
+        }
+        let strong_enough = self.is_strong() && (self.orders.unordered.is_empty());
+        if strong_enough || self.serial_execution_exists() || self.snapshots_exist() {
+            return Answer::Holds;
+        }
+        Answer::Unknown(self.explain_order())
+    }
+
+    /// A serial execution keeps every promise that serializability implies.
+    fn serial_execution_exists(&self) -> bool {
+        let txns = self.history.txn_count();
+        self.components.acyclic()
+            && replay::succeeds(&self.graph, self.p, txns, &self.orders.unordered)
+    }
+
+    /// Whether some order of the versions explains everything by snapshots.
+    fn snapshots_exist(&self) -> bool {
+        if !self.is_strong() || !self.allows_adjacent() {
+            return false;
+        }
+        let nodes = self.graph.node_count();
+        let (edges, open) = (&self.orders.edges, &self.orders.unordered);
+        let Some(chosen) = saturate::choose(nodes, edges, self.p, open) else { return false };
+        let graph = Graph::new(nodes, &chosen);
+        let components = graph.components(Edges::ALL);
+        snapshot::acyclic(&graph, &components)
+    }
+
+    fn explain_doubt(&self, doubt: &Doubt) -> String {
+        match doubt {
+            Doubt::AmbiguousRead(op) => {
+                format!("operation {} read a value that was written more than once", op.0)
+            }
+            Doubt::UnknownWriter(op) => format!(
+                "operation {} read a value that nobody wrote, but the history is not complete",
+                op.0
+            ),
+            Doubt::Predicate(op) => format!("operation {} is a predicate read", op.0),
+            Doubt::Unsure(op) => format!("nobody knows whether operation {} was done", op.0),
+        }
+    }
+
+    fn explain_order(&self) -> String {
+        if !self.is_strong() {
+            return format!("{} is not decided by this procedure", self.promise.level);
+        }
+        let count = self.orders.unordered.len();
+        format!(
+            "the order of versions is not known for {count} keys, and no serial execution was found"
+        )
+    }
+}
+
+fn count(counts: &mut Vec<Counted>, anomaly: Anomaly, more: u64) {
+    match counts.iter_mut().find(|c| c.anomaly == anomaly) {
+        Some(counted) => counted.count += more,
+        None => counts.push(Counted { anomaly, count: more }),
+    }
+}
