@@ -109,3 +109,55 @@ fn evidence(shape: Shape, draft: &mut TxnDraft, t: i64) {
         draft.label = Some(value(t as u64));
     }
 }
+
+/// A history of mini-transactions that ran concurrently, each at its own pace, on a database that
+/// validates what was read before it commits: strictly serializable, with intervals.
+pub(crate) fn concurrent(txns: u64, sessions: u64, keys: u64) -> Result<History, SinkError> {
+    let mut builder = HistoryBuilder::new();
+    builder.meta().initial = InitialState::every(Value::from_u32(0));
+    let mut random = Random(7);
+    let mut state = vec![0u64; keys as usize];
+    let mut running: Vec<Option<Mini>> = vec![None; sessions as usize];
+    let mut draft = TxnDraft::default();
+    let (mut time, mut done, mut fresh) = (0i64, 0, 0u64);
+    while done < txns {
+        time += 1;
+        let session = random.below(sessions);
+        let Some(mini) = running[session as usize].take() else {
+            let a = random.below(keys);
+            let b = (a + 1 + random.below(keys - 1)) % keys;
+            let reads = [a, b].map(|key| (key, state[key as usize]));
+            let writes = random.below(3);
+            running[session as usize] = Some(Mini { begin: time, reads, writes });
+            continue;
+        };
+        let id = builder.pool().session(value(session));
+        draft.reset(id);
+        draft.interval = Interval::new(mini.begin, time);
+        let valid = mini.reads.iter().all(|&(key, seen)| state[key as usize] == seen);
+        for (i, &(key, seen)) in mini.reads.iter().enumerate() {
+            let name = builder.pool().int_key(key as i64);
+            draft.read(name, value(seen));
+            if (i as u64) < mini.writes {
+                fresh += 1;
+                draft.write(name, value(fresh));
+                if valid {
+                    state[key as usize] = fresh;
+                }
+            }
+        }
+        if !valid {
+            draft.outcome = isolde_history::Outcome::Aborted;
+        }
+        done += u64::from(valid);
+        builder.transaction(&draft)?;
+    }
+    Ok(builder.finish())
+}
+
+#[derive(Clone, Copy)]
+struct Mini {
+    begin: i64,
+    reads: [(u64, u64); 2],
+    writes: u64,
+}

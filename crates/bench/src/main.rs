@@ -4,6 +4,7 @@
 //! cargo run --release -p isolde-bench -- read --txns 1000000
 //! ```
 
+mod check;
 mod counting;
 mod made;
 mod read;
@@ -24,10 +25,13 @@ struct Args {
 enum What {
     /// How fast files are read, and how much memory a history takes
     Read(read::ReadArgs),
+    /// How fast levels are decided
+    Check(check::CheckArgs),
 }
 
 fn main() -> anyhow::Result<()> {
     match Args::parse().what {
         What::Read(args) => read::run(&args),
+        What::Check(args) => check::run(&args),
     }
 }

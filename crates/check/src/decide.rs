@@ -49,8 +49,9 @@ fn list_orders(history: &History, p: &mut Provenance) -> Vec<ListOrder> {
         let (seen, unseen) = lists::versions(p, key, read, elements);
         orders.push(ListOrder { key, seen, unseen, unseen_last: true });
     }
+    let given: HashSet<Key> = history.version_orders().iter().map(|(key, _)| *key).collect();
+    orders.retain(|list| !given.contains(&list.key));
     for (key, versions) in history.version_orders() {
-        orders.retain(|list| list.key != *key);
         orders.push(given_order(p, *key, versions));
     }
     orders.sort_unstable_by_key(|list| list.key);

@@ -7,7 +7,7 @@
 //! In a serial order, whoever comes before is seen. Under snapshot isolation only who had committed
 //! before the snapshot was taken is, which the two layers of [`crate::snapshot`] tell apart.
 
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use isolde_history::Key;
 use isolde_spec::Edges;
 
@@ -43,7 +43,7 @@ pub(crate) fn saturate(
     if size > MAX_NODES || keys.is_empty() {
         return;
     }
-    let open: Vec<OpenKey> = keys.iter().map(|key| OpenKey::new(p, *key)).collect();
+    let open = OpenKey::all(p, keys);
     let mut known: HashSet<(u32, u32, Edges)> = HashSet::new();
     for _ in 0..MAX_ROUNDS {
         let Some(before) = Before::new(sees, nodes, edges) else { return };
@@ -74,19 +74,17 @@ pub(crate) fn choose(
     // Numbered against the edges: the larger, the earlier.
     let time = |txn: u32| std::cmp::Reverse(components.of[snapshot::commit(txn) as usize]);
     let mut chosen = edges.clone();
-    for key in keys {
-        let mut open = OpenKey::new(p, *key);
+    for mut open in OpenKey::all(p, keys) {
         open.writers.sort_unstable_by_key(|&w| time(w));
         for pair in open.writers.windows(2) {
             chosen.push(pair[0], pair[1], Edges::WW);
         }
+        let after = open.writers.iter().copied().zip(open.writers.iter().copied().skip(1));
+        let after: HashMap<u32, u32> = after.collect();
         for &(reader, source) in &open.reads {
             let next = match source {
                 None => open.writers.first(),
-                Some(writer) => {
-                    let at = open.writers.iter().position(|w| *w == writer)?;
-                    open.writers.get(at + 1)
-                }
+                Some(writer) => after.get(&writer),
             };
             if let Some(&next) = next {
                 chosen.push(reader, next, Edges::RW);
@@ -104,16 +102,26 @@ struct OpenKey {
 }
 
 impl OpenKey {
-    fn new(p: &Provenance, key: Key) -> OpenKey {
-        let writes = p.by_key.of(key.index()).iter().map(|&w| &p.writes[w as usize]);
-        let writers = writes.filter(|w| w.last && p.counts(w.txn)).map(|w| w.txn.0).collect();
-        let of_key = p.reads.iter().zip(&p.sources).filter(|(read, _)| read.key == key);
-        let reads = of_key.filter_map(|(read, source)| match source {
-            Source::Write(w) => Some((read.txn.0, Some(p.writes[*w as usize].txn.0))),
-            Source::Initial => Some((read.txn.0, None)),
-            Source::None => None,
-        });
-        OpenKey { writers, reads: reads.collect() }
+    /// The writers and readers of all open keys.
+    fn all(p: &Provenance, keys: &[Key]) -> Vec<OpenKey> {
+        let mut number: HashMap<Key, usize> = HashMap::with_capacity(keys.len());
+        number.extend(keys.iter().enumerate().map(|(i, key)| (*key, i)));
+        let writers = |key: &Key| {
+            let writes = p.by_key.of(key.index()).iter().map(|&w| &p.writes[w as usize]);
+            writes.filter(|w| w.last && p.counts(w.txn)).map(|w| w.txn.0).collect()
+        };
+        let mut open: Vec<OpenKey> =
+            keys.iter().map(|key| OpenKey { writers: writers(key), reads: Vec::new() }).collect();
+        for (read, source) in p.reads.iter().zip(&p.sources) {
+            let Some(&at) = number.get(&read.key) else { continue };
+            let reads = &mut open[at].reads;
+            match source {
+                Source::Write(w) => reads.push((read.txn.0, Some(p.writes[*w as usize].txn.0))),
+                Source::Initial => reads.push((read.txn.0, None)),
+                Source::None => {}
+            }
+        }
+        open
     }
 
     fn force(&self, order: &Before, known: &mut HashSet<(u32, u32, Edges)>, edges: &mut EdgeList) {
