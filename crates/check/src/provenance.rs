@@ -53,11 +53,10 @@ pub(crate) fn trace(history: &History, scan: Scan) -> Provenance {
     let Scan { reads, writes, findings, predicate, unsure } = scan;
     let keys = history.key_count();
     let mut by_key = Groups::new(writes.len(), keys, |i| writes[i].key.index());
-    sort_by_value(&mut by_key, &writes, keys);
+    let values = sort_by_value(&mut by_key, &writes, keys);
     let initial = initial_values(&history.meta().initial, keys);
-    let mut found: Vec<Candidates> = Vec::with_capacity(reads.len());
-    found.extend(reads.iter().map(|read| candidates(read, &by_key, &writes, &initial)));
-    let play = prove(history, &reads, &writes, &found);
+    let found = all_candidates(&reads, &by_key, &values, &initial);
+    let play = prove(history, &reads, &writes, &by_key.items, &found);
     let mut p = Provenance {
         play,
         sources: Vec::with_capacity(reads.len()),
@@ -77,11 +76,23 @@ pub(crate) fn trace(history: &History, scan: Scan) -> Provenance {
     p
 }
 
-fn sort_by_value(by_key: &mut Groups, writes: &[WriteFact], keys: usize) {
+/// Sorts the writes of each key by value; returns the values in that order, which lie together where
+/// the writes themselves do not.
+fn sort_by_value(by_key: &mut Groups, writes: &[WriteFact], keys: usize) -> Vec<Value> {
+    let mut values = Vec::with_capacity(writes.len());
+    let mut scratch: Vec<(Value, u32)> = Vec::new();
     for key in 0..keys {
         let range = by_key.range(key);
-        by_key.items[range].sort_unstable_by_key(|&w| (writes[w as usize].value, w));
+        let group = &mut by_key.items[range];
+        scratch.clear();
+        scratch.extend(group.iter().map(|&w| (writes[w as usize].value, w)));
+        scratch.sort_unstable();
+        for (item, &(value, write)) in group.iter_mut().zip(&scratch) {
+            *item = write;
+            values.push(value);
+        }
     }
+    values
 }
 
 fn initial_values(initial: &InitialState, keys: usize) -> Vec<Option<Value>> {
@@ -101,20 +112,29 @@ struct Candidates {
     initial: bool,
 }
 
-fn candidates(
-    read: &ReadFact,
+/// The candidates of every read, found key by key so that the values stay in the cache.
+fn all_candidates(
+    reads: &[ReadFact],
     by_key: &Groups,
-    writes: &[WriteFact],
+    values: &[Value],
     initial: &[Option<Value>],
-) -> Candidates {
-    let range = by_key.range(read.key.index());
-    let group = &by_key.items[range.clone()];
-    let value = |w: &u32| writes[*w as usize].value;
-    let from = group.partition_point(|w| value(w) < read.value);
-    let len = group[from..].iter().take_while(|w| value(w) == read.value).count();
-    let initial = read.empty_list || initial[read.key.index()] == Some(read.value);
-    let from = (range.start + from) as u32;
-    Candidates { from, to: from + len as u32, initial }
+) -> Vec<Candidates> {
+    let grouped = Groups::new(reads.len(), initial.len(), |i| reads[i].key.index());
+    let nobody = Candidates { from: 0, to: 0, initial: false };
+    let mut found = vec![nobody; reads.len()];
+    for (key, initial) in initial.iter().enumerate() {
+        let range = by_key.range(key);
+        let group = &values[range.clone()];
+        for &r in grouped.of(key) {
+            let read = &reads[r as usize];
+            let from = group.partition_point(|v| *v < read.value);
+            let len = group[from..].iter().take_while(|v| **v == read.value).count();
+            let from = (range.start + from) as u32;
+            let initial = read.empty_list || *initial == Some(read.value);
+            found[r as usize] = Candidates { from, to: from + len as u32, initial };
+        }
+    }
+    found
 }
 
 /// A transaction of unknown outcome counts if one that counts has read from it, and from nobody else
@@ -123,6 +143,7 @@ fn prove(
     history: &History,
     reads: &[ReadFact],
     writes: &[WriteFact],
+    sorted: &[u32],
     found: &[Candidates],
 ) -> Vec<Play> {
     let mut play = play::at_first(history);
@@ -130,7 +151,6 @@ fn prove(
         return play;
     }
     let by_txn = Groups::new(reads.len(), history.txn_count(), |i| reads[i].txn.index());
-    let sorted = sorted_writes(writes, history.key_count());
     let mut todo: Vec<u32> =
         (0..play.len() as u32).filter(|&t| play[t as usize].counts()).collect();
     while let Some(txn) = todo.pop() {
@@ -154,13 +174,6 @@ fn prove(
 /// committed or may have.
 fn may_be_seen(write: &WriteFact, reader: TxnId, play: &[Play]) -> bool {
     write.last && write.txn != reader && play[write.txn.index()] != Play::Out
-}
-
-/// The same order as [`trace`] has, made again only for histories with unknown outcomes.
-fn sorted_writes(writes: &[WriteFact], keys: usize) -> Vec<u32> {
-    let mut groups = Groups::new(writes.len(), keys, |i| writes[i].key.index());
-    sort_by_value(&mut groups, writes, keys);
-    groups.items
 }
 
 impl Provenance {
