@@ -1,0 +1,104 @@
+//! The anomalies by name: small histories, what the strong levels say of them, and why.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use isolde_check::{Options, check};
+use isolde_history::notation::parse;
+use isolde_spec::{Answer, Level, Promise};
+
+/// What a level says: "holds", "unknown: ..." or the names of the anomalies it found.
+fn says(text: &str, level: Level) -> String {
+    let history = parse(text).unwrap_or_else(|e| panic!("{e}"));
+    match check(&history, Promise::of(level), &Options::default()).answer {
+        Answer::Holds => "holds".to_owned(),
+        Answer::Unknown(reason) => format!("unknown: {reason}"),
+        Answer::Violated(witnesses) => {
+            let mut names: Vec<&str> = witnesses.iter().map(|w| w.anomaly.name()).collect();
+            names.dedup();
+            names.join(" ")
+        }
+    }
+}
+
+#[track_caller]
+fn check_both(text: &str, snapshot: &str, serializable: &str) {
+    assert_eq!(says(text, Level::SnapshotIsolation), snapshot, "snapshot isolation");
+    assert_eq!(says(text, Level::Serializable), serializable, "serializability");
+}
+
+#[test]
+fn reads_from_nowhere() {
+    check_both("initial 0\na: r(x,7)", "ThinAirRead", "ThinAirRead");
+    check_both("initial 0\na: w(x,1) abort\nb: r(x,1)", "AbortedRead", "AbortedRead");
+    let text = "initial 0\na: w(x,1) w(x,2)\nb: r(x,1)";
+    check_both(text, "IntermediateRead", "IntermediateRead");
+}
+
+#[test]
+fn inside_a_transaction() {
+    check_both("initial 0\na: r(x,1) w(x,1)", "FutureRead", "FutureRead");
+    check_both("initial 0\na: w(x,1) w(x,2) r(x,1)", "NotMyLastWrite", "NotMyLastWrite");
+    check_both("initial 0\na: w(x,1) r(x,0)", "NotMyOwnWrite", "NotMyOwnWrite");
+    let text = "initial 0\na: r(x,0) w(x,1)\nb: r(x,0) r(x,1)";
+    assert!(says(text, Level::Serializable).starts_with("NonRepeatableReads"));
+}
+
+#[test]
+fn between_two_transactions() {
+    let fractured = "initial 0\na: r(x,0) w(x,1) r(y,0) w(y,1)\nb: r(x,0) r(y,1)";
+    check_both(fractured, "FracturedRead", "FracturedRead");
+    let non_monotonic = "initial 0\na: r(x,0) w(x,1) r(y,0) w(y,1)\nb: r(y,1) r(x,0)";
+    check_both(non_monotonic, "NonMonotonicRead", "NonMonotonicRead");
+    let session = "initial 0\na: r(x,0) w(x,1)\na: r(x,0)";
+    check_both(session, "SessionGuaranteeViolation", "SessionGuaranteeViolation");
+    let lost = "initial 0\na: r(x,0) w(x,1)\nb: r(x,0) w(x,2)";
+    check_both(lost, "LostUpdate", "LostUpdate");
+    let skew = "initial 0\na: r(x,0) r(y,0) w(x,1)\nb: r(x,0) r(y,0) w(y,1)";
+    check_both(skew, "holds", "WriteSkew");
+}
+
+#[test]
+fn among_several_transactions() {
+    let causality = "initial 0\na: r(x,0) w(x,1)\nb: r(x,1) r(y,0) w(y,1)\nc: r(y,1) r(x,0)";
+    check_both(causality, "CausalityViolation", "CausalityViolation");
+    let fork = "initial 0\na: r(x,0) w(x,1)\nb: r(y,0) w(y,1)\nc: r(x,1) r(y,0)\nd: r(x,0) r(y,1)";
+    check_both(fork, "LongFork", "LongFork");
+    let writes = "initial 0\na: w(x,1) w(y,1)\nb: w(x,2) w(y,2)\norder x: 1 2\norder y: 2 1";
+    check_both(writes, "G0", "G0");
+    check_both("initial 0\na: r(x,2) w(y,1)\nb: r(y,1) w(x,2)", "G1c", "G1c");
+}
+
+#[test]
+fn sound_histories_hold() {
+    check_both("initial 0\na: r(x,0) w(x,1)\nb: r(x,1) w(x,2)\na: r(x,2)", "holds", "holds");
+    check_both("a: append(l,1)\nb: list(l,[1]) append(l,2)\nc: list(l,[1,2])", "holds", "holds");
+    // Blind writes: some order explains it.
+    check_both("initial 0\na: w(x,1)\nb: w(x,2)\nc: r(x,1)\nd: r(x,2)", "holds", "holds");
+    // Nobody saw the transaction of unknown outcome.
+    check_both("initial 0\na: r(x,0) w(x,1) unknown\nb: r(x,0) w(x,2)", "holds", "holds");
+}
+
+#[test]
+fn what_somebody_saw_of_an_unknown_transaction_counts() {
+    let text = "initial 0\na: r(x,0) w(x,1) unknown\nb: r(x,0) w(x,2)\nc: r(x,1)";
+    check_both(text, "LostUpdate", "LostUpdate");
+}
+
+#[test]
+fn real_time_matters_to_the_strict_levels_only() {
+    let stale = "initial 0\na: r(x,0) w(x,1) @[1,2]\nb: r(x,0) @[3,4]";
+    check_both(stale, "holds", "holds");
+    assert_eq!(says(stale, Level::StrictSerializable), "G-single");
+    assert_eq!(says(stale, Level::StrongSnapshotIsolation), "G-single");
+    let overlapping = "initial 0\na: r(x,0) w(x,1) @[1,4]\nb: r(x,0) @[3,5]";
+    assert_eq!(says(overlapping, Level::StrictSerializable), "holds");
+    let without = "initial 0\na: r(x,0) w(x,1)\nb: r(x,0)";
+    assert!(says(without, Level::StrictSerializable).starts_with("unknown"));
+}
+
+#[test]
+fn what_cannot_be_decided_is_unknown() {
+    let twice = "initial 0\na: w(x,1)\nb: w(x,1)\nc: r(x,1)";
+    assert!(says(twice, Level::Serializable).starts_with("unknown"));
+    assert!(says("incomplete\na: r(x,1)", Level::Serializable).starts_with("unknown"));
+    assert!(says("a: pred(p,x=1)\nb: w(x,1)", Level::Serializable).starts_with("unknown"));
+}

@@ -1,0 +1,44 @@
+//! What transactions, operations and keys are called in reports.
+
+use isolde_history::notation::write_value;
+use isolde_history::{History, Key, OpId, TxnId, Value};
+
+/// A value as the notation writes it.
+pub(crate) fn value(history: &History, value: Value) -> String {
+    let mut text = String::new();
+    write_value(history.pool(), value, &mut text);
+    text
+}
+
+/// A key by its name.
+pub(crate) fn key(history: &History, key: Key) -> String {
+    value(history, history.pool().key_name(key))
+}
+
+/// A transaction by the name that the source gave it, or by its number in the history.
+pub(crate) fn txn(history: &History, id: TxnId) -> String {
+    match history.txn(id).label() {
+        Some(label) => format!("T{}", value(history, label)),
+        None => format!("#{}", id.0),
+    }
+}
+
+/// A transaction as a line of the notation, which a reader can type back.
+pub(crate) fn line(history: &History, id: TxnId) -> String {
+    let mut text = String::new();
+    isolde_history::notation::write_txn(history, history.txn(id), &mut text);
+    text
+}
+
+/// An operation as the notation writes it, without its attributes.
+pub(crate) fn op(history: &History, id: OpId) -> String {
+    let op = history.op(id);
+    let key = key(history, op.key());
+    match op.elements() {
+        Some(elements) => {
+            let parts: Vec<String> = elements.iter().map(|v| value(history, *v)).collect();
+            format!("{}({key},[{}])", op.kind().name(), parts.join(","))
+        }
+        None => format!("{}({key},{})", op.kind().name(), value(history, op.value())),
+    }
+}
