@@ -20,6 +20,16 @@ pub enum Position {
     Whole,
 }
 
+impl Position {
+    /// The same place of a text, in an input that has so many lines before it.
+    pub(crate) fn lines_later(self, lines: u64) -> Position {
+        match self {
+            Position::Text { line, column } => Position::Text { line: line + lines, column },
+            other => other,
+        }
+    }
+}
+
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -7,7 +7,7 @@ use super::check_error;
 #[test]
 fn complaints_about_lines() {
     check_error(
-        "{\"session\":1}\n[1]\n",
+        "{\"session\":1,\"ops\":[]}\n[1]\n",
         expect![[r#"
         h.jsonl:2:1: expected a JSON object, found '[1]'
     "#]],
@@ -20,7 +20,7 @@ fn complaints_about_lines() {
         "#]],
     );
     check_error(
-        "{\"session\":1}\n{\"isolde\":1}\n",
+        "{\"session\":1,\"ops\":[]}\n{\"isolde\":1}\n",
         expect![[r#"
         h.jsonl:2:1: a header ("isolde") can only be the first line
           hint: if files were joined, read them one by one
@@ -102,10 +102,17 @@ fn complaints_about_lines() {
 #[test]
 fn complaints_about_transactions() {
     check_error(
-        "{\"session\":1}\n{\"txn\":1,\"ops\":[]}\n",
+        "{\"session\":1,\"ops\":[]}\n{\"txn\":1,\"ops\":[]}\n",
         expect![[r#"
         h.jsonl:2:1: the transaction has no "session"
           hint: "session" says which client ran it: its transactions are in the order of their lines
+    "#]],
+    );
+    check_error(
+        "{\"session\":1,\"txn\":1}\n",
+        expect![[r#"
+        h.jsonl:1:1: the transaction has neither "ops" nor "stmts"
+          hint: an empty transaction has "ops":[]
     "#]],
     );
     check_error(
@@ -182,7 +189,10 @@ fn complaints_about_transactions() {
 #[test]
 fn complaints_about_operations() {
     let complaint = |op: &str, expected: Expect| {
-        check_error(&format!("{{\"session\":1}}\n{{\"session\":1,\"ops\":[{op}]}}\n"), expected);
+        check_error(
+            &format!("{{\"session\":1,\"ops\":[]}}\n{{\"session\":1,\"ops\":[{op}]}}\n"),
+            expected,
+        );
     };
     complaint(
         "7",
@@ -277,14 +287,14 @@ fn complaints_about_operations() {
 #[test]
 fn a_half_written_last_line_is_an_error_that_says_so() {
     check_error(
-        "{\"session\":1}\n{\"session\":2,\"ops\":[[\"r\",1,2",
+        "{\"session\":1,\"ops\":[]}\n{\"session\":2,\"ops\":[[\"r\",1,2",
         expect![[r#"
         h.jsonl:2:29: expected ',' or ']', found the end of the file
           hint: the file ends in the middle of its last line: the recorder was probably killed; cut the last line off and set "complete":false to read the rest
     "#]],
     );
     check_error(
-        "{\"session\":1}\n{\"session\":2,\"txn\":\"ab",
+        "{\"session\":1,\"ops\":[]}\n{\"session\":2,\"txn\":\"ab",
         expect![[r#"
             h.jsonl:2:20: expected a string that ends with '"', found '"ab'
               hint: the file ends in the middle of its last line: the recorder was probably killed; cut the last line off and set "complete":false to read the rest
@@ -292,7 +302,7 @@ fn a_half_written_last_line_is_an_error_that_says_so() {
     );
     // Whole, but wrong: not the recorder's death.
     check_error(
-        "{\"session\":1}\n{\"txn\":2}",
+        "{\"session\":1,\"ops\":[]}\n{\"txn\":2}",
         expect![[r#"
         h.jsonl:2:1: the transaction has no "session"
           hint: "session" says which client ran it: its transactions are in the order of their lines
