@@ -148,8 +148,13 @@ impl Recipe {
             txn.fill(sink.pool(), &mut draft)?;
             sink.transaction(&draft)?;
         }
+        let mut ordered = Vec::new();
         for (key, versions) in &self.orders {
             let key = key.key(sink.pool());
+            if ordered.contains(&key) {
+                continue;
+            }
+            ordered.push(key);
             let versions: Vec<Value> = versions.iter().map(|v| v.value(sink.pool())).collect();
             sink.version_order(key, &versions)?;
         }
@@ -412,7 +417,7 @@ fn event() -> impl Strategy<Value = EventRecipe> {
 
 /// Any history of a few transactions.
 pub(crate) fn recipe() -> impl Strategy<Value = Recipe> {
-    let orders = vec((name(), vec(data(), 0..4)), 0..2);
+    let orders = vec((name(), vec(data(), 0..4)), 0..4);
     (meta(), vec(event(), 0..2), vec(txn(), 0..7), orders)
         .prop_map(|(meta, events, txns, orders)| Recipe { meta, events, txns, orders })
 }

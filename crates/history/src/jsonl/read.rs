@@ -8,7 +8,7 @@ use crate::error::{Fault, ReadError};
 use crate::jsonl::line::{LineReader, after_trailer};
 use crate::jsonl::meta;
 use crate::jsonl::odd::{OddName, OddNames, Reporter};
-use crate::sink::Sink;
+use crate::sink::{Sink, SinkError};
 use crate::source::{Input, Source};
 use crate::text::Json;
 
@@ -125,7 +125,9 @@ pub(super) fn load_chunks(input: &Input, chunk: usize) -> Result<HistoryBuilder,
             let part = part.map_err(|fault| fault.shifted(range.start))?;
             let ended = part.trailer.map(|t| t.start + range.start..t.end + range.start);
             trailer = trailer.or(ended);
-            whole.append(part.builder).map_err(|e| Fault::sink(range.start, &e))?;
+            whole
+                .append(part.builder)
+                .map_err(|e| refused(&bytes[..range.end], range.start, &e))?;
             reporter.report(part.odd.into_iter(), input, (range.start, 0), &mut whole);
         }
         match trailer {
@@ -150,6 +152,19 @@ fn read_part(bytes: &[u8]) -> Result<Part, Fault> {
     read_all(bytes, &mut reader, &mut builder)?;
     let odd = reader.odd_names().collect();
     Ok(Part { builder, trailer: reader.trailer, odd })
+}
+
+/// What the history cannot take of a chunk. Which line it is, reading in order tells.
+#[cold]
+fn refused(bytes: &[u8], start: usize, error: &SinkError) -> Fault {
+    let in_order = match error {
+        SinkError::Refused(_) => {
+            read_all(bytes, &mut LineReader::default(), &mut HistoryBuilder::new())
+        }
+        // Whatever the limit is, there is no room for twice as much.
+        _ => Ok(()),
+    };
+    in_order.err().unwrap_or_else(|| Fault::sink(start, error))
 }
 
 /// Complains about the first line from `start` on that is not blank, if the file has ended before.

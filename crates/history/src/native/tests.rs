@@ -126,3 +126,43 @@ fn bodies_of_random_bytes_do_not_panic() {
         let _ = super::block::decode(body[..at].to_vec());
     }
 }
+
+/// A file with these bodies, whose writer was killed before the end.
+fn torn_file(bodies: &[Vec<u8>]) -> Vec<u8> {
+    use super::frame::{BlockKind, Compression, block_header, file_header};
+    let mut file = file_header().to_vec();
+    for body in bodies {
+        file.extend(block_header(BlockKind::Data, Compression::None, body.len(), body));
+        file.extend(body);
+    }
+    file
+}
+
+#[test]
+fn a_second_version_order_of_a_key_is_refused() {
+    use super::block::{NameCounts, encode};
+    use crate::Sink;
+    let mut part = crate::HistoryBuilder::new();
+    let x = part.pool().text_key("x");
+    part.version_order(x, &[]).unwrap();
+    let names = NameCounts::of(&part.pool);
+    let (mut first, mut second, mut twice) = (Vec::new(), Vec::new(), Vec::new());
+    encode(&mut first, &part, NameCounts::default(), names, None);
+    encode(&mut second, &part, names, names, None);
+    part.orders.push((x, Vec::new()));
+    encode(&mut twice, &part, NameCounts::default(), names, None);
+
+    assert!(load(&torn_file(&[first.clone()])).is_ok());
+    let file = torn_file(&[first, second]);
+    let complaint = load(&file).map(drop).unwrap_err().to_string();
+    assert!(complaint.ends_with("the key has a version order already"), "{complaint}");
+    assert_eq!(stream(&file).map(drop).unwrap_err().to_string(), complaint);
+    let complaint = load(&torn_file(&[twice])).map(drop).unwrap_err().to_string();
+    assert!(complaint.ends_with("the version orders make no sense"), "{complaint}");
+
+    let mut writer = NativeWriter::new(Vec::new()).unwrap();
+    let x = writer.pool().text_key("x");
+    writer.version_order(x, &[]).unwrap();
+    writer.flush_block().unwrap();
+    writer.version_order(x, &[]).unwrap_err();
+}

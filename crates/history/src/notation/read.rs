@@ -115,6 +115,7 @@ fn fact(
 }
 
 fn order(c: &mut Cursor<'_>, sink: &mut dyn Sink) -> Result<(), Fault> {
+    let at = c.pos;
     let key = key(c, sink)?;
     c.skip_blanks();
     c.expect(b':', "':' and the versions")?;
@@ -124,7 +125,7 @@ fn order(c: &mut Cursor<'_>, sink: &mut dyn Sink) -> Result<(), Fault> {
         versions.push(read_value(c, sink.pool())?);
         c.skip_blanks();
     }
-    sink.version_order(key, &versions).map_err(|e| Fault::sink(c.pos, &e))
+    sink.version_order(key, &versions).map_err(|e| Fault::sink(at, &e))
 }
 
 fn event(c: &mut Cursor<'_>, sink: &mut dyn Sink) -> Result<(), Fault> {

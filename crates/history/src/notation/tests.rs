@@ -160,5 +160,9 @@ fn errors_say_what_was_expected() {
 #[test]
 fn what_is_said_twice_is_an_error() {
     fails("given x 1\ngiven x 2", expect!["<text>:2:7: the key has an initial value already"]);
+    fails(
+        "order x: 1 2\norder y: 1\n order  x: 1 2",
+        expect!["<text>:3:9: the key has a version order already"],
+    );
     fails("meta a 1\nmeta a 1", expect!["<text>:2:6: the fact has been said already"]);
 }

@@ -91,6 +91,12 @@ fn complaints_about_lines() {
         "#]],
     );
     check_error(
+        "{\"order\":2,\"versions\":[1]}\n{\"order\":1,\"versions\":[]}\n{\"versions\":[1],\"order\":2}\n",
+        expect![[r#"
+            h.jsonl:3:1: the key has a version order already
+        "#]],
+    );
+    check_error(
         "{\"order\":2}\n",
         expect![[r#"
         h.jsonl:1:1: the order has no "versions"

@@ -377,3 +377,12 @@ fn names_that_look_like_slips_are_kept_with_a_warning_each() {
     "#]]
     .assert_eq(&(to_text(&history) + &shown));
 }
+
+#[test]
+fn the_sink_takes_one_version_order_for_a_key() {
+    let mut writer = JsonlWriter::new(Vec::new());
+    let x = writer.pool().text_key("x");
+    writer.version_order(x, &[]).unwrap();
+    writer.version_order(x, &[]).unwrap_err();
+    assert_eq!(load(writer.finish().unwrap()).unwrap().version_orders().len(), 1);
+}
