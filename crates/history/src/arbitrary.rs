@@ -328,7 +328,12 @@ pub(crate) fn data() -> impl Strategy<Value = Data> {
 /// Keys, sessions and savepoints: few, so that they meet again.
 fn name() -> impl Strategy<Value = Data> {
     let number = |i: i32| Data::Int(i128::from(i));
-    prop_oneof![4 => (0..4i32).prop_map(number), 2 => text().prop_map(Data::Text), 1 => data()]
+    let named = |data: Data| match data {
+        Data::Word(Value::UNOBSERVED) => Data::Int(0),
+        data => data,
+    };
+    let any_name = data().prop_map(named);
+    prop_oneof![4 => (0..4i32).prop_map(number), 2 => text().prop_map(Data::Text), 1 => any_name]
 }
 
 /// Attributes; their names are mostly texts, since a history may have only so many of them.

@@ -7,7 +7,7 @@ use hashbrown::HashSet;
 use crate::draft::TxnDraft;
 use crate::error::Fault;
 use crate::jsonl::odd::OddName;
-use crate::jsonl::{fast, meta, txn};
+use crate::jsonl::{fast, meta, ops, txn};
 use crate::meta::Event;
 use crate::sink::Sink;
 use crate::text::Json;
@@ -221,8 +221,7 @@ fn order<S: Sink + ?Sized>(json: &mut Json<'_>, sink: &mut S) -> Result<(), Faul
     while let Some((at, name)) = member(json)? {
         match &*name {
             "order" if key.is_none() => {
-                let value = json.value(sink.pool())?;
-                key = Some(sink.pool().key(value));
+                key = Some(ops::name_of_key(json, sink.pool())?);
             }
             "versions" if versions.is_none() => {
                 let list = versions.insert(Vec::new());

@@ -148,7 +148,7 @@ fn initial_keys(json: &mut Json<'_>, pool: &mut Pool) -> Result<Vec<(Key, Value)
     while json.next_item()? {
         let at = json.offset();
         let (key, value) = pair(json, pool, "a pair of key and value")?;
-        let key = pool.key(key);
+        let key = pool.key(Fault::check_name(at, "a key", key)?);
         if !keys.insert(key) {
             return Err(Fault::wrong(at, "the key has an initial value already"));
         }

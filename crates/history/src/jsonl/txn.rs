@@ -62,8 +62,9 @@ pub(super) fn read(
         once(&mut seen, bit, at, &name)?;
         match bit {
             SESSION => {
+                let at = json.offset();
                 let name = json.value(pool)?;
-                draft.session = pool.session(name);
+                draft.session = pool.session(Fault::check_name(at, "a session", name)?);
             }
             1 => draft.label = Some(label(json, pool)?),
             2 => draft.outcome = outcome(json)?,

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 
-use super::check_error;
+use super::{check_error, load};
 
 #[test]
 fn complaints_about_lines() {
@@ -312,6 +312,25 @@ fn a_half_written_last_line_is_an_error_that_says_so() {
         expect![[r#"
         h.jsonl:2:1: the transaction has no "session"
           hint: "session" says which client ran it: its transactions are in the order of their lines
+    "#]],
+    );
+}
+
+#[test]
+fn names_must_be_there() {
+    for line in [
+        r#"{"session":1,"ops":[["r",{"$":"unobserved"},1]]}"#,
+        r#"{"session":1,"ops":[["pred","p",[[{"$":"unobserved"},1]]]]}"#,
+        r#"{"order":{"$":"unobserved"},"versions":[]}"#,
+        r#"{"isolde":1,"initial":{"keys":[[{"$":"unobserved"},1]]}}"#,
+    ] {
+        let error = load(line).map(drop).unwrap_err().to_string();
+        assert!(error.ends_with(": a key must have a name"), "{error}");
+    }
+    check_error(
+        r#"{"session":{"$":"unobserved"},"ops":[]}"#,
+        expect![[r#"
+        h.jsonl:1:12: a session must have a name
     "#]],
     );
 }
