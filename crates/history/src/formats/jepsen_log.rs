@@ -214,17 +214,12 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::builder::HistoryBuilder;
+    use crate::formats::plume::check::{shown, survives_bytes};
     use crate::source::Input;
 
     #[allow(clippy::needless_pass_by_value)] // So that the literal stands in the call.
     fn check(text: &str, expect: Expect) {
-        let source = Source::File(Input::new("t.log", text));
-        let shown = match FORMAT.load(&source).map(HistoryBuilder::finish) {
-            Ok(history) => crate::notation::to_text(&history),
-            Err(error) => format!("{error}\n"),
-        };
-        expect.assert_eq(&shown);
+        expect.assert_eq(&shown(&FORMAT, text));
     }
 
     const SAMPLE: &str = "INFO  jepsen.core - starting\n\
@@ -283,9 +278,9 @@ mod tests {
         check(
             "INFO  jepsen.util - 0\t:invoke\t:txn\t[[:r 1 nil]]\n",
             expect![[r#"
-            t.log:1:31: console logs are read as operations on one register, and :txn is none
-              hint: Jepsen keeps transactions in history.edn, beside this log: read that file
-        "#]],
+                file:1:31: console logs are read as operations on one register, and :txn is none
+                  hint: Jepsen keeps transactions in history.edn, beside this log: read that file
+            "#]],
         );
     }
 
@@ -309,46 +304,39 @@ mod tests {
         check(
             "INFO  jepsen.core - nothing\n",
             expect![[r#"
-            t.log:1:1: no line of the log is an operation
-              hint: expected lines like 'INFO  jepsen.util - 0\t:invoke\t:read\tnil'
-        "#]],
+                file:1:1: no line of the log is an operation
+                  hint: expected lines like 'INFO  jepsen.util - 0\t:invoke\t:read\tnil'
+            "#]],
         );
         check(
             "INFO  jepsen.util - 0\t:ok\t:add\t5\n",
             expect![[r#"
-            t.log:1:27: operations of kind :add are not supported yet
-              hint: transactions of micro-operations, and read, write and cas are
-        "#]],
+                file:1:27: operations of kind :add are not supported yet
+                  hint: transactions of micro-operations, and read, write and cas are
+            "#]],
         );
         check(
             "INFO  jepsen.util - 0\t:ok\t:write\t5 6\n",
             expect![[r#"
-            t.log:1:36: expected the end, found '6'
-        "#]],
+                file:1:36: expected the end, found '6'
+            "#]],
         );
         check(
             "INFO  jepsen.util - 0\t:ok\t:write\t[5\n",
             expect![[r#"
-            t.log:1:36: expected ']', found the end of the line
-        "#]],
+                file:1:36: expected ']', found the end of the line
+            "#]],
         );
         check(
             "INFO  jepsen.util - x\t:ok\t:write\t5\n",
             expect![[r#"
-            t.log:1:21: expected a process, found 'x\t:ok\t:write\t5'
-        "#]],
+                file:1:21: expected a process, found 'x\t:ok\t:write\t5'
+            "#]],
         );
     }
 
     #[test]
     fn hostile_bytes_never_panic() {
-        for end in 0..SAMPLE.len() {
-            for byte in [b'\t', b'\n', b'[', b'"', 0xff] {
-                let mut changed = SAMPLE.as_bytes().to_vec();
-                changed[end] = byte;
-                let _ = FORMAT.load(&Source::File(Input::new("t", changed)));
-            }
-            let _ = FORMAT.load(&Source::File(Input::new("t", &SAMPLE.as_bytes()[..end])));
-        }
+        survives_bytes(&FORMAT, SAMPLE, b"\t\n[\"\xff");
     }
 }
