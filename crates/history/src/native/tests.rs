@@ -166,3 +166,26 @@ fn a_second_version_order_of_a_key_is_refused() {
     writer.flush_block().unwrap();
     writer.version_order(x, &[]).unwrap_err();
 }
+
+/// What a newer version adds is an attribute of a name that this one has never heard of.
+#[test]
+fn attributes_of_a_newer_version_are_kept() {
+    let history = notation::parse(
+        "a: [r(x,1){colour=red} w(y,2)]{mood=[1,2]} r(z,1){colour={deep:blue}} {weather=fair}",
+    )
+    .unwrap();
+    let through_native = |history: &History| load(&bytes_of(history, 1)).unwrap().0;
+    let native = through_native(&history);
+    let mut lines = crate::JsonlWriter::new(Vec::new());
+    native.replay(&mut lines).unwrap();
+    let lines = Source::File(Input::new("x.jsonl", lines.finish().unwrap()));
+    let (jsonl, warnings) =
+        Format::recognise(&lines).unwrap().load(&lines).unwrap().finish_with_warnings();
+    assert_eq!(warnings.count, 0);
+    let back = through_native(&jsonl);
+    for copy in [&native, &jsonl, &back] {
+        history.same_as(copy).unwrap();
+        assert_eq!(notation::to_text(copy), notation::to_text(&history));
+    }
+    assert!(notation::to_text(&back).ends_with("{weather=fair}\n"));
+}

@@ -28,20 +28,20 @@ fn load_with_warnings(text: impl Into<Vec<u8>>) -> Loaded {
     let whole = read::read(&source, &mut builder).map(|()| builder.finish_with_warnings());
     let mut streamed = HistoryBuilder::new();
     let stream = read_lines(&input.bytes[..], &input.name, &mut streamed);
-    compare("stream", &whole, stream.map(|()| streamed.finish_with_warnings()));
-    compare("load", &whole, FORMAT.load(&source).map(HistoryBuilder::finish_with_warnings));
+    compare("stream", &whole, &stream.map(|()| streamed.finish_with_warnings()));
+    compare("load", &whole, &FORMAT.load(&source).map(HistoryBuilder::finish_with_warnings));
     for chunk in [1, 20, 70, 300] {
         let loaded = read::load_chunks(input, chunk).map_err(|fault| input.text_error(fault));
-        compare("chunks", &whole, loaded.map(HistoryBuilder::finish_with_warnings));
+        compare("chunks", &whole, &loaded.map(HistoryBuilder::finish_with_warnings));
     }
     whole
 }
 
 type Loaded = Result<(History, Warnings), ReadError>;
 
-fn compare(how: &str, whole: &Loaded, other: Loaded) {
+fn compare(how: &str, whole: &Loaded, other: &Loaded) {
     let shown = |loaded: &Loaded| loaded.as_ref().map(|(h, _)| to_text(h)).map_err(Clone::clone);
-    match (whole, &other) {
+    match (whole, other) {
         (Ok(a), Ok(b)) => {
             a.0.same_as(&b.0).unwrap();
             assert_eq!(a.1, b.1, "{how}");
