@@ -1,5 +1,7 @@
 //! The sink that keeps everything.
 
+use hashbrown::HashSet;
+
 use crate::columns::{Columns, Remap};
 use crate::draft::TxnDraft;
 use crate::error::Warning;
@@ -18,7 +20,23 @@ pub struct HistoryBuilder {
     pub(crate) columns: Columns,
     pub(crate) events: Vec<Event>,
     pub(crate) orders: Vec<(Key, Vec<Value>)>,
+    pub(crate) ordered: Ordered,
     pub(crate) warnings: Warnings,
+}
+
+/// The keys whose version order is known, each once: a second one would contradict the first, or
+/// say it again.
+#[derive(Default)]
+pub(crate) struct Ordered(HashSet<Key>);
+
+impl Ordered {
+    /// Notes a key, unless it has an order already.
+    pub(crate) fn add(&mut self, key: Key) -> Result<(), SinkError> {
+        if self.0.insert(key) {
+            return Ok(());
+        }
+        Err(SinkError::Refused("the key has a version order already".to_owned()))
+    }
 }
 
 /// Warnings, of which only the first few are kept word for word.
@@ -88,10 +106,17 @@ impl HistoryBuilder {
             for v in &mut versions {
                 *v = map.value(*v);
             }
-            self.orders.push((map.key(key), versions));
+            self.order(map.key(key), versions)?;
         }
         self.warnings.append(part.warnings);
         self.check_pool()
+    }
+
+    /// Takes the version order of a key that has none yet.
+    pub(crate) fn order(&mut self, key: Key, versions: Vec<Value>) -> Result<(), SinkError> {
+        self.ordered.add(key)?;
+        self.orders.push((key, versions));
+        Ok(())
     }
 
     fn check_pool(&self) -> Result<(), SinkError> {
@@ -166,8 +191,7 @@ impl Sink for HistoryBuilder {
     }
 
     fn version_order(&mut self, key: Key, versions: &[Value]) -> Result<(), SinkError> {
-        self.orders.push((key, versions.to_vec()));
-        Ok(())
+        self.order(key, versions.to_vec())
     }
 
     fn warn(&mut self, warning: Warning) {

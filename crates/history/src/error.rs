@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::sink::SinkError;
+use crate::value::Value;
 
 /// Where in an input something is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,6 +19,16 @@ pub enum Position {
     Byte(u64),
     /// The input as a whole.
     Whole,
+}
+
+impl Position {
+    /// The same place of a text, in an input that has so many lines before it.
+    pub(crate) fn lines_later(self, lines: u64) -> Position {
+        match self {
+            Position::Text { line, column } => Position::Text { line: line + lines, column },
+            other => other,
+        }
+    }
 }
 
 impl fmt::Display for Position {
@@ -107,6 +118,14 @@ impl Fault {
     /// The input is well-formed but makes no sense here.
     pub fn wrong(offset: usize, complaint: impl fmt::Display) -> Fault {
         Fault { offset, expected: complaint.to_string(), hint: None, quote: false }
+    }
+
+    /// Complains about a name that nobody learned (`_`): everything nameless would be the same.
+    pub(crate) fn check_name(offset: usize, whose: &str, name: Value) -> Result<Value, Fault> {
+        if name == Value::UNOBSERVED {
+            return Err(Fault::wrong(offset, format_args!("{whose} must have a name")));
+        }
+        Ok(name)
     }
 
     /// Adds what might help.

@@ -127,7 +127,7 @@ fn unpacked(name: &str, bytes: Vec<u8>) -> Result<Input, ReadError> {
     } else {
         bytes
     };
-    Ok(Input::new(name, bytes))
+    Ok(Input::new(name, without_mark(bytes)))
 }
 
 #[cfg(not(feature = "compression"))]
@@ -135,7 +135,19 @@ fn unpacked(name: &str, bytes: Vec<u8>) -> Result<Input, ReadError> {
     if bytes.starts_with(GZIP) || bytes.starts_with(ZSTD) {
         return Err(whole(name, "is compressed, and this build cannot unpack it".to_owned()));
     }
-    Ok(Input::new(name, bytes))
+    Ok(Input::new(name, without_mark(bytes)))
+}
+
+/// The byte order mark that some editors put before UTF-8.
+const MARK: &[u8] = &[0xef, 0xbb, 0xbf];
+
+/// Skips the mark of a text. No text has a zero byte after it: what has one is a binary file that
+/// happens to begin like that.
+fn without_mark(mut bytes: Vec<u8>) -> Vec<u8> {
+    if bytes.starts_with(MARK) && bytes.get(MARK.len()) != Some(&0) {
+        bytes.drain(..MARK.len());
+    }
+    bytes
 }
 
 #[cfg(test)]
@@ -163,6 +175,20 @@ mod tests {
             let cut = unpacked("x", packed[..packed.len() / 2].to_vec());
             assert!(cut.unwrap_err().to_string().contains("may be cut"));
         }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped_unless_the_file_is_binary() {
+        let opened = |bytes: &[u8]| unpacked("x", bytes.to_vec()).unwrap().bytes;
+        assert_eq!(opened(b"\xef\xbb\xbfa: w(x,1)"), b"a: w(x,1)");
+        assert_eq!(opened(b"\xef\xbb\xbf"), b"");
+        // Only one is a mark; a second one is part of the text.
+        assert_eq!(opened(b"\xef\xbb\xbf\xef\xbb\xbfa"), b"\xef\xbb\xbfa");
+        for as_it_is in [&b"\xef\xbb\xbf\0a"[..], b"\xef\xbb", b"a\xef\xbb\xbf", b""] {
+            assert_eq!(opened(as_it_is), as_it_is);
+        }
+        #[cfg(feature = "compression")]
+        assert_eq!(opened(&zstd::bulk::compress(b"\xef\xbb\xbfa", 1).unwrap()), b"a");
     }
 
     #[test]

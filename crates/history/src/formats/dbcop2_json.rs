@@ -14,11 +14,10 @@
 
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
-use crate::evidence::Outcome;
 use crate::formats::Format;
 use crate::formats::dbcop_common::{
-    Extras, Family, Tally, family, read_document, read_sessions, read_versions, required, set_once,
-    unsigned,
+    Extras, Family, Tally, family, read_document, read_sessions, read_transaction, read_versions,
+    required, set_once, unsigned,
 };
 use crate::meta::InitialState;
 use crate::sink::Sink;
@@ -63,33 +62,7 @@ fn transaction(
     sink: &mut dyn Sink,
     draft: &mut TxnDraft,
 ) -> Result<bool, Fault> {
-    let start = json.offset();
-    let (mut events, mut committed) = (None, None);
-    let mut extras = Extras::default();
-    json.begin_object()?;
-    while let Some(name) = json.next_member()? {
-        let at = json.offset();
-        match name.as_ref() {
-            "events" => {
-                set_once(&mut events, at, "events", ())?;
-                json.begin_array()?;
-                while json.next_item()? {
-                    event(json, sink, draft)?;
-                }
-            }
-            "committed" => {
-                set_once(&mut committed, at, "committed", json.boolean("true or false")?)?;
-            }
-            other => extras.take(json, sink, other)?,
-        }
-    }
-    required(events, start, "events")?;
-    let committed = required(committed, start, "committed")?;
-    draft.outcome = if committed { Outcome::Committed } else { Outcome::Aborted };
-    for (name, value) in extras.members {
-        draft.attr(name, value);
-    }
-    Ok(committed)
+    read_transaction(json, sink, draft, ("committed", event))
 }
 
 fn event(json: &mut Json<'_>, sink: &mut dyn Sink, draft: &mut TxnDraft) -> Result<(), Fault> {

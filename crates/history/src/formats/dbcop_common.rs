@@ -4,6 +4,7 @@ use hashbrown::HashSet;
 
 use crate::draft::TxnDraft;
 use crate::error::{Fault, Warning};
+use crate::evidence::Outcome;
 use crate::ids::Key;
 use crate::meta::{Meta, info};
 use crate::op::{Effect, OpKind};
@@ -361,6 +362,45 @@ pub(crate) fn read_sessions(
         }
     }
     Ok(tally)
+}
+
+/// Reads one event into the draft.
+pub(crate) type ReadEvent = fn(&mut Json<'_>, &mut dyn Sink, &mut TxnDraft) -> Result<(), Fault>;
+
+/// Reads a transaction: its events, and the flag that says whether it committed.
+pub(crate) fn read_transaction(
+    json: &mut Json<'_>,
+    sink: &mut dyn Sink,
+    draft: &mut TxnDraft,
+    (flag, event): (&str, ReadEvent),
+) -> Result<bool, Fault> {
+    let start = json.offset();
+    let (mut events, mut committed) = (None, None);
+    let mut extras = Extras::default();
+    json.begin_object()?;
+    while let Some(name) = json.next_member()? {
+        let at = json.offset();
+        match name.as_ref() {
+            "events" => {
+                set_once(&mut events, at, "events", ())?;
+                json.begin_array()?;
+                while json.next_item()? {
+                    event(json, sink, draft)?;
+                }
+            }
+            name if name == flag => {
+                set_once(&mut committed, at, flag, json.boolean("true or false")?)?;
+            }
+            other => extras.take(json, sink, other)?,
+        }
+    }
+    required(events, start, "events")?;
+    let committed = required(committed, start, flag)?;
+    draft.outcome = if committed { Outcome::Committed } else { Outcome::Aborted };
+    for (name, value) in extras.members {
+        draft.attr(name, value);
+    }
+    Ok(committed)
 }
 
 // ---- recognition ----

@@ -12,10 +12,10 @@
 
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
-use crate::evidence::Outcome;
 use crate::formats::Format;
 use crate::formats::dbcop_common::{
-    Event, Extras, Family, family, push_event, read_document, required, set_once, unsigned,
+    Event, Extras, Family, family, push_event, read_document, read_transaction, required, set_once,
+    unsigned,
 };
 use crate::meta::InitialState;
 use crate::sink::Sink;
@@ -50,33 +50,7 @@ fn transaction(
     sink: &mut dyn Sink,
     draft: &mut TxnDraft,
 ) -> Result<bool, Fault> {
-    let start = json.offset();
-    let (mut events, mut success) = (None, None);
-    let mut extras = Extras::default();
-    json.begin_object()?;
-    while let Some(name) = json.next_member()? {
-        let at = json.offset();
-        match name.as_ref() {
-            "events" => {
-                set_once(&mut events, at, "events", ())?;
-                json.begin_array()?;
-                while json.next_item()? {
-                    event(json, sink, draft)?;
-                }
-            }
-            "success" => {
-                set_once(&mut success, at, "success", json.boolean("true or false")?)?;
-            }
-            other => extras.take(json, sink, other)?,
-        }
-    }
-    required(events, start, "events")?;
-    let success = required(success, start, "success")?;
-    draft.outcome = if success { Outcome::Committed } else { Outcome::Aborted };
-    for (name, value) in extras.members {
-        draft.attr(name, value);
-    }
-    Ok(success)
+    read_transaction(json, sink, draft, ("success", event))
 }
 
 fn event(json: &mut Json<'_>, sink: &mut dyn Sink, draft: &mut TxnDraft) -> Result<(), Fault> {

@@ -7,6 +7,13 @@
 //! INFO  jepsen.util - 0\t:info\t:write\t:timed-out
 //! ```
 //!
+//! Newer versions of Jepsen write the same in other words:
+//!
+//! ```text
+//! 2023-05-01 12:00:00,123{GMT}\tINFO\t[jepsen worker 3] jepsen.util: 3\t:invoke\t:read\tnil
+//! INFO [2020-01-01 10:00:00,000] jepsen worker 0 - jepsen.util 0\t:invoke\t:write\t3
+//! ```
+//!
 //! Process, type, function and value stand between tabs; an error may follow. Everything else in the
 //! log is ignored. What the events mean is the same as in Jepsen's histories (see the `jepsen`
 //! module); the value of an `:info` is the error. Only a `:fail` of a compare-and-set says more here:
@@ -38,7 +45,9 @@ pub(crate) static FORMAT: Format = Format {
     write: None,
 };
 
-const MARK: &[u8] = b"jepsen.util - ";
+/// What stands before the process, and what may stand between the two.
+const MARK: &[u8] = b"jepsen.util";
+const SEPARATORS: [&[u8]; 3] = [b" - ", b": ", b" "];
 
 fn looks_like(source: &Source) -> bool {
     let mut lines = Cursor::new(head(source).unwrap_or_default());
@@ -64,8 +73,10 @@ struct Fields<'a> {
 
 fn fields(at: usize, line: &[u8]) -> Option<Fields<'_>> {
     let after = memchr::memmem::find(line, MARK)? + MARK.len();
-    let mut offset = at + after;
-    let mut parts = line.get(after..)?.split(|&b| b == b'\t').map(|part| {
+    let marked = line.get(after..)?;
+    let rest = SEPARATORS.iter().find_map(|separator| marked.strip_prefix(*separator))?;
+    let mut offset = at + line.len() - rest.len();
+    let mut parts = rest.split(|&b| b == b'\t').map(|part| {
         let start = offset;
         offset += part.len() + 1;
         (start, part)
@@ -112,6 +123,13 @@ fn event(at: usize, fields: &Fields<'_>, bytes: &[u8]) -> Result<LogEvent, Fault
     event.phase = fields.phase;
     event.f_at = fields.function_at;
     event.function = Function::from_name(Edn::at(bytes, event.f_at).word("a function")?);
+    if event.function == Function::Txn {
+        return Err(Fault::wrong(
+            event.f_at,
+            "console logs are read as operations on one register, and :txn is none",
+        )
+        .hint("Jepsen keeps transactions in history.edn, beside this log: read that file"));
+    }
     event.process = match fields.process {
         Some([b':', ..]) => Process::Other,
         _ => Process::Client(Edn::at(bytes, fields.process_at).integer("a process")?),
@@ -196,17 +214,12 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::builder::HistoryBuilder;
+    use crate::formats::plume::check::{shown, survives_bytes};
     use crate::source::Input;
 
     #[allow(clippy::needless_pass_by_value)] // So that the literal stands in the call.
     fn check(text: &str, expect: Expect) {
-        let source = Source::File(Input::new("t.log", text));
-        let shown = match FORMAT.load(&source).map(HistoryBuilder::finish) {
-            Ok(history) => crate::notation::to_text(&history),
-            Err(error) => format!("{error}\n"),
-        };
-        expect.assert_eq(&shown);
+        expect.assert_eq(&shown(&FORMAT, text));
     }
 
     const SAMPLE: &str = "INFO  jepsen.core - starting\n\
@@ -238,6 +251,40 @@ mod tests {
     }
 
     #[test]
+    fn lines_of_newer_versions() {
+        let text = "2023-05-01 12:00:00,123{GMT}\tINFO\t[jepsen node n1] jepsen.db: Setting up\n\
+            2023-05-01 12:00:00,123{GMT}\tINFO\t[jepsen worker 3] jepsen.util: 3\t:invoke\t:read\tnil\n\
+            2023-05-01 12:00:00,124{GMT}\tINFO\t[jepsen nemesis] jepsen.util: :nemesis\t:info\t:start\tnil\n\
+            2023-05-01 12:00:00,125{GMT}\tINFO\t[jepsen worker 3] jepsen.util: 3\t:ok\t:read\t2\n\
+            INFO [2020-01-01 10:00:00,000] jepsen worker 0 - jepsen.util 0\t:invoke\t:write\t3\n\
+            INFO [2020-01-01 10:00:00,001] jepsen worker 0 - jepsen.util 0\t:ok\t:write\t3\n\
+            INFO [2020-01-01 10:00:00,002] jepsen worker 0 - jepsen.utility 0\t:ok\t:write\t4\n";
+        check(
+            text,
+            expect![[r#"
+            clock events
+            event :start @[1,_]
+            3: r(register,2) @[0,2]
+            0: w(register,3) @[3,4]
+        "#]],
+        );
+        for line in text.lines().skip(1).take(5) {
+            assert!(looks_like(&Source::File(Input::new("t", line))), "{line}");
+        }
+    }
+
+    #[test]
+    fn transactions_are_looked_for_elsewhere() {
+        check(
+            "INFO  jepsen.util - 0\t:invoke\t:txn\t[[:r 1 nil]]\n",
+            expect![[r#"
+                file:1:31: console logs are read as operations on one register, and :txn is none
+                  hint: Jepsen keeps transactions in history.edn, beside this log: read that file
+            "#]],
+        );
+    }
+
+    #[test]
     fn a_compare_and_set_that_failed_with_an_error_has_seen_nothing() {
         check(
             "INFO  jepsen.util - 0\t:invoke\t:cas\t[1 2]\n\
@@ -257,46 +304,39 @@ mod tests {
         check(
             "INFO  jepsen.core - nothing\n",
             expect![[r#"
-            t.log:1:1: no line of the log is an operation
-              hint: expected lines like 'INFO  jepsen.util - 0\t:invoke\t:read\tnil'
-        "#]],
+                file:1:1: no line of the log is an operation
+                  hint: expected lines like 'INFO  jepsen.util - 0\t:invoke\t:read\tnil'
+            "#]],
         );
         check(
             "INFO  jepsen.util - 0\t:ok\t:add\t5\n",
             expect![[r#"
-            t.log:1:27: operations of kind :add are not supported yet
-              hint: transactions of micro-operations, and read, write and cas are
-        "#]],
+                file:1:27: operations of kind :add are not supported yet
+                  hint: transactions of micro-operations, and read, write and cas are
+            "#]],
         );
         check(
             "INFO  jepsen.util - 0\t:ok\t:write\t5 6\n",
             expect![[r#"
-            t.log:1:36: expected the end, found '6'
-        "#]],
+                file:1:36: expected the end, found '6'
+            "#]],
         );
         check(
             "INFO  jepsen.util - 0\t:ok\t:write\t[5\n",
             expect![[r#"
-            t.log:1:36: expected ']', found the end of the line
-        "#]],
+                file:1:36: expected ']', found the end of the line
+            "#]],
         );
         check(
             "INFO  jepsen.util - x\t:ok\t:write\t5\n",
             expect![[r#"
-            t.log:1:21: expected a process, found 'x\t:ok\t:write\t5'
-        "#]],
+                file:1:21: expected a process, found 'x\t:ok\t:write\t5'
+            "#]],
         );
     }
 
     #[test]
     fn hostile_bytes_never_panic() {
-        for end in 0..SAMPLE.len() {
-            for byte in [b'\t', b'\n', b'[', b'"', 0xff] {
-                let mut changed = SAMPLE.as_bytes().to_vec();
-                changed[end] = byte;
-                let _ = FORMAT.load(&Source::File(Input::new("t", changed)));
-            }
-            let _ = FORMAT.load(&Source::File(Input::new("t", &SAMPLE.as_bytes()[..end])));
-        }
+        survives_bytes(&FORMAT, SAMPLE, b"\t\n[\"\xff");
     }
 }

@@ -14,6 +14,7 @@ pub(crate) mod plume;
 pub(crate) mod porcupine_kv;
 pub(crate) mod three_ts;
 pub(crate) mod timekiller;
+pub(crate) mod unknown;
 pub(crate) mod viper;
 
 use std::io::Write;

@@ -147,17 +147,11 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::builder::HistoryBuilder;
-    use crate::source::Input;
+    use crate::formats::plume::check::{shown, survives_bytes};
 
     #[allow(clippy::needless_pass_by_value)] // So that the literal stands in the call.
     fn check(text: &str, expect: Expect) {
-        let source = Source::File(Input::new("kv.txt", text));
-        let shown = match FORMAT.load(&source).map(HistoryBuilder::finish) {
-            Ok(history) => crate::notation::to_text(&history),
-            Err(error) => format!("{error}\n"),
-        };
-        expect.assert_eq(&shown);
+        expect.assert_eq(&shown(&FORMAT, text));
     }
 
     const SAMPLE: &str = r#"{:process 0, :type :invoke, :f :append, :key "0", :value "x 0 0 y"}
@@ -190,39 +184,32 @@ mod tests {
         check(
             "{:process 0, :type :ok, :f :get, :value \"\"}",
             expect![[r#"
-            kv.txt:1:1: the operation has no :key
-        "#]],
+                file:1:1: the operation has no :key
+            "#]],
         );
         check(
             "{:process 0, :type :ok, :f :get, :key 1, :value 5}",
             expect![[r#"
-            kv.txt:1:49: expected a string as the :value, found '5}'
-        "#]],
+                file:1:49: expected a string as the :value, found '5}'
+            "#]],
         );
         check(
             "{:process 0, :type :ok, :f :del, :key 1, :value \"\"}",
             expect![[r#"
-                kv.txt:1:28: expected :get, :put or :append as the :f, found ':del, :key 1, :value ""}'
+                file:1:28: expected :get, :put or :append as the :f, found ':del, :key 1, :value ""}'
             "#]],
         );
         check(
             "{:process 0, :type :ok, :f :get, :key 1",
             expect![[r#"
-            kv.txt:1:40: expected '}', found the end of the file
-              hint: the file ends in the middle: was it cut off?
-        "#]],
+                file:1:40: expected '}', found the end of the file
+                  hint: the file ends in the middle: was it cut off?
+            "#]],
         );
     }
 
     #[test]
     fn hostile_bytes_never_panic() {
-        for end in 0..SAMPLE.len() {
-            for byte in [b'{', b'"', b':', 0xff] {
-                let mut changed = SAMPLE.as_bytes().to_vec();
-                changed[end] = byte;
-                let _ = FORMAT.load(&Source::File(Input::new("t", changed)));
-            }
-            let _ = FORMAT.load(&Source::File(Input::new("t", &SAMPLE.as_bytes()[..end])));
-        }
+        survives_bytes(&FORMAT, SAMPLE, b"{\":\xff");
     }
 }

@@ -6,7 +6,8 @@ use hashbrown::HashSet;
 
 use crate::draft::TxnDraft;
 use crate::error::Fault;
-use crate::jsonl::{fast, meta, txn};
+use crate::jsonl::odd::OddName;
+use crate::jsonl::{fast, meta, ops, txn};
 use crate::meta::Event;
 use crate::sink::Sink;
 use crate::text::Json;
@@ -52,6 +53,11 @@ impl LineReader {
         LineReader { started: true, ..LineReader::default() }
     }
 
+    /// The odd names that have been found since the last time.
+    pub(super) fn odd_names(&mut self) -> impl Iterator<Item = OddName> {
+        self.scratch.odd.found.drain(..)
+    }
+
     /// Reads the line that starts at `start` and says where the next one does. Only the end of the
     /// input may lack the end of its line.
     pub(super) fn step<S: Sink + ?Sized>(
@@ -75,7 +81,12 @@ impl LineReader {
         if line.trim_ascii().is_empty() {
             return Ok(next);
         }
-        match self.line(line, sink) {
+        let odd_before = self.scratch.odd.found.len();
+        let read = self.line(line, sink);
+        for odd in &mut self.scratch.odd.found[odd_before..] {
+            odd.offset += start;
+        }
+        match read {
             Ok(LineKind::Trailer) => self.trailer = Some(start..start + line.len()),
             Ok(_) => {}
             Err(fault) if end.is_none() => return Err(torn(fault, line).shifted(start)),
@@ -108,10 +119,10 @@ impl LineReader {
         }
         match kind {
             LineKind::Header if self.started => return Err(late_header()),
-            LineKind::Header => meta::read_header(&mut json, sink)?,
+            LineKind::Header => meta::read_header(&mut json, sink, &mut self.scratch.odd)?,
             LineKind::Event => event(&mut json, sink)?,
             LineKind::Order => order(&mut json, sink)?,
-            LineKind::Trailer => meta::read_trailer(&mut json, sink)?,
+            LineKind::Trailer => meta::read_trailer(&mut json, sink, &mut self.scratch.odd)?,
             LineKind::Transaction => {}
         }
         Ok(kind)
@@ -210,8 +221,7 @@ fn order<S: Sink + ?Sized>(json: &mut Json<'_>, sink: &mut S) -> Result<(), Faul
     while let Some((at, name)) = member(json)? {
         match &*name {
             "order" if key.is_none() => {
-                let value = json.value(sink.pool())?;
-                key = Some(sink.pool().key(value));
+                key = Some(ops::name_of_key(json, sink.pool())?);
             }
             "versions" if versions.is_none() => {
                 let list = versions.insert(Vec::new());

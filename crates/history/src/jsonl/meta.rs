@@ -6,6 +6,7 @@ use crate::error::Fault;
 use crate::ids::Key;
 use crate::jsonl::VERSION;
 use crate::jsonl::line::{Names, member, named_twice, once};
+use crate::jsonl::odd::{Object, OddNames};
 use crate::jsonl::txn::attributes;
 use crate::meta::{Clock, InitialState, Meta};
 use crate::pool::Pool;
@@ -31,8 +32,9 @@ pub(super) fn assume<S: Sink + ?Sized>(sink: &mut S) {
 pub(super) fn read_header<S: Sink + ?Sized>(
     json: &mut Json<'_>,
     sink: &mut S,
+    odd: &mut OddNames,
 ) -> Result<(), Fault> {
-    let facts = facts(json, sink.pool(), true)?;
+    let facts = facts(json, sink.pool(), true, odd)?;
     json.finish()?;
     facts.apply(sink.meta());
     Ok(())
@@ -42,6 +44,7 @@ pub(super) fn read_header<S: Sink + ?Sized>(
 pub(super) fn read_trailer<S: Sink + ?Sized>(
     json: &mut Json<'_>,
     sink: &mut S,
+    odd: &mut OddNames,
 ) -> Result<(), Fault> {
     let mut found = None;
     while let Some((at, name)) = member(json)? {
@@ -53,7 +56,7 @@ pub(super) fn read_trailer<S: Sink + ?Sized>(
             return Err(named_twice(at, &name));
         }
         json.begin_object()?;
-        found = Some(facts(json, sink.pool(), false)?);
+        found = Some(facts(json, sink.pool(), false, odd)?);
     }
     json.finish()?;
     found.unwrap_or_default().apply(sink.meta());
@@ -61,7 +64,12 @@ pub(super) fn read_trailer<S: Sink + ?Sized>(
 }
 
 /// The members of a header or trailer, up to its closing brace.
-fn facts(json: &mut Json<'_>, pool: &mut Pool, header: bool) -> Result<Facts, Fault> {
+fn facts(
+    json: &mut Json<'_>,
+    pool: &mut Pool,
+    header: bool,
+    odd: &mut OddNames,
+) -> Result<Facts, Fault> {
     let mut facts = Facts::default();
     let mut names = Names::new();
     let mut seen = 0;
@@ -84,7 +92,9 @@ fn facts(json: &mut Json<'_>, pool: &mut Pool, header: bool) -> Result<Facts, Fa
             }
             None => {
                 let value = json.value(pool)?;
-                facts.add(&mut names, at, pool.text(&name), value)?;
+                let name = pool.text(&name);
+                facts.add(&mut names, at, name, value)?;
+                odd.check(Object::Header, at, name, pool);
             }
         }
     }
@@ -138,7 +148,7 @@ fn initial_keys(json: &mut Json<'_>, pool: &mut Pool) -> Result<Vec<(Key, Value)
     while json.next_item()? {
         let at = json.offset();
         let (key, value) = pair(json, pool, "a pair of key and value")?;
-        let key = pool.key(key);
+        let key = pool.key(Fault::check_name(at, "a key", key)?);
         if !keys.insert(key) {
             return Err(Fault::wrong(at, "the key has an initial value already"));
         }

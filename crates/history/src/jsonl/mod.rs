@@ -11,6 +11,7 @@
 mod fast;
 mod line;
 mod meta;
+mod odd;
 mod ops;
 mod read;
 mod sink;
@@ -44,6 +45,10 @@ const VERSION: i64 = 1;
 /// names stands in `attrs` or `info` instead.
 #[rustfmt::skip]
 mod reserved {
+    /// Of a transaction.
+    pub(super) const TRANSACTION: &[&str] = &[
+        "session", "txn", "outcome", "interval", "ts", "ops", "stmts", "attrs",
+    ];
     /// Of a transaction, and what would make the line something else.
     pub(super) const LINE: &[&str] = &[
         "session", "txn", "outcome", "interval", "ts", "ops", "stmts", "attrs",

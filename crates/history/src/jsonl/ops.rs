@@ -77,8 +77,14 @@ fn need(json: &mut Json<'_>, what: &str) -> Result<(), Fault> {
 
 fn key(json: &mut Json<'_>, pool: &mut Pool) -> Result<Key, Fault> {
     need(json, "the key of the operation")?;
+    name_of_key(json, pool)
+}
+
+/// A key, by the value that names it.
+pub(super) fn name_of_key(json: &mut Json<'_>, pool: &mut Pool) -> Result<Key, Fault> {
+    let at = json.offset();
     let name = json.value(pool)?;
-    Ok(pool.key(name))
+    Ok(pool.key(Fault::check_name(at, "a key", name)?))
 }
 
 fn value(json: &mut Json<'_>, pool: &mut Pool, what: &str) -> Result<Value, Fault> {
@@ -146,7 +152,9 @@ fn predicate_read(
     let observed = open && begin_result(json, pool, "the rows that were read, in brackets")?;
     scratch.rows.clear();
     while observed && json.next_item()? {
+        let at = json.offset();
         let (key, value) = pair(json, pool, "a row [key,value]")?;
+        let key = Fault::check_name(at, "a key", key)?;
         scratch.rows.push((pool.key(key), value));
     }
     let rows = observed.then_some(&scratch.rows[..]);

@@ -4,10 +4,11 @@ use std::io::{BufRead, Read};
 use std::ops::Range;
 
 use crate::builder::HistoryBuilder;
-use crate::error::{Fault, Position, ReadError};
+use crate::error::{Fault, ReadError};
 use crate::jsonl::line::{LineReader, after_trailer};
 use crate::jsonl::meta;
-use crate::sink::Sink;
+use crate::jsonl::odd::{OddName, OddNames, Reporter};
+use crate::sink::{Sink, SinkError};
 use crate::source::{Input, Source};
 use crate::text::Json;
 
@@ -20,8 +21,11 @@ const MIN_CHUNK: usize = 1 << 20;
 pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
     let input = source.file()?;
     meta::assume(sink);
-    let read = read_all(&input.bytes, &mut LineReader::default(), sink);
-    read.map_err(|fault| input.text_error(fault))
+    let mut reader = LineReader::default();
+    let read = read_all(&input.bytes, &mut reader, sink);
+    read.map_err(|fault| input.text_error(fault))?;
+    Reporter::default().report(reader.odd_names(), input, (0, 0), sink);
+    Ok(())
 }
 
 fn read_all<S: Sink + ?Sized>(
@@ -60,7 +64,8 @@ pub(super) fn read_lines_up_to(
     meta::assume(sink);
     let mut reader = LineReader::default();
     let mut input = Input::new(name, Vec::new());
-    for number in 1.. {
+    let mut reporter = Reporter::default();
+    for lines_before in 0.. {
         input.bytes.clear();
         let fault = match stream.by_ref().take(max_line + 1).read_until(b'\n', &mut input.bytes) {
             Ok(0) => break,
@@ -68,22 +73,18 @@ pub(super) fn read_lines_up_to(
                 Fault::wrong(0, format!("the line is longer than {max_line} bytes"))
             }
             Ok(_) => match reader.step(&input.bytes, 0, sink) {
-                Ok(_) => continue,
+                Ok(_) => {
+                    reporter.report(reader.odd_names(), &input, (0, lines_before), sink);
+                    continue;
+                }
                 Err(fault) => fault,
             },
             Err(e) => Fault::wrong(0, format!("cannot read: {e}")),
         };
-        return Err(at_line(number, input.text_error(fault)));
+        let error = input.text_error(fault);
+        return Err(ReadError { position: error.position.lines_later(lines_before), ..error });
     }
     Ok(())
-}
-
-/// The error of an input that was only one line of many.
-fn at_line(number: u64, mut error: ReadError) -> ReadError {
-    if let Position::Text { line, .. } = &mut error.position {
-        *line = number;
-    }
-    error
 }
 
 pub(super) fn load(source: &Source) -> Result<HistoryBuilder, ReadError> {
@@ -110,6 +111,8 @@ pub(super) fn load_chunks(input: &Input, chunk: usize) -> Result<HistoryBuilder,
         let threads: Vec<_> = others.iter().map(spawn).collect();
         let mut reader = LineReader::default();
         read_all(&bytes[first.clone()], &mut reader, &mut whole)?;
+        let mut reporter = Reporter::default();
+        reporter.report(reader.odd_names(), input, (first.start, 0), &mut whole);
         let mut trailer = reader.trailer;
         for (range, thread) in threads {
             // A system that gives no more threads still has this one.
@@ -119,9 +122,13 @@ pub(super) fn load_chunks(input: &Input, chunk: usize) -> Result<HistoryBuilder,
                 Err(_) => read_part(&bytes[range.clone()]),
             };
             check_end(bytes, range.start, trailer.as_ref())?;
-            let (part, ended) = part.map_err(|fault| fault.shifted(range.start))?;
-            trailer = trailer.or(ended.map(|t| t.start + range.start..t.end + range.start));
-            whole.append(part).map_err(|e| Fault::sink(range.start, &e))?;
+            let part = part.map_err(|fault| fault.shifted(range.start))?;
+            let ended = part.trailer.map(|t| t.start + range.start..t.end + range.start);
+            trailer = trailer.or(ended);
+            whole
+                .append(part.builder)
+                .map_err(|e| refused(&bytes[..range.end], range.start, &e))?;
+            reporter.report(part.odd.into_iter(), input, (range.start, 0), &mut whole);
         }
         match trailer {
             Some(line) => apply_trailer(&bytes[line.clone()], line.start, &mut whole),
@@ -131,14 +138,33 @@ pub(super) fn load_chunks(input: &Input, chunk: usize) -> Result<HistoryBuilder,
     Ok(whole)
 }
 
-type Part = (HistoryBuilder, Option<Range<usize>>);
+/// What a chunk holds; its places count from its beginning.
+struct Part {
+    builder: HistoryBuilder,
+    trailer: Option<Range<usize>>,
+    odd: Vec<OddName>,
+}
 
 /// Any chunk but the first, which has the header.
 fn read_part(bytes: &[u8]) -> Result<Part, Fault> {
-    let mut part = HistoryBuilder::new();
+    let mut builder = HistoryBuilder::new();
     let mut reader = LineReader::past_the_header();
-    read_all(bytes, &mut reader, &mut part)?;
-    Ok((part, reader.trailer))
+    read_all(bytes, &mut reader, &mut builder)?;
+    let odd = reader.odd_names().collect();
+    Ok(Part { builder, trailer: reader.trailer, odd })
+}
+
+/// What the history cannot take of a chunk. Which line it is, reading in order tells.
+#[cold]
+fn refused(bytes: &[u8], start: usize, error: &SinkError) -> Fault {
+    let in_order = match error {
+        SinkError::Refused(_) => {
+            read_all(bytes, &mut LineReader::default(), &mut HistoryBuilder::new())
+        }
+        // Whatever the limit is, there is no room for twice as much.
+        _ => Ok(()),
+    };
+    in_order.err().unwrap_or_else(|| Fault::sink(start, error))
 }
 
 /// Complains about the first line from `start` on that is not blank, if the file has ended before.
@@ -155,7 +181,8 @@ fn check_end(bytes: &[u8], start: usize, trailer: Option<&Range<usize>>) -> Resu
 /// Reads the trailer again: what its chunk learned from it was about that chunk only.
 fn apply_trailer(line: &[u8], start: usize, whole: &mut HistoryBuilder) -> Result<(), Fault> {
     let mut json = Json::new(line);
-    let read = json.begin_object().and_then(|()| meta::read_trailer(&mut json, whole));
+    let odd = &mut OddNames::default();
+    let read = json.begin_object().and_then(|()| meta::read_trailer(&mut json, whole, odd));
     read.map_err(|fault| fault.shifted(start))
 }
 

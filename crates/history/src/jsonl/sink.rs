@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::builder::Warnings;
+use crate::builder::{Ordered, Warnings};
 use crate::draft::TxnDraft;
 use crate::error::Warning;
 use crate::ids::Key;
@@ -37,6 +37,7 @@ pub struct JsonlWriter<W: Write> {
     header: Option<Meta>,
     txns: TxnWriter,
     line: Vec<u8>,
+    ordered: Ordered,
     warnings: Warnings,
 }
 
@@ -50,6 +51,7 @@ impl<W: Write> JsonlWriter<W> {
             header: None,
             txns: TxnWriter::default(),
             line: Vec::new(),
+            ordered: Ordered::default(),
             warnings: Warnings::default(),
         }
     }
@@ -111,6 +113,7 @@ impl<W: Write> Sink for JsonlWriter<W> {
     fn version_order(&mut self, key: Key, versions: &[Value]) -> Result<(), SinkError> {
         self.begin()?;
         write::order(&mut self.line, &self.pool, key, versions)?;
+        self.ordered.add(key)?;
         self.end()
     }
 

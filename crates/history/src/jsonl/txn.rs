@@ -6,6 +6,7 @@ use crate::error::Fault;
 use crate::evidence::{Interval, Outcome, Timestamp};
 use crate::ids::{Key, SessionId};
 use crate::jsonl::line::{LineKind, member, named_twice, once};
+use crate::jsonl::odd::{Object, OddNames};
 use crate::jsonl::{meta, ops, reserved};
 use crate::lazy::NO_TIME;
 use crate::pool::Pool;
@@ -24,6 +25,7 @@ pub(super) struct Scratch {
     pub(super) op_names: Vec<Value>,
     pub(super) elements: Vec<Value>,
     pub(super) rows: Vec<(Key, Value)>,
+    pub(super) odd: OddNames,
 }
 
 const SESSION: u32 = 0;
@@ -40,25 +42,29 @@ pub(super) fn read(
 ) -> Result<LineKind, Fault> {
     draft.reset(SessionId::default());
     scratch.txn_names.clear();
+    let odd_before = scratch.odd.found.len();
     let mut seen = 0;
     while let Some((at, name)) = member(json)? {
-        let ours = ["session", "txn", "outcome", "interval", "ts", "ops", "stmts", "attrs"];
-        let Some(bit) = ours.iter().position(|n| *n == name) else {
+        let Some(bit) = reserved::TRANSACTION.iter().position(|n| *n == name) else {
             let kind = LineKind::of_member(&name);
             if kind != LineKind::Transaction {
+                scratch.odd.forget_since(odd_before);
                 return Ok(kind);
             }
             let value = json.value(pool)?;
-            add_name(&mut scratch.txn_names, at, pool.text(&name))?;
-            draft.attr(pool.text(&name), value);
+            let name = pool.text(&name);
+            add_name(&mut scratch.txn_names, at, name)?;
+            scratch.odd.check(Object::Transaction, at, name, pool);
+            draft.attr(name, value);
             continue;
         };
         let bit = bit as u32;
         once(&mut seen, bit, at, &name)?;
         match bit {
             SESSION => {
+                let at = json.offset();
                 let name = json.value(pool)?;
-                draft.session = pool.session(name);
+                draft.session = pool.session(Fault::check_name(at, "a session", name)?);
             }
             1 => draft.label = Some(label(json, pool)?),
             2 => draft.outcome = outcome(json)?,
@@ -80,6 +86,9 @@ pub(super) fn read(
     if seen & (1 << SESSION) == 0 {
         return Err(no_session());
     }
+    if seen & (1 << OPS | 1 << STMTS) == 0 {
+        return Err(no_operations());
+    }
     Ok(LineKind::Transaction)
 }
 
@@ -88,6 +97,12 @@ fn no_session() -> Fault {
     Fault::wrong(0, "the transaction has no \"session\"").hint(
         "\"session\" says which client ran it: its transactions are in the order of their lines",
     )
+}
+
+#[cold]
+fn no_operations() -> Fault {
+    Fault::wrong(0, "the transaction has neither \"ops\" nor \"stmts\"")
+        .hint("an empty transaction has \"ops\":[]")
 }
 
 fn label(json: &mut Json<'_>, pool: &mut Pool) -> Result<Value, Fault> {
@@ -211,7 +226,9 @@ fn statement(
             })?,
             None => {
                 let value = json.value(pool)?;
-                add_pair(&mut scratch.stmt_attrs, at, pool.text(&name), value)?;
+                let name = pool.text(&name);
+                add_pair(&mut scratch.stmt_attrs, at, name, value)?;
+                scratch.odd.check(Object::Statement, at, name, pool);
             }
         }
     }

@@ -525,7 +525,8 @@ impl Decoder<'_> {
             let versions = get(&mut self.reader, len, |bits| Value::from_bits(bits, known))?;
             orders.push((Key(key), versions));
         }
-        Some(orders)
+        let mut keys: Vec<Key> = orders.iter().map(|(key, _)| *key).collect();
+        (!has_twice(&mut keys)).then_some(orders)
     }
 }
 

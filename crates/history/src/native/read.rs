@@ -127,7 +127,10 @@ impl Joined {
             self.builder.meta = meta;
         }
         self.builder.events.extend(block.events);
-        self.builder.orders.extend(block.orders);
+        for (key, versions) in block.orders {
+            let joined = self.builder.order(key, versions);
+            joined.map_err(|e| Fault::sink(stored.offset, &e))?;
+        }
         let same = Remap::default();
         let appended = self.builder.columns.append(&block.columns, &same);
         appended.map_err(|e| Fault::sink(stored.offset, &e))

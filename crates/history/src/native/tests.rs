@@ -126,3 +126,66 @@ fn bodies_of_random_bytes_do_not_panic() {
         let _ = super::block::decode(body[..at].to_vec());
     }
 }
+
+/// A file with these bodies, whose writer was killed before the end.
+fn torn_file(bodies: &[Vec<u8>]) -> Vec<u8> {
+    use super::frame::{BlockKind, Compression, block_header, file_header};
+    let mut file = file_header().to_vec();
+    for body in bodies {
+        file.extend(block_header(BlockKind::Data, Compression::None, body.len(), body));
+        file.extend(body);
+    }
+    file
+}
+
+#[test]
+fn a_second_version_order_of_a_key_is_refused() {
+    use super::block::{NameCounts, encode};
+    use crate::Sink;
+    let mut part = crate::HistoryBuilder::new();
+    let x = part.pool().text_key("x");
+    part.version_order(x, &[]).unwrap();
+    let names = NameCounts::of(&part.pool);
+    let (mut first, mut second, mut twice) = (Vec::new(), Vec::new(), Vec::new());
+    encode(&mut first, &part, NameCounts::default(), names, None);
+    encode(&mut second, &part, names, names, None);
+    part.orders.push((x, Vec::new()));
+    encode(&mut twice, &part, NameCounts::default(), names, None);
+
+    assert!(load(&torn_file(&[first.clone()])).is_ok());
+    let file = torn_file(&[first, second]);
+    let complaint = load(&file).map(drop).unwrap_err().to_string();
+    assert!(complaint.ends_with("the key has a version order already"), "{complaint}");
+    assert_eq!(stream(&file).map(drop).unwrap_err().to_string(), complaint);
+    let complaint = load(&torn_file(&[twice])).map(drop).unwrap_err().to_string();
+    assert!(complaint.ends_with("the version orders make no sense"), "{complaint}");
+
+    let mut writer = NativeWriter::new(Vec::new()).unwrap();
+    let x = writer.pool().text_key("x");
+    writer.version_order(x, &[]).unwrap();
+    writer.flush_block().unwrap();
+    writer.version_order(x, &[]).unwrap_err();
+}
+
+/// What a newer version adds is an attribute of a name that this one has never heard of.
+#[test]
+fn attributes_of_a_newer_version_are_kept() {
+    let history = notation::parse(
+        "a: [r(x,1){colour=red} w(y,2)]{mood=[1,2]} r(z,1){colour={deep:blue}} {weather=fair}",
+    )
+    .unwrap();
+    let through_native = |history: &History| load(&bytes_of(history, 1)).unwrap().0;
+    let native = through_native(&history);
+    let mut lines = crate::JsonlWriter::new(Vec::new());
+    native.replay(&mut lines).unwrap();
+    let lines = Source::File(Input::new("x.jsonl", lines.finish().unwrap()));
+    let (jsonl, warnings) =
+        Format::recognise(&lines).unwrap().load(&lines).unwrap().finish_with_warnings();
+    assert_eq!(warnings.count, 0);
+    let back = through_native(&jsonl);
+    for copy in [&native, &jsonl, &back] {
+        history.same_as(copy).unwrap();
+        assert_eq!(notation::to_text(copy), notation::to_text(&history));
+    }
+    assert!(notation::to_text(&back).ends_with("{weather=fair}\n"));
+}

@@ -115,6 +115,7 @@ fn fact(
 }
 
 fn order(c: &mut Cursor<'_>, sink: &mut dyn Sink) -> Result<(), Fault> {
+    let at = c.pos;
     let key = key(c, sink)?;
     c.skip_blanks();
     c.expect(b':', "':' and the versions")?;
@@ -124,7 +125,7 @@ fn order(c: &mut Cursor<'_>, sink: &mut dyn Sink) -> Result<(), Fault> {
         versions.push(read_value(c, sink.pool())?);
         c.skip_blanks();
     }
-    sink.version_order(key, &versions).map_err(|e| Fault::sink(c.pos, &e))
+    sink.version_order(key, &versions).map_err(|e| Fault::sink(at, &e))
 }
 
 fn event(c: &mut Cursor<'_>, sink: &mut dyn Sink) -> Result<(), Fault> {
@@ -142,12 +143,12 @@ fn event(c: &mut Cursor<'_>, sink: &mut dyn Sink) -> Result<(), Fault> {
 
 fn txn(c: &mut Cursor<'_>, sink: &mut dyn Sink, draft: &mut TxnDraft) -> Result<(), Fault> {
     let start = c.pos;
-    let name = read_value(c, sink.pool())?;
+    let name = read_name(c, sink, "a session")?;
     draft.reset(sink.pool().session(name));
     let after_name = c.pos;
     c.skip_blanks();
     if c.peek() != Some(b':') || (c.pos > after_name && at_symbol(c)) {
-        draft.label = Some(read_value(c, sink.pool())?);
+        draft.label = Some(read_name(c, sink, "a labelled transaction")?);
         c.skip_blanks();
     }
     c.expect(b':', "':' after the session (and the transaction's name)")?;
@@ -280,8 +281,16 @@ fn op(c: &mut Cursor<'_>, sink: &mut dyn Sink, draft: &mut TxnDraft) -> Result<(
 }
 
 fn key(c: &mut Cursor<'_>, sink: &mut dyn Sink) -> Result<Key, Fault> {
-    let name = read_value(c, sink.pool())?;
+    let name = read_name(c, sink, "a key")?;
     Ok(sink.pool().key(name))
+}
+
+/// A value that names something.
+fn read_name(c: &mut Cursor<'_>, sink: &mut dyn Sink, whose: &str) -> Result<Value, Fault> {
+    c.skip_blanks();
+    let at = c.pos;
+    let name = read_value(c, sink.pool())?;
+    Fault::check_name(at, whose, name)
 }
 
 fn next_value(c: &mut Cursor<'_>, sink: &mut dyn Sink) -> Result<Value, Fault> {
@@ -317,12 +326,15 @@ fn predicate_read(
     let mut observed = true;
     c.skip_blanks();
     while c.eat(b',') {
+        c.skip_blanks();
+        let at = c.pos;
         let name = read_value(c, sink.pool())?;
         c.skip_blanks();
         if name == Value::UNOBSERVED && rows.is_empty() && c.peek() == Some(b')') {
             observed = false;
             break;
         }
+        let name = Fault::check_name(at, "a key", name)?;
         c.expect(b'=', "'=' and the row's value")?;
         let value = read_value(c, sink.pool())?;
         rows.push((sink.pool().key(name), value));

@@ -156,9 +156,27 @@ fn errors_say_what_was_expected() {
     );
 }
 
+#[test]
+fn names_must_be_there() {
+    for key in
+        ["r(_,1)", "delete( _)", "list(_,[])", "cas(_,1,2)", "pred(p,x=1,_=2)", "pred(p,_=2)"]
+    {
+        let error = parse(&format!("a: {key}")).map(drop).unwrap_err().to_string();
+        assert!(error.ends_with(": a key must have a name"), "{error}");
+    }
+    fails("order _: 1", expect!["<text>:1:7: a key must have a name"]);
+    fails("given _ 1", expect!["<text>:1:7: a key must have a name"]);
+    fails("_: r(x,1)", expect!["<text>:1:1: a session must have a name"]);
+    fails("a _: r(x,1)", expect!["<text>:1:3: a labelled transaction must have a name"]);
+}
+
 /// Found by fuzzing: such a history could not be written as jsonl.
 #[test]
 fn what_is_said_twice_is_an_error() {
     fails("given x 1\ngiven x 2", expect!["<text>:2:7: the key has an initial value already"]);
+    fails(
+        "order x: 1 2\norder y: 1\n order  x: 1 2",
+        expect!["<text>:3:9: the key has a version order already"],
+    );
     fails("meta a 1\nmeta a 1", expect!["<text>:2:6: the fact has been said already"]);
 }

@@ -135,8 +135,24 @@ impl<'a> Cursor<'a> {
         i64::try_from(n).map_err(|_| Fault::expected(start, format!("{what} of at most 64 bits")))
     }
 
+    /// Four hex digits, of an escape that stands at `at`.
+    pub(crate) fn hex4(&mut self, at: usize) -> Result<u32, Fault> {
+        let mut code = 0;
+        for _ in 0..4 {
+            let digit = self.peek().and_then(|b| char::from(b).to_digit(16));
+            code = code * 16 + digit.ok_or_else(|| Fault::expected(at, "four hex digits"))?;
+            self.pos += 1;
+        }
+        Ok(code)
+    }
+
     /// Complains unless everything has been read.
     pub fn finish(&self) -> Result<(), Fault> {
         if self.at_end() { Ok(()) } else { Err(self.expected("the end")) }
     }
+}
+
+/// Bytes that stand at `at` as a text.
+pub(crate) fn utf8(at: usize, bytes: &[u8]) -> Result<&str, Fault> {
+    std::str::from_utf8(bytes).map_err(|e| Fault::expected(at + e.valid_up_to(), "UTF-8"))
 }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use crate::error::Fault;
 use crate::pool::Pool;
-use crate::text::cursor::Cursor;
+use crate::text::cursor::{Cursor, utf8};
 use crate::value::Value;
 
 mod atom;
@@ -431,24 +431,14 @@ impl<'a> Edn<'a> {
 
     /// Java's strings are UTF-16, and so are their escapes.
     fn unicode_escape(&mut self, at: usize) -> Result<char, Fault> {
-        let mut code = self.hex4(at)?;
+        let mut code = self.cursor.hex4(at)?;
         if (0xd800..0xdc00).contains(&code) && self.cursor.eat_all(b"\\u") {
-            let low = self.hex4(at)?;
+            let low = self.cursor.hex4(at)?;
             let low = low.checked_sub(0xdc00).filter(|low| *low < 0x400);
             let low = low.ok_or_else(|| Fault::expected(at, "the second half of a pair"))?;
             code = 0x10000 + ((code - 0xd800) << 10) + low;
         }
         char::from_u32(code).ok_or_else(|| Fault::expected(at, "a Unicode character"))
-    }
-
-    fn hex4(&mut self, at: usize) -> Result<u32, Fault> {
-        let mut code = 0;
-        for _ in 0..4 {
-            let digit = self.cursor.peek().and_then(|b| char::from(b).to_digit(16));
-            code = code * 16 + digit.ok_or_else(|| Fault::expected(at, "four hex digits"))?;
-            self.cursor.pos += 1;
-        }
-        Ok(code)
     }
 }
 
@@ -474,10 +464,6 @@ fn too_deep(at: usize) -> Fault {
 
 fn open_string(start: usize) -> Fault {
     Fault::expected(start.saturating_sub(1), "a string that ends with '\"'")
-}
-
-fn utf8(at: usize, bytes: &[u8]) -> Result<&str, Fault> {
-    std::str::from_utf8(bytes).map_err(|e| Fault::expected(at + e.valid_up_to(), "UTF-8"))
 }
 
 fn row(pool: &mut Pool, parts: &[Value], at: usize, end: usize) -> Result<Value, Fault> {

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use crate::error::Fault;
 use crate::pool::Pool;
-use crate::text::cursor::Cursor;
+use crate::text::cursor::{Cursor, utf8};
 use crate::value::Value;
 
 /// How deep arrays and objects may nest.
@@ -206,12 +206,12 @@ impl<'a> Json<'a> {
     }
 
     fn unicode_escape(&mut self, at: usize) -> Result<char, Fault> {
-        let high = self.hex4(at)?;
+        let high = self.cursor.hex4(at)?;
         let code = if (0xd800..0xdc00).contains(&high) {
             if !self.cursor.eat_all(b"\\u") {
                 return Err(Fault::expected(at, "the second half of a surrogate pair"));
             }
-            let low = self.hex4(at)?;
+            let low = self.cursor.hex4(at)?;
             if !(0xdc00..0xe000).contains(&low) {
                 return Err(Fault::expected(at, "the second half of a surrogate pair"));
             }
@@ -220,16 +220,6 @@ impl<'a> Json<'a> {
             high
         };
         char::from_u32(code).ok_or_else(|| Fault::expected(at, "a Unicode character"))
-    }
-
-    fn hex4(&mut self, at: usize) -> Result<u32, Fault> {
-        let mut code = 0;
-        for _ in 0..4 {
-            let digit = self.cursor.peek().and_then(|b| char::from(b).to_digit(16));
-            code = code * 16 + digit.ok_or_else(|| Fault::expected(at, "four hex digits"))?;
-            self.cursor.pos += 1;
-        }
-        Ok(code)
     }
 
     /// A number.
@@ -432,10 +422,6 @@ impl<'a> Json<'a> {
 
 fn too_deep(at: usize) -> Fault {
     Fault::wrong(at, format!("arrays and objects nest more than {MAX_DEPTH} deep"))
-}
-
-fn utf8(at: usize, bytes: &[u8]) -> Result<&str, Fault> {
-    std::str::from_utf8(bytes).map_err(|e| Fault::expected(at + e.valid_up_to(), "UTF-8"))
 }
 
 /// A row, or one of the `$` forms for what JSON has no word for.

@@ -103,7 +103,7 @@ struct Pieces {
     appended: usize,
     events: BTreeMap<usize, Vec<LogEvent>>,
     transactions: BTreeMap<usize, Vec<Paired>>,
-    parts: BTreeMap<usize, HistoryBuilder>,
+    parts: BTreeMap<usize, Box<HistoryBuilder>>,
     /// Whether a core is in the line.
     in_line: bool,
     /// Whether the plain reader has to do it.
@@ -115,7 +115,7 @@ enum Job {
     Scan(usize, std::ops::Range<usize>),
     Pair(usize, Vec<LogEvent>),
     Interpret(usize, Vec<Paired>),
-    Append(HistoryBuilder),
+    Append(Box<HistoryBuilder>),
 }
 
 impl Pieces {
@@ -188,11 +188,11 @@ impl Plan<'_> {
                 pieces.transactions.insert(piece, paired?);
             }
             Job::Interpret(piece, paired) => {
-                let part = self.interpret(&paired)?;
+                let part = Box::new(self.interpret(&paired)?);
                 self.lock().parts.insert(piece, part);
             }
             Job::Append(part) => {
-                let appended = self.line.lock().ok()?.builder.append(part);
+                let appended = self.line.lock().ok()?.builder.append(*part);
                 self.lock().in_line = false;
                 appended.ok()?;
             }

@@ -56,6 +56,18 @@ pub(crate) fn survives_damage(format: &Format, text: &str) {
     }
 }
 
+/// Neither do files that end early or have one of these bytes in a wrong place.
+pub(crate) fn survives_bytes(format: &Format, text: &str, wrong: &[u8]) {
+    for end in 0..text.len() {
+        for &byte in wrong {
+            let mut changed = text.as_bytes().to_vec();
+            changed[end] = byte;
+            let _ = format.load(&source(&changed));
+        }
+        let _ = format.load(&source(&text.as_bytes()[..end]));
+    }
+}
+
 /// No other format's example may be taken for this one.
 pub(crate) fn recognises(format: &Format, ours: &[&str]) {
     let others = [

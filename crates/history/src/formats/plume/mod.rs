@@ -7,9 +7,10 @@
 //! ```
 //!
 //! Lines of a session are in program order; lines of different sessions may interleave as they
-//! like. A transaction is known by its number, belongs to one session, and ends where the session's
-//! next one begins. Every key starts with the value 0, so an explicit write of 0 is that initial
-//! write: it is kept, and the user is told.
+//! like. A transaction is known by its number and belongs to one session; those of a session are in
+//! the order of their first lines. One that comes back after the session's next one has begun goes
+//! on, as PolySI and AWDIT have it, and the user is told. Every key starts with the value 0, so an
+//! explicit write of 0 is that initial write: it is kept, and the user is told.
 //!
 //! The number -1 stands for every aborted transaction. What can be told apart is: lines with -1 of
 //! one session, with no other line of that session between them, are one aborted transaction, and

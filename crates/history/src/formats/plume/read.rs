@@ -63,6 +63,8 @@ struct Plan {
     txns: Vec<u32>,
     /// Whether the lines of every transaction are next to each other.
     in_order: bool,
+    /// Where a transaction first comes back after a later one of its session, and what to say.
+    comeback: Option<(usize, String)>,
 }
 
 impl Text {
@@ -77,6 +79,9 @@ impl Text {
             let message = "an explicit write of 0 is the initial write, \
                            because every key starts with 0";
             sink.warn(input.text_warning(offset, message));
+        }
+        if let Some((offset, message)) = &plan.comeback {
+            sink.warn(input.text_warning(*offset, message.as_str()));
         }
         Ok(Text { parts, maps, plan })
     }
@@ -279,9 +284,9 @@ impl<'p> Planner<'p> {
             for run in &part.runs {
                 let session = map.sessions.get(run.session.index()).copied();
                 let session = session.unwrap_or(run.session);
-                let Some(txn) = self.txn_of(session, run.txn) else {
-                    let offset = part.start + run.line as usize;
-                    return Err(self.contradiction(session, run.txn, offset));
+                let txn = match self.txn_of(session, run.txn) {
+                    Some(txn) => txn,
+                    None => self.taken(session, run.txn, part.start + run.line as usize)?,
                 };
                 self.plan.txns.push(txn);
             }
@@ -306,32 +311,37 @@ impl<'p> Planner<'p> {
         Some(txn)
     }
 
+    /// The transaction whose number comes up again: it goes on if it is the session's own.
     #[cold]
-    fn contradiction(&mut self, session: SessionId, number: i64, offset: usize) -> Fault {
-        let taken = self.numbers.claim(number, 0).unwrap_or(0);
-        let owner = self.plan.sessions.get(taken as usize).copied().unwrap_or(session);
-        let name = |s: SessionId| {
-            let name = self.pool.session_name(s);
-            self.pool.as_wide_int(name).unwrap_or_default()
-        };
+    fn taken(&mut self, session: SessionId, number: i64, offset: usize) -> Result<u32, Fault> {
+        let txn = self.numbers.claim(number, 0).unwrap_or(0);
+        let owner = self.plan.sessions.get(txn as usize).copied().unwrap_or(session);
         if owner != session {
-            let complaint = "the number of this transaction is taken by another session";
-            return Fault::wrong(offset, complaint).hint(format_args!(
-                "transaction {number} appears in sessions {} and {}",
-                name(owner),
-                name(session)
-            ));
+            return Err(self.contradiction([owner, session], number, offset));
         }
-        let later = match self.current.get(session.index()) {
-            Some(&Current { number: ABORTED, .. }) => "an aborted one".to_owned(),
-            Some(current) => format!("transaction {}", current.number),
-            None => String::new(),
-        };
-        Fault::wrong(offset, "this transaction ended where the session's next one began").hint(
-            format_args!(
-                "transaction {number} of session {} comes back after {later}",
-                name(session)
-            ),
-        )
+        self.plan.in_order = false;
+        if let Some(current) = self.current.get_mut(session.index()) {
+            let later = std::mem::replace(current, Current { number, txn }).number;
+            self.plan.comeback.get_or_insert_with(|| (offset, comeback(number, later)));
+        }
+        Ok(txn)
     }
+
+    fn contradiction(&self, sessions: [SessionId; 2], number: i64, offset: usize) -> Fault {
+        let [owner, other] = sessions.map(|session| {
+            let name = self.pool.session_name(session);
+            self.pool.as_wide_int(name).unwrap_or_default()
+        });
+        let complaint = "the number of this transaction is taken by another session";
+        Fault::wrong(offset, complaint)
+            .hint(format_args!("transaction {number} appears in sessions {owner} and {other}"))
+    }
+}
+
+fn comeback(number: i64, later: i64) -> String {
+    let later = match later {
+        ABORTED => "an aborted one".to_owned(),
+        later => format!("transaction {later}"),
+    };
+    format!("transaction {number} comes back after {later}: its lines are taken as one transaction")
 }

@@ -152,19 +152,35 @@ fn a_transaction_in_two_sessions_is_an_error() {
 }
 
 #[test]
-fn a_transaction_that_comes_back_is_an_error() {
+fn a_transaction_that_comes_back_goes_on_with_one_warning() {
     check(
-        "w(0,1,1,12)\nw(0,2,1,13)\nw(0,3,1,12)\n",
+        "w(0,1,1,12)\nw(0,2,1,13)\nw(0,3,1,12)\nw(0,4,1,13)\nw(0,5,1,14)\n",
         &expect![[r#"
-        file:3:1: this transaction ended where the session's next one began
-          hint: transaction 12 of session 1 comes back after transaction 13
+        initial 0
+        1 12: w(0,1) w(0,3)
+        1 13: w(0,2) w(0,4)
+        1 14: w(0,5)
+        warning: file:3:1: transaction 12 comes back after transaction 13: its lines are taken as one transaction
     "#]],
     );
     check(
-        "w(0,1,1,12)\nw(0,2,1,-1)\nw(0,3,1,12)\n",
+        "w(0,1,1,12)\nw(0,2,1,-1)\nw(0,3,1,12)\nw(0,4,1,-1)\n",
         &expect![[r#"
-        file:3:1: this transaction ended where the session's next one began
-          hint: transaction 12 of session 1 comes back after an aborted one
+        initial 0
+        1 12: w(0,1) w(0,3)
+        1: w(0,2) abort
+        1: w(0,4) abort
+        warning: file:3:1: transaction 12 comes back after an aborted one: its lines are taken as one transaction
+    "#]],
+    );
+    check(
+        "w(0,1,1,12)\nw(0,2,1,99999999999)\nw(0,3,2,7)\nw(0,4,1,12)\n",
+        &expect![[r#"
+        initial 0
+        1 12: w(0,1) w(0,4)
+        1 99999999999: w(0,2)
+        2 7: w(0,3)
+        warning: file:4:1: transaction 12 comes back after transaction 99999999999: its lines are taken as one transaction
     "#]],
     );
 }
@@ -246,18 +262,26 @@ fn only_its_own_files_are_recognised() {
     recognises(&FORMAT, &["r(1,2,3,4)\n", "w(0,3,1,"]);
 }
 
-/// A few sessions, transactions that interleave now and then, aborts, and sometimes a torn end.
+/// A few sessions, transactions that interleave and come back now and then, aborts, and sometimes
+/// a torn end.
 fn random_file(random: &mut Random) -> String {
     let mut text = String::new();
     let mut next = 0;
     let mut open = [-1i64; 4];
     let calm = random.below(2) == 0;
     let wide = random.below(4) == 0;
+    let mut seen: Vec<(usize, i64)> = Vec::new();
+    let comebacks = random.below(4) == 0;
     for _ in 0..random.below(60) {
         let session = random.below(open.len());
         if random.below(3) == 0 || calm {
             next += if wide { 1 << 40 } else { 1 };
             open[session] = if random.below(5) == 0 { -1 } else { next };
+            seen.push((session, open[session]));
+        }
+        if comebacks && !seen.is_empty() && random.below(3) == 0 {
+            let (session, txn) = seen[random.below(seen.len())];
+            open[session] = txn;
         }
         for _ in 0..=random.below(3) {
             let letter = if random.below(2) == 0 { 'r' } else { 'w' };

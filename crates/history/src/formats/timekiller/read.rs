@@ -7,6 +7,7 @@ use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::evidence::Timestamp;
 use crate::formats::timekiller::REQUIRED;
+use crate::formats::unknown::push_unknown;
 use crate::ids::{Key, SessionId};
 use crate::meta::InitialState;
 use crate::notation::write_value;
@@ -481,26 +482,6 @@ fn timestamp(json: &mut Json<'_>) -> Result<Timestamp, Fault> {
     }
     let physical = physical.ok_or_else(|| Fault::expected(at, WHAT))?;
     Ok(Timestamp { physical, logical: logical.unwrap_or(0) })
-}
-
-/// Hands over the members that this version does not know, each name once.
-fn push_unknown(
-    at: usize,
-    unknown: &mut Vec<(Value, Value)>,
-    mut push: impl FnMut(Value, Value),
-) -> Result<(), Fault> {
-    if unknown.is_empty() {
-        return Ok(());
-    }
-    let mut names: Vec<Value> = unknown.iter().map(|(name, _)| *name).collect();
-    names.sort_unstable();
-    if names.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err(Fault::wrong(at, "a member's name is there twice"));
-    }
-    for (name, value) in unknown.drain(..) {
-        push(name, value);
-    }
-    Ok(())
 }
 
 /// A name as messages write it.

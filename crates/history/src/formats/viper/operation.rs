@@ -3,7 +3,8 @@
 use crate::draft::TxnDraft;
 use crate::error::Fault;
 use crate::evidence::Interval;
-use crate::formats::viper::read::{nanoseconds, push_unknown};
+use crate::formats::unknown::push_unknown;
+use crate::formats::viper::read::nanoseconds;
 use crate::op::Effect;
 use crate::pool::Pool;
 use crate::text::Json;

@@ -4,6 +4,7 @@ use hashbrown::HashSet;
 
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
+use crate::formats::unknown::push_unknown;
 use crate::formats::viper::initial::{initial_state, remarks};
 use crate::formats::viper::operation::{Names, Operation};
 use crate::formats::viper::{is_log_name, session_name};
@@ -286,24 +287,4 @@ pub(super) fn nanoseconds(json: &mut Json<'_>) -> Result<Option<i64>, Fault> {
     }
     let too_far = || Fault::wrong(at, "the time does not fit in 64 bits of nanoseconds");
     time.checked_mul(1_000_000).ok_or_else(too_far).map(Some)
-}
-
-/// Hands over the members that this version does not know, each name once.
-pub(super) fn push_unknown(
-    at: usize,
-    unknown: &mut Vec<(Value, Value)>,
-    mut push: impl FnMut(Value, Value),
-) -> Result<(), Fault> {
-    if unknown.is_empty() {
-        return Ok(());
-    }
-    let mut names: Vec<Value> = unknown.iter().map(|(name, _)| *name).collect();
-    names.sort_unstable();
-    if names.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err(Fault::wrong(at, "a member's name is there twice"));
-    }
-    for (name, value) in unknown.drain(..) {
-        push(name, value);
-    }
-    Ok(())
 }

@@ -2,12 +2,12 @@
 
 use expect_test::{Expect, expect};
 
-use super::check_error;
+use super::{check_error, load};
 
 #[test]
 fn complaints_about_lines() {
     check_error(
-        "{\"session\":1}\n[1]\n",
+        "{\"session\":1,\"ops\":[]}\n[1]\n",
         expect![[r#"
         h.jsonl:2:1: expected a JSON object, found '[1]'
     "#]],
@@ -20,7 +20,7 @@ fn complaints_about_lines() {
         "#]],
     );
     check_error(
-        "{\"session\":1}\n{\"isolde\":1}\n",
+        "{\"session\":1,\"ops\":[]}\n{\"isolde\":1}\n",
         expect![[r#"
         h.jsonl:2:1: a header ("isolde") can only be the first line
           hint: if files were joined, read them one by one
@@ -91,6 +91,12 @@ fn complaints_about_lines() {
         "#]],
     );
     check_error(
+        "{\"order\":2,\"versions\":[1]}\n{\"order\":1,\"versions\":[]}\n{\"versions\":[1],\"order\":2}\n",
+        expect![[r#"
+            h.jsonl:3:1: the key has a version order already
+        "#]],
+    );
+    check_error(
         "{\"order\":2}\n",
         expect![[r#"
         h.jsonl:1:1: the order has no "versions"
@@ -102,10 +108,17 @@ fn complaints_about_lines() {
 #[test]
 fn complaints_about_transactions() {
     check_error(
-        "{\"session\":1}\n{\"txn\":1,\"ops\":[]}\n",
+        "{\"session\":1,\"ops\":[]}\n{\"txn\":1,\"ops\":[]}\n",
         expect![[r#"
         h.jsonl:2:1: the transaction has no "session"
           hint: "session" says which client ran it: its transactions are in the order of their lines
+    "#]],
+    );
+    check_error(
+        "{\"session\":1,\"txn\":1}\n",
+        expect![[r#"
+        h.jsonl:1:1: the transaction has neither "ops" nor "stmts"
+          hint: an empty transaction has "ops":[]
     "#]],
     );
     check_error(
@@ -182,7 +195,10 @@ fn complaints_about_transactions() {
 #[test]
 fn complaints_about_operations() {
     let complaint = |op: &str, expected: Expect| {
-        check_error(&format!("{{\"session\":1}}\n{{\"session\":1,\"ops\":[{op}]}}\n"), expected);
+        check_error(
+            &format!("{{\"session\":1,\"ops\":[]}}\n{{\"session\":1,\"ops\":[{op}]}}\n"),
+            expected,
+        );
     };
     complaint(
         "7",
@@ -277,14 +293,14 @@ fn complaints_about_operations() {
 #[test]
 fn a_half_written_last_line_is_an_error_that_says_so() {
     check_error(
-        "{\"session\":1}\n{\"session\":2,\"ops\":[[\"r\",1,2",
+        "{\"session\":1,\"ops\":[]}\n{\"session\":2,\"ops\":[[\"r\",1,2",
         expect![[r#"
         h.jsonl:2:29: expected ',' or ']', found the end of the file
           hint: the file ends in the middle of its last line: the recorder was probably killed; cut the last line off and set "complete":false to read the rest
     "#]],
     );
     check_error(
-        "{\"session\":1}\n{\"session\":2,\"txn\":\"ab",
+        "{\"session\":1,\"ops\":[]}\n{\"session\":2,\"txn\":\"ab",
         expect![[r#"
             h.jsonl:2:20: expected a string that ends with '"', found '"ab'
               hint: the file ends in the middle of its last line: the recorder was probably killed; cut the last line off and set "complete":false to read the rest
@@ -292,10 +308,29 @@ fn a_half_written_last_line_is_an_error_that_says_so() {
     );
     // Whole, but wrong: not the recorder's death.
     check_error(
-        "{\"session\":1}\n{\"txn\":2}",
+        "{\"session\":1,\"ops\":[]}\n{\"txn\":2}",
         expect![[r#"
         h.jsonl:2:1: the transaction has no "session"
           hint: "session" says which client ran it: its transactions are in the order of their lines
+    "#]],
+    );
+}
+
+#[test]
+fn names_must_be_there() {
+    for line in [
+        r#"{"session":1,"ops":[["r",{"$":"unobserved"},1]]}"#,
+        r#"{"session":1,"ops":[["pred","p",[[{"$":"unobserved"},1]]]]}"#,
+        r#"{"order":{"$":"unobserved"},"versions":[]}"#,
+        r#"{"isolde":1,"initial":{"keys":[[{"$":"unobserved"},1]]}}"#,
+    ] {
+        let error = load(line).map(drop).unwrap_err().to_string();
+        assert!(error.ends_with(": a key must have a name"), "{error}");
+    }
+    check_error(
+        r#"{"session":{"$":"unobserved"},"ops":[]}"#,
+        expect![[r#"
+        h.jsonl:1:12: a session must have a name
     "#]],
     );
 }

@@ -5,7 +5,7 @@ use proptest::prelude::{ProptestConfig, proptest};
 
 use super::*;
 use crate::arbitrary;
-use crate::builder::HistoryBuilder;
+use crate::builder::{HistoryBuilder, Warnings};
 use crate::error::ReadError;
 use crate::history::History;
 use crate::notation::{parse, to_text};
@@ -18,26 +18,36 @@ fn source(text: impl Into<Vec<u8>>) -> Source {
 
 /// Reads in every way there is; all must agree.
 fn load(text: impl Into<Vec<u8>>) -> Result<History, ReadError> {
+    load_with_warnings(text).map(|(history, _)| history)
+}
+
+fn load_with_warnings(text: impl Into<Vec<u8>>) -> Loaded {
     let source = source(text);
     let input = source.file()?;
     let mut builder = HistoryBuilder::new();
-    let whole = read::read(&source, &mut builder).map(|()| builder.finish());
+    let whole = read::read(&source, &mut builder).map(|()| builder.finish_with_warnings());
     let mut streamed = HistoryBuilder::new();
     let stream = read_lines(&input.bytes[..], &input.name, &mut streamed);
-    compare("stream", &whole, stream.map(|()| streamed.finish()));
-    compare("load", &whole, FORMAT.load(&source).map(HistoryBuilder::finish));
+    compare("stream", &whole, &stream.map(|()| streamed.finish_with_warnings()));
+    compare("load", &whole, &FORMAT.load(&source).map(HistoryBuilder::finish_with_warnings));
     for chunk in [1, 20, 70, 300] {
         let loaded = read::load_chunks(input, chunk).map_err(|fault| input.text_error(fault));
-        compare("chunks", &whole, loaded.map(HistoryBuilder::finish));
+        compare("chunks", &whole, &loaded.map(HistoryBuilder::finish_with_warnings));
     }
     whole
 }
 
-fn compare(how: &str, whole: &Result<History, ReadError>, other: Result<History, ReadError>) {
+type Loaded = Result<(History, Warnings), ReadError>;
+
+fn compare(how: &str, whole: &Loaded, other: &Loaded) {
+    let shown = |loaded: &Loaded| loaded.as_ref().map(|(h, _)| to_text(h)).map_err(Clone::clone);
     match (whole, other) {
-        (Ok(a), Ok(b)) => a.same_as(&b).unwrap(),
-        (Err(a), Err(b)) => assert_eq!(*a, b, "{how}"),
-        (a, b) => panic!("{how}: {:?} but {:?}", a.as_ref().map(to_text), b.map(|h| to_text(&h))),
+        (Ok(a), Ok(b)) => {
+            a.0.same_as(&b.0).unwrap();
+            assert_eq!(a.1, b.1, "{how}");
+        }
+        (Err(a), Err(b)) => assert_eq!(a, b, "{how}"),
+        (a, b) => panic!("{how}: {:?} but {:?}", shown(a), shown(b)),
     }
 }
 
@@ -138,7 +148,7 @@ fn everything_beside_the_operations() {
 {"isolde":1,"server":"postgres","clock":"events","complete":false,"initial":{"keys":[["x",1]]},"info":{"clock":"ntp"}}
 
 {"event":["a"],"end":9}
-{"session":"s","txn":12,"outcome":"unknown","interval":[null,20],"ts":[[5,1],null],"level":"rc","attrs":{"ops":1,"$row":[[2,3]]}}
+{"session":"s","txn":12,"outcome":"unknown","interval":[null,20],"ts":[[5,1],null],"level":"rc","ops":[],"attrs":{"ops":1,"$row":[[2,3]]}}
 {"session":"s","interval":null,"ts":null,"stmts":[{"interval":[1,2],"lock":"share"},{"ops":[["r","x",1,{"path":"pk"}],["r","y",{"a":1}]],"attrs":{"ops":[]}}]}
 {"order":"x","versions":[1,null]}
 {"meta":{"complete":true,"seed":7,"server":"mysql"}}
@@ -175,7 +185,7 @@ fn members_may_come_in_any_order_and_with_spaces() {
 
 #[test]
 fn without_a_header_every_key_is_absent_at_first() {
-    for text in ["", "\n\n", "{\"session\":1}", "{\"isolde\":1}"] {
+    for text in ["", "\n\n", "{\"session\":1,\"ops\":[]}", "{\"isolde\":1}"] {
         let history = load(text).unwrap();
         assert_eq!(history.meta().initial, crate::InitialState::every(crate::Value::ABSENT));
         assert!(history.meta().complete);
@@ -184,8 +194,8 @@ fn without_a_header_every_key_is_absent_at_first() {
 
 #[test]
 fn cut_anywhere_nothing_panics_and_nothing_is_dropped_in_silence() {
-    let text = documented().concat().replace("{\"isolde\"", "{\"session\":1,\"was\"");
-    let text = text.replace("{\"meta\"", "{\"session\":1,\"was\"");
+    let text = documented().concat().replace("{\"isolde\"", "{\"session\":1,\"ops\":[],\"was\"");
+    let text = text.replace("{\"meta\"", "{\"session\":1,\"ops\":[],\"was\"");
     for len in 0..text.len() {
         let Some(part) = text.get(..len) else { continue };
         let mut builder = HistoryBuilder::new();
@@ -200,7 +210,7 @@ fn a_stream_may_not_bring_an_endless_line() {
     let endless = std::io::BufReader::new(std::io::repeat(b' '));
     let error = read::read_lines_up_to(99, endless, "s", &mut HistoryBuilder::new()).unwrap_err();
     expect!["s:1:1: the line is longer than 99 bytes"].assert_eq(&error.to_string());
-    let line = format!("{{\"session\":1,\"a\":{}}}\n", "1".repeat(8));
+    let line = format!("{{\"session\":1,\"ops\":[],\"a\":{}}}\n", "1".repeat(8));
     let max = line.len() as u64;
     for (limit, fits) in [(max, true), (max - 1, false)] {
         let mut builder = HistoryBuilder::new();
@@ -337,4 +347,42 @@ fn of_an_attribute_set_twice_the_last_counts_and_the_order_stays() {
         r#"{"session":1,"b":2,"a":3,"c":4,"ops":[["r",1,{"$":"unobserved"},{"b":2,"a":3,"c":4}]]}"#
     ]]
     .assert_eq(text.lines().nth(1).unwrap_or_default());
+}
+
+#[test]
+fn names_that_look_like_slips_are_kept_with_a_warning_each() {
+    let text = r#"{"clok":"events","isolde":1,"op":1,"inital":{}}
+{"session":1,"outcme":"aborted","op":7,"ops":[]}
+{"session":1,"stmts":[{"intervall":[1,2],"ops":[]},{"ops":[],"txm":1}]}
+{"session":1,"outcme":"aborted","interavl":[1,2],"ops":[],"attrs":{"tx":1}}
+{"meta":{"completed":true}}
+"#;
+    let (history, warnings) = load_with_warnings(text).unwrap();
+    let shown: String = warnings.kept.iter().map(|w| format!("{w}\n")).collect();
+    expect![[r#"
+        meta clok events
+        meta op 1
+        meta inital {}
+        meta completed true
+        1: {outcme=aborted,op=7}
+        1: []{intervall=[1,2]} []{txm=1}
+        1: {outcme=aborted,interavl=[1,2],tx=1}
+        h.jsonl:1:2: "clok" is kept as a fact; was "clock" meant?
+        h.jsonl:1:36: "inital" is kept as a fact; was "initial" meant?
+        h.jsonl:2:14: "outcme" is kept as an attribute; was "outcome" meant?
+        h.jsonl:2:33: "op" is kept as an attribute; was "ops" meant?
+        h.jsonl:3:24: "intervall" is kept as an attribute; was "interval" meant?
+        h.jsonl:4:33: "interavl" is kept as an attribute; was "interval" meant?
+        h.jsonl:5:10: "completed" is kept as a fact; was "complete" meant?
+    "#]]
+    .assert_eq(&(to_text(&history) + &shown));
+}
+
+#[test]
+fn the_sink_takes_one_version_order_for_a_key() {
+    let mut writer = JsonlWriter::new(Vec::new());
+    let x = writer.pool().text_key("x");
+    writer.version_order(x, &[]).unwrap();
+    writer.version_order(x, &[]).unwrap_err();
+    assert_eq!(load(writer.finish().unwrap()).unwrap().version_orders().len(), 1);
 }

@@ -1,7 +1,8 @@
 //! Values without parts: numbers, keywords, symbols, characters.
 
 use crate::error::Fault;
-use crate::text::edn::{Edn, is_delimiter, utf8};
+use crate::text::cursor::utf8;
+use crate::text::edn::{Edn, is_delimiter};
 
 /// A value without parts that is no string.
 #[derive(Clone, Copy, PartialEq, Debug)]
