@@ -191,13 +191,13 @@ impl Provenance {
         let writers = &self.by_key.items[c.from as usize..c.to as usize];
         match (writers, c.initial) {
             ([], true) => Source::Initial,
-            ([], false) => self.from_nowhere(history, fact),
-            (&[only], false) => self.from_one(fact, only),
-            _ => self.from_several(fact, c),
+            ([], false) => self.nobody_wrote(history, fact),
+            (&[only], false) => self.one_wrote(fact, only),
+            _ => self.several_wrote(fact, c),
         }
     }
 
-    fn from_nowhere(&mut self, history: &History, fact: ReadFact) -> Source {
+    fn nobody_wrote(&mut self, history: &History, fact: ReadFact) -> Source {
         if history.meta().complete {
             self.find(Anomaly::ThinAirRead, fact.txn, vec![fact.op]);
         } else {
@@ -207,7 +207,7 @@ impl Provenance {
     }
 
     #[inline]
-    fn from_one(&mut self, fact: ReadFact, index: u32) -> Source {
+    fn one_wrote(&mut self, fact: ReadFact, index: u32) -> Source {
         let write = self.writes[index as usize];
         if write.txn == fact.txn {
             // Not before the read, or it would be no external one.
@@ -226,7 +226,7 @@ impl Provenance {
     }
 
     /// Several writes of the value. If none of them may be seen, the read is wrong whichever it was.
-    fn from_several(&mut self, fact: ReadFact, c: Candidates) -> Source {
+    fn several_wrote(&mut self, fact: ReadFact, c: Candidates) -> Source {
         let writers = &self.by_key.items[c.from as usize..c.to as usize];
         let visible = |&w: &u32| may_be_seen(&self.writes[w as usize], fact.txn, &self.play);
         let mut visible = writers.iter().copied().filter(visible);

@@ -17,15 +17,22 @@ fn shows(text: &str, level: Level, expected: Expect) {
 
 #[test]
 fn a_level_that_holds() {
-    shows("a: w(x,1)\nb: r(x,1)", Level::Serializable, expect![[r#"
+    shows(
+        "a: w(x,1)\nb: r(x,1)",
+        Level::Serializable,
+        expect![[r#"
         serializable: holds
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_cycle_is_told_step_by_step() {
     let text = "initial 0\na 1: r(x,0) r(y,0) w(x,1)\nb 2: r(x,0) r(y,0) w(y,1)";
-    shows(text, Level::Serializable, expect![[r#"
+    shows(
+        text,
+        Level::Serializable,
+        expect![[r#"
         serializable: violated
           1 found: WriteSkew
           WriteSkew: two transactions each overwrote what the other had read
@@ -33,12 +40,16 @@ fn a_cycle_is_told_step_by_step() {
             T2     b 2: r(x,0) r(y,0) w(y,1)
             T2 overwrote what T1 read of y: r(y,0), w(y,1)
             T1 overwrote what T2 read of x: r(x,0), w(x,1)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_local_anomaly_names_its_operations() {
-    shows("initial 0\na: w(x,1) abort\nb: r(x,1)", Level::SnapshotIsolation, expect![[r#"
+    shows(
+        "initial 0\na: w(x,1) abort\nb: r(x,1)",
+        Level::SnapshotIsolation,
+        expect![[r#"
         snapshot-isolation: violated
           1 found: AbortedRead
           AbortedRead: a transaction read a value of a transaction that was rolled back
@@ -46,14 +57,19 @@ fn a_local_anomaly_names_its_operations() {
             #1     b: r(x,1)
             look at w(x,1) of #0
             look at r(x,1) of #1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn what_is_unknown_says_why() {
-    shows("a: w(x,1)\nb: w(x,1)\nc: r(x,1)", Level::Serializable, expect![[r#"
+    shows(
+        "a: w(x,1)\nb: w(x,1)\nc: r(x,1)",
+        Level::Serializable,
+        expect![[r#"
         serializable: unknown, because operation 2 read a value that was written more than once
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -294,7 +294,10 @@ fn sound_entry(kind: EntryKind, bytes: &[u8], known_values: u32) -> bool {
 
 fn decode_names(reader: &mut Reader<'_>, known_values: u32) -> Option<Vec<Value>> {
     let count = reader.get_u32()? as usize;
-    get(reader, count, |bits| Value::from_bits(bits, known_values))
+    // A name that nobody learned is none.
+    get(reader, count, |bits| {
+        Value::from_bits(bits, known_values).filter(|name| *name != Value::UNOBSERVED)
+    })
 }
 
 struct Decoder<'a> {
