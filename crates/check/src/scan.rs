@@ -93,7 +93,8 @@ pub(crate) fn operations(history: &History) -> Scan {
             } else if let Some(value) = what_it_read(&op)
                 && !(op.undone() && saw_undone_write(history, &op, txn.id(), value))
             {
-                scan.read(history, txn.id(), op.id(), op.key(), value, at);
+                let (key, txn, op) = (op.key(), txn.id(), op.id());
+                scan.read(history, ReadFact { key, txn, op, value, empty_list: false }, at);
             }
             if let Some(value) = what_it_wrote(&op) {
                 scan.write(txn.id(), &op, value, at);
@@ -170,41 +171,31 @@ impl Scan {
         };
         let value = foreign.last().copied().unwrap_or(Value::ABSENT);
         let own = std::mem::take(&mut at.write);
-        let before = self.reads.len();
-        self.read(history, txn, op.id(), op.key(), value, at);
-        if let Some(read) = self.reads.get_mut(before) {
-            read.empty_list = foreign.is_empty();
-        }
+        let (key, op, empty_list) = (op.key(), op.id(), foreign.is_empty());
+        self.read(history, ReadFact { key, txn, op, value, empty_list }, at);
         at.write = own;
     }
 
-    fn read(
-        &mut self,
-        history: &History,
-        txn: TxnId,
-        op: OpId,
-        key: Key,
-        value: Value,
-        at: &mut Touched,
-    ) {
+    fn read(&mut self, history: &History, read: ReadFact, at: &mut Touched) {
+        let txn = read.txn;
         if at.write > 0 {
             let own = &self.writes[at.write as usize - 1];
-            if own.value != value {
-                let (ops, own) = (vec![own.op, op], own.op);
-                let anomaly = own_read(history, txn, own, op, key, value);
+            if own.value != read.value {
+                let (ops, own) = (vec![own.op, read.op], own.op);
+                let anomaly = own_read(history, own, &read);
                 self.findings.push(LocalFinding { anomaly, txn, ops });
             }
             return;
         }
         if at.read > 0 {
             let before = self.reads[at.read as usize - 1];
-            if before.value == value {
+            if before.value == read.value {
                 return;
             }
-            let ops = vec![before.op, op];
+            let ops = vec![before.op, read.op];
             self.findings.push(LocalFinding { anomaly: Anomaly::NonRepeatableReads, txn, ops });
         }
-        self.reads.push(ReadFact { key, txn, op, value, empty_list: false });
+        self.reads.push(read);
         at.read = self.reads.len() as u32;
     }
 
@@ -229,19 +220,12 @@ impl Scan {
 
 /// What is wrong with a read after an own write that returned another value.
 #[cold]
-fn own_read(
-    history: &History,
-    txn: TxnId,
-    own: OpId,
-    read: OpId,
-    key: Key,
-    value: Value,
-) -> Anomaly {
-    let writes = history.txn(txn).ops().filter(|op| op.key() == key);
-    let mut same = writes.filter(|op| what_it_wrote(op) == Some(value));
+fn own_read(history: &History, own: OpId, read: &ReadFact) -> Anomaly {
+    let writes = history.txn(read.txn).ops().filter(|op| op.key() == read.key);
+    let mut same = writes.filter(|op| what_it_wrote(op) == Some(read.value));
     match same.next() {
         Some(op) if op.id() < own => Anomaly::NotMyLastWrite,
-        Some(op) if op.id() > read => Anomaly::FutureRead,
+        Some(op) if op.id() > read.op => Anomaly::FutureRead,
         _ => Anomaly::NotMyOwnWrite,
     }
 }
