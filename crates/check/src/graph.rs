@@ -184,6 +184,7 @@ impl Tarjan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hashbrown::HashSet;
     use proptest::prelude::*;
 
     fn graph(nodes: usize, edges: &[(u32, u32, Edges)]) -> Graph {
@@ -214,26 +215,20 @@ mod tests {
             edges in prop::collection::vec((0u32..8, 0u32..8), 0..20),
         ) {
             let edges: Vec<_> = edges.into_iter().map(|(a, b)| (a, b, Edges::WR)).collect();
-            let g = graph(8, &edges);
-            let mut reach = [[false; 8]; 8];
-            for i in 0..8 {
-                reach[i][i] = true;
-            }
-            for &(a, b, _) in &edges {
-                reach[a as usize][b as usize] = true;
-            }
+            let c = graph(8, &edges).components(Edges::ALL);
+            let pairs = || (0..8u32).flat_map(|a| (0..8u32).map(move |b| (a, b)));
+            let mut reach: HashSet<(u32, u32)> = (0..8).map(|a| (a, a)).collect();
+            reach.extend(edges.iter().map(|&(a, b, _)| (a, b)));
             for k in 0..8 {
-                for i in 0..8 {
-                    for j in 0..8 {
-                        reach[i][j] |= reach[i][k] && reach[k][j];
+                for (a, b) in pairs() {
+                    if reach.contains(&(a, k)) && reach.contains(&(k, b)) {
+                        reach.insert((a, b));
                     }
                 }
             }
-            let c = g.components(Edges::ALL);
-            for i in 0..8 {
-                for j in 0..8 {
-                    prop_assert_eq!(c.of[i] == c.of[j], reach[i][j] && reach[j][i]);
-                }
+            for (a, b) in pairs() {
+                let mutual = reach.contains(&(a, b)) && reach.contains(&(b, a));
+                prop_assert_eq!(c.of[a as usize] == c.of[b as usize], mutual);
             }
         }
     }
