@@ -24,6 +24,8 @@ pub(crate) enum Origin {
 struct Slot {
     txn: usize,
     read: usize,
+    /// Which element of the list; 0 for a register.
+    element: usize,
     value: Value,
 }
 
@@ -75,9 +77,13 @@ impl<'m> Choice<'m> {
         self.txns.push(txn);
         for (read, facts) in self.model.txns[txn].reads.iter().enumerate() {
             match &facts.seen {
-                Content::Value(value) => self.slots.push(Slot { txn, read, value: *value }),
+                Content::Value(value) => {
+                    self.slots.push(Slot { txn, read, element: 0, value: *value });
+                }
                 Content::List(list) => {
-                    self.slots.extend(list.iter().map(|&value| Slot { txn, read, value }));
+                    let slots = list.iter().enumerate();
+                    let slot = |(element, &value)| Slot { txn, read, element, value };
+                    self.slots.extend(slots.map(slot));
                 }
             }
         }
@@ -90,7 +96,7 @@ impl<'m> Choice<'m> {
         let Some(&slot) = self.slots.get(self.origins.len()) else {
             return check(&self.explanation());
         };
-        for origin in origins(self.model, slot) {
+        for origin in self.possible(slot) {
             let (txns, slots) = (self.txns.len(), self.slots.len());
             if let Origin::Txn(t) = origin
                 && !self.txns.contains(&t)
@@ -106,6 +112,51 @@ impl<'m> Choice<'m> {
             self.slots.truncate(slots);
         }
         false
+    }
+
+    /// The origins of a slot that agree with the choices so far. Where elements were appended more
+    /// than once, no transaction gives more of them than it has, and lists that begin alike have
+    /// their elements from the same transactions: others would be incompatible anyway.
+    fn possible(&self, slot: Slot) -> Vec<Origin> {
+        let mut found = origins(self.model, slot);
+        let Content::List(list) = &self.model.txns[slot.txn].reads[slot.read].seen else {
+            return found;
+        };
+        let key = self.model.txns[slot.txn].reads[slot.read].key;
+        let mine = &self.origins[self.origins.len() - slot.element..];
+        let many = found.len();
+        found.retain(|o| {
+            let used = mine.iter().zip(list).filter(|(p, v)| *p == o && **v == slot.value).count();
+            used < self.supply(*o, key, slot.value)
+        });
+        if many > 0 && found.is_empty() {
+            found.push(Origin::Dirty);
+        }
+        for (at, other) in self.slots[..self.origins.len()].iter().enumerate() {
+            let read = &self.model.txns[other.txn].reads[other.read];
+            let Content::List(theirs) = &read.seen else { continue };
+            let alike = read.key == key
+                && other.element == slot.element
+                && theirs[..=slot.element] == list[..=slot.element]
+                && self.origins[at - slot.element..at] == *mine;
+            if alike {
+                found.retain(|o| *o == self.origins[at]);
+            }
+        }
+        found
+    }
+
+    /// How many elements of that value the origin has to give.
+    fn supply(&self, origin: Origin, key: usize, value: Value) -> usize {
+        let content = match origin {
+            Origin::Initial => Some(&self.model.initial[key]),
+            Origin::Txn(t) => self.model.txns[t].left(key),
+            Origin::Dirty | Origin::Future | Origin::Nowhere => return usize::MAX,
+        };
+        match content {
+            Some(Content::List(list)) => list.iter().filter(|v| **v == value).count(),
+            _ => 0,
+        }
     }
 
     fn explanation(&self) -> Explanation<'m> {

@@ -107,16 +107,13 @@ impl Question {
         let model = explanation.model;
         // "Inside a transaction, at every level"; a future read is one of those rules.
         let broken = explanation.txns.iter().any(|t| model.txns[*t].broken);
-        if broken
-            || origin_in(explanation, Origin::Future)
-            || lists::has_duplicates(explanation)
-        {
+        if broken || origin_in(explanation, Origin::Future) || lists::has_duplicates(explanation) {
             return true;
         }
         // G1a and G1b, which `pl-2` and all above it forbid.
         let intermediate = |e: &Explained<'_>| lists::is_intermediate(explanation, e);
-        let dirty = origin_in(explanation, Origin::Dirty)
-            || explanation.reads.iter().any(intermediate);
+        let dirty =
+            origin_in(explanation, Origin::Dirty) || explanation.reads.iter().any(intermediate);
         if dirty && level.implies(Level::Pl2) {
             return true;
         }
@@ -276,9 +273,8 @@ fn only_writer(explanation: &Explanation<'_>, key: usize, value: Value) -> Optio
     };
     let initial = is(&model.initial[key]).then_some(Origin::Initial);
     let writes = |t: &&usize| model.txns[**t].left(key).is_some_and(is);
-    let mut all = initial
-        .into_iter()
-        .chain(explanation.txns.iter().filter(writes).map(|t| Origin::Txn(*t)));
+    let mut all =
+        initial.into_iter().chain(explanation.txns.iter().filter(writes).map(|t| Origin::Txn(*t)));
     let first = all.next()?;
     all.next().is_none().then_some(first)
 }

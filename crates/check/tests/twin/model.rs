@@ -245,8 +245,7 @@ impl<'a> Walk<'a> {
         for key in 0..self.lists.len() {
             let own = self.own(key);
             let Some(last) = own.last() else { continue };
-            let content =
-                if self.lists[key] { Content::List(own) } else { Content::Value(*last) };
+            let content = if self.lists[key] { Content::List(own) } else { Content::Value(*last) };
             self.facts.leaves.push((key, content));
         }
         self.facts
