@@ -29,6 +29,7 @@ pub mod lists;
 pub mod model;
 pub mod order;
 pub mod random;
+pub mod versions;
 
 use isolde_history::{Clock, History, Outcome, Value};
 use isolde_spec::{Level, Promise};
@@ -42,9 +43,31 @@ use order::{Binding, Dependency, MAX_NODES, Nodes, Problem};
 /// # Panics
 /// If more than eight transactions take part, or a key is both a list and a register.
 pub fn decide(history: &History, promise: Promise, skew: i64) -> Option<bool> {
+    decide_with(history, promise, skew, &mut Problem::solvable)
+}
+
+/// The same by version orders and cycles; `Err` if there are too many version orders.
+pub fn decide_by_cycles(
+    history: &History,
+    promise: Promise,
+    skew: i64,
+) -> Result<Option<bool>, &'static str> {
+    let mut too_many = false;
+    let answer = decide_with(history, promise, skew, &mut |problem| {
+        let solvable = versions::solvable(problem);
+        too_many |= solvable.is_none();
+        solvable.unwrap_or(false)
+    });
+    if too_many { Err("too many version orders") } else { Ok(answer) }
+}
+
+/// Answers whether an explanation can be put in order.
+type Solver<'s> = &'s mut dyn FnMut(&Problem) -> bool;
+
+fn decide_with(history: &History, promise: Promise, skew: i64, solver: Solver<'_>) -> Option<bool> {
     assert!(promise.level != Level::Linearizable, "the twin has no objects");
     if promise.level.needs_real_time() && !has_intervals(history) {
-        return without_intervals(history, promise);
+        return without_intervals(history, promise, solver);
     }
     let unsure = model::unsure_ops(history);
     assert!(unsure <= 8, "too many operations without an answer");
@@ -55,7 +78,7 @@ pub fn decide(history: &History, promise: Promise, skew: i64) -> Option<bool> {
     for done in 0..1 << unsure {
         let model = Model::new(history, done);
         explain::any_explanation(&model, &mut |explanation| {
-            match question.answer(explanation) {
+            match question.answer(explanation, solver) {
                 Some(false) => {}
                 answer => best = if best == Some(true) { best } else { answer },
             }
@@ -71,12 +94,12 @@ fn has_intervals(history: &History) -> bool {
 
 /// "Without intervals, strict serializability and strong SI are `Unknown` unless a weaker level
 /// already fails."
-fn without_intervals(history: &History, promise: Promise) -> Option<bool> {
+fn without_intervals(history: &History, promise: Promise, solver: Solver<'_>) -> Option<bool> {
     let level = match promise.level {
         Level::StrictSerializable => Level::Serializable,
         _ => Level::SnapshotIsolation,
     };
-    decide(history, Promise { level, ..promise }, 0).filter(|holds| !holds)
+    decide_with(history, Promise { level, ..promise }, 0, solver).filter(|holds| !holds)
 }
 
 /// What is asked of an explanation.
@@ -86,14 +109,14 @@ struct Question {
 }
 
 impl Question {
-    fn answer(&self, explanation: &Explanation<'_>) -> Option<bool> {
+    fn answer(&self, explanation: &Explanation<'_>, solver: Solver<'_>) -> Option<bool> {
         let level = self.promise.level;
         let unexplained = origin_in(explanation, Origin::Nowhere);
         if self.breaks_a_local_rule(explanation) {
             return Some(false);
         }
         let Some(problem) = self.problem(explanation) else { return Some(false) };
-        if !problem.solvable() {
+        if !solver(&problem) {
             return Some(false);
         }
         // "In an incomplete one a read with no known writer is `Unknown`, not thin air."
