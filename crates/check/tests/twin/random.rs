@@ -51,18 +51,24 @@ pub enum View {
     Statement,
     /// Any prefix for each read.
     Any,
+    /// Any of the transactions, whatever the others are.
+    Some,
 }
 
 /// Chances, in percent, of the features of a history.
 #[derive(Clone, Debug)]
 pub struct Weights {
     pub view: View,
+    /// Whether a transaction aborts if somebody wrote a key that it writes and that it does not see.
+    pub conflicts: bool,
     pub txns: usize,
     pub sessions: usize,
     pub keys: usize,
     pub ops: usize,
     /// Transactions that read and then overwrite one key.
     pub mini: usize,
+    /// Transactions that read every key and then perhaps write one.
+    pub scans: usize,
     pub lists: usize,
     pub writes: usize,
     pub deletes: usize,
@@ -88,12 +94,15 @@ impl Weights {
     /// The weights that a seed picks for itself.
     pub fn swarm(seed: u64) -> Weights {
         let rng = &mut Rng::new(seed ^ 0x5eed);
-        let views = [View::Serial, View::Snapshot, View::Statement, View::Any];
+        let views = [View::Serial, View::Snapshot, View::Statement, View::Any, View::Some];
         let view = views[rng.below(views.len())];
+        let conflicts = rng.percent(50);
         let mut chance = |high: usize| if rng.percent(50) { 0 } else { rng.between(1, high) };
         let weights = Weights {
             view,
+            conflicts,
             mini: chance(100),
+            scans: chance(90),
             lists: chance(100),
             deletes: chance(25),
             cas: chance(40),
@@ -118,13 +127,35 @@ impl Weights {
             ops: 0,
             writes: 0,
         };
-        Weights {
-            txns: rng.between(1, 6),
+        let weights = Weights {
+            txns: rng.between(1, 6).max(rng.between(2, 6)),
             sessions: rng.between(1, 4),
             keys: rng.between(1, 3),
-            ops: rng.between(1, 4),
+            ops: rng.between(1, 4).max(rng.between(1, 4)),
             writes: rng.between(20, 80),
             ..weights
+        };
+        if rng.percent(40) { weights.subtle(rng) } else { weights }
+    }
+
+    /// Little noise and much concurrency: what tells the stronger levels apart is rare, and any
+    /// breach of the weaker ones hides it.
+    fn subtle(self, rng: &mut Rng) -> Weights {
+        Weights {
+            view: [View::Snapshot, View::Some, View::Some][rng.below(3)],
+            txns: rng.between(4, 6),
+            sessions: rng.between(3, 4),
+            keys: rng.between(2, 3),
+            ops: rng.between(1, 3),
+            writes: rng.between(40, 80),
+            scans: rng.between(30, 70),
+            mini: 0,
+            mutations: 0,
+            leak: 0,
+            deletes: self.deletes / 3,
+            duplicates: 0,
+            shuffle: self.shuffle / 3,
+            ..self
         }
     }
 }
@@ -176,8 +207,8 @@ struct Maker<'w> {
     weights: &'w Weights,
     initial: Vec<Cell>,
     initial_lines: String,
-    /// The state after each transaction that took effect; the first is the initial one.
-    states: Vec<Vec<Cell>>,
+    /// What each transaction that took effect wrote.
+    effects: Vec<Vec<Option<Cell>>>,
     txns: Vec<MadeTxn>,
     next_value: i64,
     /// Operations without an answer so far: the twin tries both for each.
@@ -186,8 +217,8 @@ struct Maker<'w> {
 
 /// A transaction that runs.
 struct Running {
-    /// The state that it sees.
-    at: usize,
+    /// The effects that it sees.
+    sees: Vec<bool>,
     /// Its own writes; elements for lists.
     own: Vec<Option<Cell>>,
     made: Vec<Made>,
@@ -213,9 +244,8 @@ impl<'w> Maker<'w> {
                 let _ = writeln!(initial_lines, "given {} 50", KEYS[k]);
             }
         }
-        let states = vec![initial.clone()];
-        let txns = Vec::new();
-        Maker { rng, weights, initial, initial_lines, states, txns, next_value: 1, unsure: 0 }
+        let (effects, txns) = (Vec::new(), Vec::new());
+        Maker { rng, weights, initial, initial_lines, effects, txns, next_value: 1, unsure: 0 }
     }
 
     fn fresh(&mut self) -> i64 {
@@ -227,17 +257,29 @@ impl<'w> Maker<'w> {
     }
 
     fn transaction(&mut self) {
-        let top = self.states.len() - 1;
-        let at = match self.weights.view {
+        let top = self.effects.len();
+        let prefix = match self.weights.view {
             View::Serial => top,
             _ => self.rng.between(top.saturating_sub(2), top),
         };
+        let mut sees: Vec<bool> = (0..top).map(|i| i < prefix).collect();
+        if let View::Some = self.weights.view {
+            sees = (0..top).map(|_| self.rng.percent(60)).collect();
+        }
         let own = vec![None; self.weights.keys];
-        let mut run = Running { at, own, made: Vec::new(), joined: Vec::new() };
+        let mut run = Running { sees, own, made: Vec::new(), joined: Vec::new() };
         if self.rng.percent(self.weights.mini) {
             let key = self.rng.below(self.weights.keys);
             self.read(&mut run, key);
             self.write(&mut run, key);
+        } else if self.rng.percent(self.weights.scans) {
+            for key in 0..self.weights.keys {
+                self.read(&mut run, key);
+            }
+            if self.rng.percent(self.weights.writes) {
+                let key = self.rng.below(self.weights.keys);
+                self.write(&mut run, key);
+            }
         } else {
             for _ in 0..self.rng.between(1, self.weights.ops) {
                 self.operation(&mut run);
@@ -272,21 +314,28 @@ impl<'w> Maker<'w> {
 
     /// What the transaction sees under the key.
     fn see(&mut self, run: &mut Running, key: usize) -> Cell {
-        let top = self.states.len() - 1;
-        match self.weights.view {
-            View::Serial | View::Snapshot => {}
-            View::Statement => run.at = self.rng.between(run.at, top),
-            View::Any => run.at = self.rng.between(0, top),
+        let top = self.effects.len();
+        let low = match self.weights.view {
+            View::Serial | View::Snapshot | View::Some => None,
+            View::Statement => Some(run.sees.iter().filter(|s| **s).count()),
+            View::Any => Some(0),
+        };
+        if let Some(low) = low {
+            let prefix = self.rng.between(low, top);
+            run.sees = (0..top).map(|i| i < prefix).collect();
         }
-        let base = self.states[run.at][key].clone();
-        match (base, &run.own[key]) {
-            (base, None) => base,
-            (Cell::List(mut list), Some(Cell::List(own))) => {
-                list.extend(own);
-                Cell::List(list)
+        let mut cell = self.initial[key].clone();
+        for (effect, seen) in self.effects.iter().zip(&run.sees) {
+            // A list without some of its elements would be no list that ever was.
+            if !seen && effect[key].is_some() && matches!(cell, Cell::List(_)) {
+                break;
             }
-            (_, Some(own)) => own.clone(),
+            if *seen {
+                apply(&mut cell, effect[key].as_ref());
+            }
         }
+        apply(&mut cell, run.own[key].as_ref());
+        cell
     }
 
     fn read(&mut self, run: &mut Running, key: usize) {
@@ -358,7 +407,13 @@ impl<'w> Maker<'w> {
 
     fn finish(&mut self, run: Running) {
         let w = self.weights;
-        let (outcome, effective) = if self.rng.percent(w.aborted) {
+        let writes_over = |(effect, seen): (&Vec<Option<Cell>>, &bool)| {
+            !seen && effect.iter().zip(&run.own).any(|(a, b)| a.is_some() && b.is_some())
+        };
+        let conflict = w.conflicts && self.effects.iter().zip(&run.sees).any(writes_over);
+        let (outcome, effective) = if conflict {
+            ("abort", false)
+        } else if self.rng.percent(w.aborted) {
             ("abort", self.rng.percent(w.leak))
         } else if self.rng.percent(w.unknown) {
             ("unknown", self.rng.percent(50))
@@ -366,15 +421,7 @@ impl<'w> Maker<'w> {
             ("commit", true)
         };
         if effective {
-            let mut state = self.states[self.states.len() - 1].clone();
-            for (cell, own) in state.iter_mut().zip(run.own) {
-                match (cell, own) {
-                    (Cell::List(list), Some(Cell::List(own))) => list.extend(own),
-                    (cell, Some(own)) => *cell = own,
-                    (_, None) => {}
-                }
-            }
-            self.states.push(state);
+            self.effects.push(run.own);
         }
         let session = self.rng.below(w.sessions);
         let interval = self.interval();
@@ -450,8 +497,9 @@ impl<'w> Maker<'w> {
     /// The order of versions as they were installed, now and then with two of them exchanged.
     fn render_order(&mut self, key: usize, text: &mut String) {
         let mut versions: Vec<String> = Vec::new();
-        for state in &self.states {
-            let version = match &state[key] {
+        let initial = Some(&self.initial[key]);
+        for cell in initial.into_iter().chain(self.effects.iter().filter_map(|e| e[key].as_ref())) {
+            let version = match cell {
                 Cell::List(list) => list.last().map(ToString::to_string),
                 cell => Some(show(cell)),
             };
@@ -464,6 +512,15 @@ impl<'w> Maker<'w> {
         if !versions.is_empty() {
             let _ = writeln!(text, "order {}: {}", KEYS[key], versions.join(" "));
         }
+    }
+}
+
+/// Puts a write on top of what is under a key.
+fn apply(cell: &mut Cell, write: Option<&Cell>) {
+    match (cell, write) {
+        (Cell::List(list), Some(Cell::List(more))) => list.extend(more),
+        (cell, Some(value)) => *cell = value.clone(),
+        (_, None) => {}
     }
 }
 
