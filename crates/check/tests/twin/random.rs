@@ -53,6 +53,8 @@ pub enum View {
     Any,
     /// Any of the transactions, whatever the others are.
     Some,
+    /// Any of the transactions, with all that they saw and that their sessions did before.
+    Causal,
 }
 
 /// Chances, in percent, of the features of a history.
@@ -94,7 +96,8 @@ impl Weights {
     /// The weights that a seed picks for itself.
     pub fn swarm(seed: u64) -> Weights {
         let rng = &mut Rng::new(seed ^ 0x5eed);
-        let views = [View::Serial, View::Snapshot, View::Statement, View::Any, View::Some];
+        let views =
+            [View::Serial, View::Snapshot, View::Statement, View::Any, View::Some, View::Causal];
         let view = views[rng.below(views.len())];
         let conflicts = rng.percent(50);
         let mut chance = |high: usize| if rng.percent(50) { 0 } else { rng.between(1, high) };
@@ -142,7 +145,7 @@ impl Weights {
     /// breach of the weaker ones hides it.
     fn subtle(self, rng: &mut Rng) -> Weights {
         Weights {
-            view: [View::Snapshot, View::Some, View::Some][rng.below(3)],
+            view: [View::Snapshot, View::Some, View::Causal, View::Causal][rng.below(4)],
             txns: rng.between(4, 6),
             sessions: rng.between(3, 4),
             keys: rng.between(2, 3),
@@ -209,6 +212,8 @@ struct Maker<'w> {
     initial_lines: String,
     /// What each transaction that took effect wrote.
     effects: Vec<Vec<Option<Cell>>>,
+    /// The session of each of them, and what it saw.
+    causes: Vec<(usize, Vec<bool>)>,
     txns: Vec<MadeTxn>,
     next_value: i64,
     /// Operations without an answer so far: the twin tries both for each.
@@ -217,6 +222,7 @@ struct Maker<'w> {
 
 /// A transaction that runs.
 struct Running {
+    session: usize,
     /// The effects that it sees.
     sees: Vec<bool>,
     /// Its own writes; elements for lists.
@@ -244,8 +250,17 @@ impl<'w> Maker<'w> {
                 let _ = writeln!(initial_lines, "given {} 50", KEYS[k]);
             }
         }
-        let (effects, txns) = (Vec::new(), Vec::new());
-        Maker { rng, weights, initial, initial_lines, effects, txns, next_value: 1, unsure: 0 }
+        Maker {
+            rng,
+            weights,
+            initial,
+            initial_lines,
+            effects: Vec::new(),
+            causes: Vec::new(),
+            txns: Vec::new(),
+            next_value: 1,
+            unsure: 0,
+        }
     }
 
     fn fresh(&mut self) -> i64 {
@@ -257,17 +272,10 @@ impl<'w> Maker<'w> {
     }
 
     fn transaction(&mut self) {
-        let top = self.effects.len();
-        let prefix = match self.weights.view {
-            View::Serial => top,
-            _ => self.rng.between(top.saturating_sub(2), top),
-        };
-        let mut sees: Vec<bool> = (0..top).map(|i| i < prefix).collect();
-        if let View::Some = self.weights.view {
-            sees = (0..top).map(|_| self.rng.percent(60)).collect();
-        }
+        let session = self.rng.below(self.weights.sessions);
+        let sees = self.choose_view(session);
         let own = vec![None; self.weights.keys];
-        let mut run = Running { sees, own, made: Vec::new(), joined: Vec::new() };
+        let mut run = Running { session, sees, own, made: Vec::new(), joined: Vec::new() };
         if self.rng.percent(self.weights.mini) {
             let key = self.rng.below(self.weights.keys);
             self.read(&mut run, key);
@@ -288,6 +296,32 @@ impl<'w> Maker<'w> {
         let joined = (0..run.made.len()).map(|_| self.rng.percent(self.weights.statements));
         run.joined = joined.collect();
         self.finish(run);
+    }
+
+    /// Which effects a new transaction sees.
+    fn choose_view(&mut self, session: usize) -> Vec<bool> {
+        let top = self.effects.len();
+        let prefix = match self.weights.view {
+            View::Serial => top,
+            _ => self.rng.between(top.saturating_sub(2), top),
+        };
+        let mut sees: Vec<bool> = (0..top).map(|i| i < prefix).collect();
+        if let View::Some | View::Causal = self.weights.view {
+            sees = (0..top).map(|_| self.rng.percent(50)).collect();
+        }
+        if let View::Causal = self.weights.view {
+            let sessions = self.causes.iter().map(|c| c.0);
+            sees.iter_mut().zip(sessions).for_each(|(s, other)| *s |= other == session);
+            for i in (0..top).rev() {
+                if sees[i] {
+                    let (session, saw) = &self.causes[i];
+                    for j in 0..i {
+                        sees[j] |= saw.get(j) == Some(&true) || self.causes[j].0 == *session;
+                    }
+                }
+            }
+        }
+        sees
     }
 
     fn operation(&mut self, run: &mut Running) {
@@ -316,7 +350,7 @@ impl<'w> Maker<'w> {
     fn see(&mut self, run: &mut Running, key: usize) -> Cell {
         let top = self.effects.len();
         let low = match self.weights.view {
-            View::Serial | View::Snapshot | View::Some => None,
+            View::Serial | View::Snapshot | View::Some | View::Causal => None,
             View::Statement => Some(run.sees.iter().filter(|s| **s).count()),
             View::Any => Some(0),
         };
@@ -422,10 +456,10 @@ impl<'w> Maker<'w> {
         };
         if effective {
             self.effects.push(run.own);
+            self.causes.push((run.session, run.sees));
         }
-        let session = self.rng.below(w.sessions);
         let interval = self.interval();
-        let (ops, joined) = (run.made, run.joined);
+        let (session, ops, joined) = (run.session, run.made, run.joined);
         self.txns.push(MadeTxn { session, ops, joined, outcome, interval });
     }
 
