@@ -1,0 +1,380 @@
+//! The brute-force twin against verdicts known by hand.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod twin;
+
+use isolde_history::notation;
+use isolde_spec::{Level, Promise};
+
+/// The levels that the twin decides.
+fn levels() -> impl Iterator<Item = Level> {
+    Level::ALL.into_iter().filter(|l| *l != Level::Linearizable)
+}
+
+/// The verdicts as text: the levels that fail, then those that are unknown after a question mark.
+fn verdicts(text: &str, session_order: bool, skew: i64) -> String {
+    let history = notation::parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let mut fail = Vec::new();
+    let mut unknown = Vec::new();
+    for level in levels() {
+        let name = level.short().unwrap_or(level.name());
+        match twin::decide(&history, Promise { level, session_order }, skew) {
+            Some(true) => {}
+            Some(false) => fail.push(name),
+            None => unknown.push(name),
+        }
+    }
+    let mut all = fail.join(" ");
+    if !unknown.is_empty() {
+        all += &format!(" ? {}", unknown.join(" "));
+    }
+    all.trim().to_owned()
+}
+
+/// Cases: a title, the lines of the history between bars, and the verdicts.
+fn check_all(cases: &[(&str, &str, &str)]) {
+    let lines = |case: &str| case.replace('|', "\n");
+    let wrong: Vec<String> = cases
+        .iter()
+        .map(|(title, case, expected)| (title, lines(case), expected))
+        .map(|(title, text, expected)| (title, verdicts(&text, true, 0), expected, text))
+        .filter(|(_, found, expected, _)| found != *expected)
+        .map(|(title, found, expected, text)| {
+            format!("{title}\n{text}\nexpected {expected}\n   found {found}\n")
+        })
+        .collect();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+// What fails, weakest first, and what cannot be decided because there are no intervals.
+const ALL: &str = "ru pl-2 rc cs ra cc pc rr si ssi ser sser";
+const FROM_PL2: &str = "pl-2 rc cs ra cc pc rr si ssi ser sser";
+const NOTHING: &str = "? ssi sser";
+const THIN_AIR: &str = "rc ra cc pc si ssi ser sser";
+const FROM_RC: &str = "rc ra cc pc rr si ssi ser sser";
+const FROM_RA: &str = "ra cc pc rr si ssi ser sser";
+const SESSION: &str = "ra cc pc si ssi ser sser";
+const LOST_UPDATE: &str = "cs rr si ssi ser sser";
+
+#[test]
+fn the_fourteen_anomalies() {
+    let cases = [
+        ("ThinAirRead", "a: r(x,7)", THIN_AIR),
+        ("AbortedRead", "a: w(x,1) abort|b: r(x,1)", FROM_PL2),
+        ("FutureRead", "a: r(x,1) w(x,1)", ALL),
+        ("NotMyLastWrite", "a: w(x,1) w(x,2) r(x,1)", ALL),
+        ("NotMyOwnWrite", "a: w(x,1)|b: w(x,2) r(x,1)", ALL),
+        ("IntermediateRead", "a: w(x,1) w(x,2)|b: r(x,1)", FROM_PL2),
+        ("NonRepeatableReads", "initial 0|a: w(x,1)|b: r(x,0) r(x,1)", FROM_RA),
+        ("NonMonotonicRead", "initial 0|a: w(x,1) w(y,1)|b: r(x,1) r(y,0)", FROM_RC),
+        ("SessionGuaranteeViolation", "initial 0|a: w(x,1)|a: r(x,0)", SESSION),
+        ("FracturedRead", "initial 0|a: w(x,1) w(y,1)|b: r(x,0) r(y,1)", FROM_RA),
+        (
+            "CausalityViolation",
+            "initial 0|a: w(x,1)|b: r(x,1) w(y,1)|c: r(x,0) r(y,1)",
+            "cc pc rr si ssi ser sser",
+        ),
+        (
+            "CausalityViolation, across two transactions of a session",
+            "initial 0|a: w(x,1)|b: r(x,1)|b: r(x,0)",
+            "cc pc si ssi ser sser",
+        ),
+        (
+            "LongFork",
+            "initial 0|a: w(x,1)|b: w(y,1)|c: r(x,1) r(y,0)|d: r(x,0) r(y,1)",
+            "pc rr si ssi ser sser",
+        ),
+        ("LostUpdate", "initial 0|a: r(x,0) w(x,1)|b: r(x,0) w(x,2)", LOST_UPDATE),
+        (
+            "WriteSkew",
+            "initial 0|a: r(x,0) r(y,0) w(x,1)|b: r(x,0) r(y,0) w(y,1)",
+            "rr ser sser ? ssi",
+        ),
+    ];
+    check_all(&cases);
+}
+
+#[test]
+fn cycles_beside_the_fourteen() {
+    let cases = [
+        (
+            "G0",
+            "a: append(x,1) append(y,1)|b: append(x,2) append(y,2)|c: list(x,[1,2]) list(y,[2,1])",
+            ALL,
+        ),
+        ("G1c", "a: w(x,1) r(y,2)|b: w(y,2) r(x,1)", FROM_PL2),
+        (
+            "G2-item of three",
+            "initial 0|a: r(x,0) w(y,1)|b: r(y,0) w(z,1)|c: r(z,0) w(x,1)",
+            "rr ser sser ? ssi",
+        ),
+        (
+            "a lost update whose other writer is blind and forced between",
+            "initial 0|a: w(x,1) w(y,1)|b: r(y,1) w(x,2) w(z,2)|c: r(x,1) r(z,2) w(x,3)",
+            "cs ra cc pc rr si ssi ser sser",
+        ),
+        (
+            "the update follows a second look",
+            "initial 0|a: w(x,1)|b: r(x,0) r(x,1) w(x,2)",
+            FROM_RA,
+        ),
+    ];
+    check_all(&cases);
+}
+
+#[test]
+fn known_disagreements() {
+    let cases = [
+        ("own write 1, read 1, read 2", "b: w(x,2)|a: w(x,1) r(x,1) r(x,2)", ALL),
+        (
+            "non-monotonic across keys",
+            "a: w(x,1)|b: r(x,1) w(x,2) w(y,2)|c: r(y,2) r(x,1)",
+            FROM_RC,
+        ),
+        ("the same read twice", "initial 0|a: r(x,0) r(x,0)", NOTHING),
+        (
+            "the initial value after an own write of the session",
+            "initial 0|a: w(x,1)|a: r(x,0) r(y,0)",
+            SESSION,
+        ),
+    ];
+    check_all(&cases);
+}
+
+#[test]
+fn unknown_outcomes() {
+    let cases = [
+        ("left out", "initial 0|a: w(x,1) unknown|a: r(x,0)", NOTHING),
+        ("left out with a breach inside", "a: w(x,1) r(x,2) unknown", NOTHING),
+        (
+            "proved, but session order never leaves it",
+            "initial 0|a: w(x,1) unknown|a: r(x,0)|b: r(x,1)",
+            NOTHING,
+        ),
+        (
+            "session order enters it",
+            "initial 0|a: w(y,1)|a: w(x,1) unknown|b: r(x,1) r(y,0)",
+            "cc pc si ssi ser sser",
+        ),
+        (
+            "its predecessor still precedes its successor",
+            "initial 0|a: w(x,1)|a: w(y,1) unknown|a: r(x,0)|b: r(y,1)",
+            SESSION,
+        ),
+        (
+            "read by one that is left out",
+            "initial 0|a: r(y,9) w(x,1) unknown|b: r(x,1) unknown",
+            NOTHING,
+        ),
+        (
+            "proved through another one",
+            "initial 0|a: w(x,1) unknown|b: r(x,1) w(y,1) unknown|c: r(y,1) r(x,0)",
+            "cc pc rr si ssi ser sser",
+        ),
+        ("proved with a breach inside", "a: w(y,1) r(y,2) w(x,1) unknown|b: r(x,1)", ALL),
+        (
+            "its interval has no end",
+            "initial 0|a: w(x,1) unknown @[0,1]|b: r(x,0) @[5,6]|c: r(x,1) @[7,8]",
+            "",
+        ),
+        (
+            "a committed one has",
+            "initial 0|a: w(x,1) @[0,1]|b: r(x,0) @[5,6]|c: r(x,1) @[7,8]",
+            "ssi sser",
+        ),
+        (
+            "it begins when it begins",
+            "initial 0|a: r(x,1) @[0,1]|b: w(x,1) unknown @[2,3]",
+            "ssi sser",
+        ),
+    ];
+    check_all(&cases);
+}
+
+#[test]
+fn statements() {
+    let cases = [
+        (
+            "one statement has no order inside",
+            "initial 0|a: w(x,1) w(y,1)|b: [r(x,1) r(y,0)]",
+            FROM_RA,
+        ),
+        ("two have one", "initial 0|a: w(x,1) w(y,1)|b: [r(x,1)] [r(z,0) r(y,0)]", FROM_RC),
+        ("two values of a key in one statement", "initial 0|a: w(x,1)|b: [r(x,1) r(x,0)]", FROM_RA),
+    ];
+    check_all(&cases);
+}
+
+#[test]
+fn lists() {
+    let cases = [
+        ("compatible", "a: append(x,1)|b: append(x,2)|c: list(x,[1,2])|d: list(x,[1])", NOTHING),
+        ("incompatible", "a: append(x,1)|b: append(x,2)|c: list(x,[1,2])|d: list(x,[2])", ALL),
+        ("duplicate elements", "a: append(x,1)|b: list(x,[1,1])", ALL),
+        ("appended twice", "a: append(x,1)|b: append(x,1)|c: list(x,[1,1])", NOTHING),
+        (
+            "empty from the initial state",
+            "a: append(x,1) append(y,1)|b: list(x,[1]) list(y,[])",
+            FROM_RC,
+        ),
+        ("a part of the appends", "a: append(x,1) append(x,2)|b: list(x,[1])", FROM_PL2),
+        ("own elements at the end", "a: append(x,1)|b: append(x,2) list(x,[1,2])", NOTHING),
+        ("own elements elsewhere", "a: append(x,1)|b: append(x,2) list(x,[2,1])", ALL),
+        ("own elements missing", "a: append(x,1)|b: append(x,2) list(x,[1])", ALL),
+        ("own elements too early", "a: append(x,1)|b: list(x,[1,2]) append(x,2)", ALL),
+        ("dirty update", "a: append(x,1) abort|b: append(x,2)|c: list(x,[1,2])", FROM_PL2),
+        ("element of nobody", "a: list(x,[7])", THIN_AIR),
+        (
+            "what is not in a list comes after it",
+            "a: append(x,1) w(y,1)|b: append(x,2)|c: r(y,1) list(x,[2])",
+            FROM_RC,
+        ),
+        (
+            "another append between read and append",
+            "a: append(x,1)|b: list(x,[1]) append(x,2)|c: append(x,3)|d: list(x,[1,3,2])",
+            LOST_UPDATE,
+        ),
+        (
+            "middle elements are no source",
+            "a: append(x,1) append(y,1)|b: append(x,2)|c: list(x,[1,2]) list(y,[])",
+            "pc rr si ssi ser sser",
+        ),
+        (
+            "a middle element proves a commit",
+            "a: append(x,1) r(z,9) unknown|b: append(x,2)|c: list(x,[1,2])",
+            THIN_AIR,
+        ),
+    ];
+    check_all(&cases);
+}
+
+#[test]
+fn deletes_inserts_and_compare_and_set() {
+    let cases = [
+        ("absent from a delete", "a: w(x,1)|a: delete(x)|a: r(x,absent)", NOTHING),
+        ("absent from any delete", "a: w(x,1)|b: delete(x)|a: r(x,absent)", NOTHING),
+        ("absent from the initial state only", "a: w(x,1)|a: r(x,absent)", SESSION),
+        ("absent from an own delete", "initial 0|a: delete(x) r(x,absent)", NOTHING),
+        ("own delete missed", "initial 0|a: delete(x) r(x,0)", ALL),
+        ("absent though nobody deleted", "initial 0|a: r(x,absent)", THIN_AIR),
+        ("absent without a first version", "initial none|a: r(x,absent)", NOTHING),
+        ("two inserts", "a: insert(x,1)|b: insert(x,2)", LOST_UPDATE),
+        ("a failed insert", "a: insert(x,1)|b: insert!(x,2)", NOTHING),
+        ("two compare-and-sets", "initial 0|a: cas(x,0,1)|b: cas(x,0,2)", LOST_UPDATE),
+        ("a failed compare-and-set", "initial 0|a: cas(x,0,1)|b: cas!(x,0,2)|c: r(x,1)", NOTHING),
+        ("a failed compare-and-set writes nothing", "initial 0|a: cas!(x,0,2)|c: r(x,2)", THIN_AIR),
+    ];
+    check_all(&cases);
+}
+
+#[test]
+fn savepoints_and_lost_answers() {
+    let cases = [
+        (
+            "undone for others",
+            "initial 0|a: savepoint(p) w(x,1) r(x,1) rollback(p) r(x,0)|b: r(x,0)",
+            NOTHING,
+        ),
+        (
+            "undone, and read by others",
+            "initial 0|a: savepoint(p) w(x,1) rollback(p)|b: r(x,1)",
+            FROM_PL2,
+        ),
+        (
+            "the write before the savepoint is back",
+            "a: w(x,1) savepoint(p) w(x,2) rollback(p) r(x,1)|b: r(x,1)",
+            NOTHING,
+        ),
+        ("the undone write is still seen", "a: w(x,1) savepoint(p) w(x,2) rollback(p) r(x,2)", ALL),
+        ("perhaps not written", "initial 0|a: w?(x,1)|a: r(x,0)", NOTHING),
+        ("perhaps written", "initial 0|a: w?(x,1)|b: r(x,1)", NOTHING),
+        ("not both", "initial 0|a: w?(x,1)|a: r(x,0)|b: r(x,1)", SESSION),
+    ];
+    check_all(&cases);
+}
+
+#[test]
+fn ambiguity_is_no_violation() {
+    let cases = [
+        ("written twice", "a: w(x,1)|b: w(x,1)|c: r(x,1)", NOTHING),
+        ("written again with the value read", "initial 0|a: r(x,0) w(x,0)", NOTHING),
+        ("committed and aborted", "a: w(x,1)|b: w(x,1) abort|c: r(x,1)", NOTHING),
+        ("final here, overwritten there", "a: w(x,1)|b: w(x,1) w(x,2)|c: r(x,1)", NOTHING),
+        (
+            "no choice helps",
+            "initial 0|a: w(x,1) w(y,1)|b: w(x,1) w(y,1)|c: r(x,1) r(y,0)",
+            FROM_RC,
+        ),
+    ];
+    check_all(&cases);
+}
+
+#[test]
+fn version_orders_of_the_recorder() {
+    let cases = [
+        ("possible", "initial 0|a: w(x,1)|b: w(x,2)|order x: 0 2 1", NOTHING),
+        ("against a read", "initial 0|a: w(x,1)|b: r(x,1) w(x,2)|order x: 0 2 1", FROM_PL2),
+        (
+            "against itself",
+            "initial 0|a: w(x,1) w(y,1)|b: w(x,2) w(y,2)|order x: 0 1 2|order y: 0 2 1",
+            ALL,
+        ),
+        (
+            "against session order",
+            "initial 0|a: w(x,1)|a: w(x,2)|order x: 0 2 1",
+            "rc ra cc pc si ssi ser sser",
+        ),
+    ];
+    check_all(&cases);
+}
+
+#[test]
+fn incomplete_histories() {
+    let cases = [
+        ("no known writer", "incomplete|a: r(x,7)", "? pl-2 rc cs ra cc pc rr si ssi ser sser"),
+        (
+            "violated all the same",
+            "incomplete|initial 0|a: r(x,7)|a: w(y,1)|a: r(y,0)",
+            "ra cc pc si ssi ser sser ? pl-2 rc cs rr",
+        ),
+        (
+            "reads that differ",
+            "incomplete|initial 0|a: r(x,7) r(x,0)",
+            "ra cc pc rr si ssi ser sser ? pl-2 rc cs",
+        ),
+        ("a writer that aborted is known", "incomplete|a: w(x,1) abort|b: r(x,1)", FROM_PL2),
+    ];
+    check_all(&cases);
+}
+
+#[test]
+fn without_session_order() {
+    let session = "initial 0\na: w(x,1)\na: r(x,0)";
+    assert_eq!(verdicts(session, false, 0), NOTHING);
+    let causal = "initial 0\na: w(x,1)\na: w(y,1)\nb: r(y,1) r(x,0)";
+    assert_eq!(verdicts(causal, true, 0), "cc pc si ssi ser sser");
+    assert_eq!(verdicts(causal, false, 0), NOTHING);
+    // Real time is no session order: it still counts, also inside a session.
+    let timed = "initial 0\na: w(x,1) @[0,1]\na: r(x,0) @[2,3]";
+    assert_eq!(verdicts(timed, false, 0), "ssi sser");
+    // The initial transaction stays first.
+    let initial = "initial 0\na: w(x,1) w(y,1)\nb: r(x,1) r(y,0)";
+    assert_eq!(verdicts(initial, false, 0), FROM_RC);
+}
+
+#[test]
+fn real_time_and_skew() {
+    let stale = |a: &str, b: &str| format!("initial 0\na: w(x,1) {a}\nb: r(x,0) {b}");
+    let failing = |a: &str, b: &str, skew: i64| verdicts(&stale(a, b), true, skew);
+    assert_eq!(failing("@[0,1]", "@[2,3]", 0), "ssi sser");
+    assert_eq!(failing("@[0,1]", "@[2,3]", 1), "");
+    assert_eq!(failing("@[0,1]", "@[3,4]", 1), "ssi sser");
+    assert_eq!(failing("@[0,2]", "@[2,3]", 0), "", "strictly before");
+    assert_eq!(failing("@[0,_]", "@[2,3]", 0), "", "no end");
+    assert_eq!(failing("@[0,1]", "@[_,3]", 0), "", "no begin");
+    assert_eq!(failing("@[_,1]", "@[2,_]", 0), "ssi sser", "the sides that count are there");
+    let events = format!("clock events\n{}", stale("@[0,1]", "@[2,3]"));
+    assert_eq!(verdicts(&events, true, 1), "ssi sser", "positions are not skewed");
+    let skewed = "initial 0\na: r(x,0) r(y,0) w(x,1) @[0,9]\nb: r(x,0) r(y,0) w(y,1) @[1,8]";
+    assert_eq!(verdicts(skewed, true, 0), "rr ser sser", "write skew is strong SI");
+}
