@@ -49,23 +49,27 @@ fn list_orders(history: &History, p: &mut Provenance) -> Vec<ListOrder> {
         let (seen, unseen) = lists::versions(p, key, read, elements);
         orders.push(ListOrder { key, seen, unseen, unseen_last: true });
     }
-    let given: HashSet<Key> = history.version_orders().iter().map(|(key, _)| *key).collect();
-    orders.retain(|list| !given.contains(&list.key));
     for (key, versions) in history.version_orders() {
-        orders.push(given_order(p, *key, versions));
+        let first = history.meta().initial.of(*key).unwrap_or(Value::ABSENT);
+        orders.push(given_order(p, *key, versions, first));
+        if versions.iter().skip(1).any(|v| *v == first) {
+            p.doubts.push(Doubt::InitialNotFirst(*key));
+        }
     }
     orders.sort_unstable_by_key(|list| list.key);
     orders
 }
 
-/// The order that the recorder gave, as far as it names versions by values that were written once.
-fn given_order(p: &mut Provenance, key: Key, versions: &[Value]) -> ListOrder {
+/// The order that the recorder gave, as far as it names versions by values that were written once
+/// and are not the initial one.
+fn given_order(p: &mut Provenance, key: Key, versions: &[Value], first: Value) -> ListOrder {
     let mut position: HashMap<Value, usize> = HashMap::with_capacity(versions.len());
-    position.extend(versions.iter().enumerate().map(|(i, v)| (*v, i)));
+    let written = versions.iter().enumerate().filter(|(_, v)| **v != first);
+    position.extend(written.map(|(i, v)| (*v, i)));
     let (mut seen, mut unseen) = (Vec::new(), Vec::new());
     for &w in p.by_key.of(key.index()) {
         let write = &p.writes[w as usize];
-        if write.last && p.counts(write.txn) {
+        if p.is_version(write) {
             match position.get(&write.value) {
                 Some(&at) => seen.push((at, w)),
                 None => unseen.push(w),
@@ -292,6 +296,9 @@ impl<'a> Case<'a> {
                 op.0
             ),
             Doubt::Predicate(op) => format!("operation {} is a predicate read", op.0),
+            Doubt::InitialNotFirst(key) => {
+                format!("the given order of key {} puts the initial state after others", key.0)
+            }
             Doubt::Unsure(op) => format!("nobody knows whether operation {} was done", op.0),
         }
     }

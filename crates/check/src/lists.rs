@@ -4,7 +4,7 @@
 //! the writer of its last foreign element, an empty one from the initial state.
 
 use hashbrown::{HashMap, HashSet};
-use isolde_history::{History, Key, Op, OpId, OpKind, TxnId, Value};
+use isolde_history::{Effect, History, Key, Op, OpId, OpKind, TxnId, Value};
 use isolde_spec::Anomaly;
 
 use crate::provenance::{Doubt, Provenance};
@@ -22,7 +22,15 @@ pub(crate) fn foreign<'h>(history: &'h History, txn: TxnId, op: &Op<'h>) -> Opti
 fn own_appends(history: &History, txn: TxnId, read: &Op<'_>) -> Vec<Value> {
     let before = history.txn(txn).ops().take_while(|op| op.id() < read.id());
     let appends = before.filter(|op| op.kind() == OpKind::Append && op.key() == read.key());
-    appends.filter(|op| !op.undone() || read.undone()).map(|op| op.value()).collect()
+    let stands = |op: &Op<'_>| op.effect() != Effect::Failed && (!op.undone() || read.undone());
+    appends.filter(stands).map(|op| op.value()).collect()
+}
+
+/// Whether nobody knows what the transaction had appended to the list before the read.
+pub(crate) fn own_unsure(history: &History, txn: TxnId, read: &Op<'_>) -> bool {
+    let before = history.txn(txn).ops().take_while(|op| op.id() < read.id());
+    let mut appends = before.filter(|op| op.kind() == OpKind::Append && op.key() == read.key());
+    appends.any(|op| op.effect() == Effect::Unknown)
 }
 
 /// What is wrong with a read that does not end with the transaction's own elements.
@@ -34,55 +42,92 @@ pub(crate) fn misses_own(history: &History, txn: TxnId, op: &Op<'_>) -> Anomaly 
     if some { Anomaly::NotMyLastWrite } else { Anomaly::NotMyOwnWrite }
 }
 
-/// Whether a list holds an element that its own transaction appends only later.
-pub(crate) fn holds_future(history: &History, txn: TxnId, op: &Op<'_>) -> Option<OpId> {
-    let after = history.txn(txn).ops().skip_while(|other| other.id() <= op.id());
-    let mut later = after.filter(|o| o.kind() == OpKind::Append && o.key() == op.key());
-    let elements = op.elements()?;
-    later.find(|append| elements.contains(&append.value())).map(|append| append.id())
+/// An element of a list that its own transaction appends only later, and nobody else at all. (The
+/// last element is matched with its writer like any other read.)
+fn future_element(
+    history: &History,
+    p: &Provenance,
+    txn: TxnId,
+    key: Key,
+    read: OpId,
+    elements: &[Value],
+) -> Option<OpId> {
+    let under = elements.split_last()?.1;
+    let after = history.txn(txn).ops().skip_while(|other| other.id() <= read);
+    let mut later = after.filter(|o| o.kind() == OpKind::Append && o.key() == key);
+    let once = |value: Value| {
+        let writes = p.by_key.of(key.index()).iter();
+        writes.filter(|&&w| p.writes[w as usize].value == value).count() == 1
+    };
+    later.find(|o| under.contains(&o.value()) && once(o.value())).map(|o| o.id())
 }
 
-/// The longest read of every key that holds lists.
+/// The longest read of every key that holds lists, without what the reader had appended itself.
 pub(crate) struct Longest<'h> {
     pub(crate) by_key: HashMap<Key, (OpId, &'h [Value])>,
 }
 
 /// Finds the longest read of each key and compares the others with it.
 pub(crate) fn compare<'h>(history: &'h History, p: &mut Provenance) -> Longest<'h> {
-    let mut by_key: HashMap<Key, (OpId, &[Value])> = HashMap::new();
-    let reads = || {
-        let counted = history.txns().filter(|t| t.outcome() != isolde_history::Outcome::Aborted);
-        counted.flat_map(|t| t.ops().map(move |op| (t.id(), op)))
-    };
-    for (txn, op) in reads() {
-        if let Some(elements) = op.elements()
-            && p.counts(txn)
-        {
-            let longest = by_key.entry(op.key()).or_insert((op.id(), elements));
-            if elements.len() > longest.1.len() {
-                *longest = (op.id(), elements);
+    let mut reads: Vec<(TxnId, Key, OpId, &[Value])> = Vec::new();
+    for txn in history.txns().filter(|t| p.counts(t.id())) {
+        for op in txn.ops().filter(|op| op.kind() == OpKind::ListRead) {
+            if !own_unsure(history, txn.id(), &op)
+                && let Some(elements) = foreign(history, txn.id(), &op)
+            {
+                reads.push((txn.id(), op.key(), op.id(), elements));
             }
         }
     }
-    for (txn, op) in reads() {
-        if let Some(elements) = op.elements()
-            && p.counts(txn)
-            && let Some(&(longest_op, longest)) = by_key.get(&op.key())
+    let mut by_key: HashMap<Key, (OpId, &[Value])> = HashMap::new();
+    for &(_, key, op, elements) in &reads {
+        let longest = by_key.entry(key).or_insert((op, elements));
+        if elements.len() > longest.1.len() {
+            *longest = (op, elements);
+        }
+    }
+    for (txn, key, op, elements) in reads {
+        if let Some(later) = future_element(history, p, txn, key, op, elements) {
+            let ops = vec![op, later];
+            p.findings.push(LocalFinding { anomaly: Anomaly::FutureRead, txn, ops });
+        }
+        if let Some(&(longest_op, longest)) = by_key.get(&key)
             && longest.get(..elements.len()) != Some(elements)
+            && (history.meta().complete || all_known(p, key, longest, elements))
         {
-            let ops = vec![longest_op, op.id()];
+            let ops = vec![longest_op, op];
             p.findings.push(LocalFinding { anomaly: Anomaly::IncompatibleOrder, txn, ops });
         }
     }
-    for &(op, elements) in by_key.values() {
-        duplicates(history, p, op, elements);
+    for (&key, &(op, elements)) in &by_key {
+        duplicates(history, p, key, op, elements);
     }
     Longest { by_key }
 }
 
-fn duplicates(history: &History, p: &mut Provenance, op: OpId, elements: &[Value]) {
-    let mut seen = HashSet::with_capacity(elements.len());
-    if elements.iter().any(|v| !seen.insert(*v)) {
+/// Whether somebody appended each element of two lists. In an incomplete history, who knows what the
+/// transactions did that are missing.
+fn all_known(p: &Provenance, key: Key, a: &[Value], b: &[Value]) -> bool {
+    let appended: HashSet<Value> =
+        p.by_key.of(key.index()).iter().map(|&w| p.writes[w as usize].value).collect();
+    a.iter().chain(b).all(|v| appended.contains(v))
+}
+
+/// An element that is in a list more often than it was appended.
+fn duplicates(history: &History, p: &mut Provenance, key: Key, op: OpId, elements: &[Value]) {
+    let mut counts: HashMap<Value, i64> = HashMap::with_capacity(elements.len());
+    elements.iter().for_each(|v| *counts.entry(*v).or_default() += 1);
+    for &w in p.by_key.of(key.index()) {
+        if let Some(count) = counts.get_mut(&p.writes[w as usize].value) {
+            *count -= 1;
+        }
+    }
+    // What nobody appended at all is a read from nowhere, whatever its number.
+    let appended = |value: Value| {
+        let writes = p.by_key.of(key.index()).iter();
+        writes.map(|&w| p.writes[w as usize].value).any(|v| v == value)
+    };
+    if counts.iter().any(|(value, count)| *count > 0 && appended(*value)) {
         let txn = history.txn_of(op);
         let anomaly = Anomaly::DuplicateElements;
         p.findings.push(LocalFinding { anomaly, txn, ops: vec![op] });
@@ -101,10 +146,11 @@ pub(crate) fn versions(
     position.extend(elements.iter().enumerate().map(|(i, v)| (*v, i)));
     let (mut seen, mut unseen): (Vec<(usize, u32)>, Vec<u32>) = (Vec::new(), Vec::new());
     let mut known = HashSet::new();
+    let mut twice = false;
     for &w in p.by_key.of(key.index()) {
         let write = &p.writes[w as usize];
-        known.insert(write.value);
-        if write.last && p.counts(write.txn) {
+        twice |= !known.insert(write.value);
+        if p.is_version(write) {
             match position.get(&write.value) {
                 Some(&at) => seen.push((at, w)),
                 None => unseen.push(w),
@@ -114,6 +160,11 @@ pub(crate) fn versions(
     if elements.iter().any(|v| !known.contains(v)) {
         // Elements under the last one are not read from anybody, but they must come from somewhere.
         p.doubts.push(Doubt::UnknownWriter(read));
+    }
+    if twice {
+        // Which of the equal elements is which, nobody can tell.
+        p.doubts.push(Doubt::AmbiguousRead(read));
+        unseen.extend(seen.drain(..).map(|(_, w)| w));
     }
     seen.sort_unstable();
     (seen.into_iter().map(|(_, w)| w).collect(), unseen)

@@ -43,9 +43,13 @@ pub(crate) fn find(
     let mut scratch = Scratch::default();
     let mut lists = lists.iter().peekable();
     for key in 0..keys {
-        if let Some(list) = lists.next_if(|list| list.key.index() == key) {
+        // A list may have an order by its reads and another one by the recorder: both count.
+        let mut shown = false;
+        while let Some(list) = lists.next_if(|list| list.key.index() == key) {
             orders.list(p, list, &readers);
-        } else {
+            shown = true;
+        }
+        if !shown {
             orders.key(p, key, &readers, sessions, &mut scratch);
         }
     }
@@ -110,7 +114,7 @@ impl Orders {
         s.versions.clear();
         let visible = |&&w: &&u32| {
             let write = &p.writes[w as usize];
-            write.last && p.counts(write.txn)
+            p.is_version(write)
         };
         s.versions.extend(p.by_key.of(key).iter().filter(visible));
         self.links(p, s);

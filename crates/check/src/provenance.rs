@@ -33,6 +33,8 @@ pub(crate) enum Doubt {
     Predicate(OpId),
     /// Nobody knows whether the operation was done.
     Unsure(OpId),
+    /// The order of versions that the recorder gave puts the initial state after others.
+    InitialNotFirst(Key),
 }
 
 /// The result of matching.
@@ -130,7 +132,9 @@ fn all_candidates(
             let from = group.partition_point(|v| *v < read.value);
             let len = group[from..].iter().take_while(|v| **v == read.value).count();
             let from = (range.start + from) as u32;
-            let initial = read.empty_list || *initial == Some(read.value);
+            // A key without a first version is absent until somebody writes it.
+            let first = initial.unwrap_or(Value::ABSENT);
+            let initial = read.empty_list || read.value == first;
             found[r as usize] = Candidates { from, to: from + len as u32, initial };
         }
     }
@@ -218,6 +222,10 @@ impl Provenance {
             self.find(Anomaly::AbortedRead, fact.txn, vec![write.op, fact.op]);
             return Source::None;
         }
+        if !write.certain {
+            self.doubts.push(Doubt::Unsure(write.op));
+            return Source::None;
+        }
         if !write.last {
             self.find(Anomaly::IntermediateRead, fact.txn, vec![write.op, fact.op]);
             return Source::None;
@@ -232,7 +240,7 @@ impl Provenance {
         let mut visible = writers.iter().copied().filter(visible);
         match (visible.next(), visible.next(), c.initial) {
             (None, _, true) => Source::Initial,
-            (Some(only), None, false) => Source::Write(only),
+            (Some(only), None, false) => self.one_wrote(fact, only),
             (None, _, false) => {
                 let op = self.writes[writers[0] as usize].op;
                 self.find(Anomaly::AbortedRead, fact.txn, vec![op, fact.op]);
@@ -247,6 +255,11 @@ impl Provenance {
 
     fn find(&mut self, anomaly: Anomaly, txn: TxnId, ops: Vec<OpId>) {
         self.findings.push(LocalFinding { anomaly, txn, ops });
+    }
+
+    /// Whether a write made a version of its key that all may see.
+    pub(crate) fn is_version(&self, write: &WriteFact) -> bool {
+        write.last && write.certain && self.counts(write.txn)
     }
 
     /// The key of a write.

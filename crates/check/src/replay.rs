@@ -64,8 +64,7 @@ impl Run {
             readers.push(read.txn.index());
             read_slots.push(slot);
         }
-        let seen = |w: &isolde_history::TxnId| p.counts(*w);
-        let versions = p.writes.iter().enumerate().filter(|(_, w)| w.last && seen(&w.txn));
+        let versions = p.writes.iter().enumerate().filter(|(_, w)| p.is_version(w));
         let write_keys: Vec<(u32, u32)> =
             versions.filter(|(_, w)| is_open(w.key)).map(|(i, w)| (w.key.0, i as u32)).collect();
         let writer = |i: usize| p.writes[write_keys[i].1 as usize].txn.index();

@@ -108,7 +108,7 @@ impl OpenKey {
         number.extend(keys.iter().enumerate().map(|(i, key)| (*key, i)));
         let writers = |key: &Key| {
             let writes = p.by_key.of(key.index()).iter().map(|&w| &p.writes[w as usize]);
-            writes.filter(|w| w.last && p.counts(w.txn)).map(|w| w.txn.0).collect()
+            writes.filter(|w| p.is_version(w)).map(|w| w.txn.0).collect()
         };
         let mut open: Vec<OpenKey> =
             keys.iter().map(|key| OpenKey { writers: writers(key), reads: Vec::new() }).collect();

@@ -28,6 +28,9 @@ pub(crate) struct WriteFact {
     pub(crate) last: bool,
     /// Undone by a rollback to a savepoint.
     pub(crate) undone: bool,
+    /// Whether it is known that this write, and no other of the key in its transaction after it, was
+    /// done.
+    pub(crate) certain: bool,
     /// The read of the same key that came before the transaction's first write of it.
     /// As one more than an index of reads, 0 for none.
     pub(crate) after: u32,
@@ -146,7 +149,16 @@ fn aborted(scan: &mut Scan, txn: Txn<'_>) {
         {
             let (key, op) = (op.key(), op.id());
             let txn = txn.id();
-            let write = WriteFact { key, txn, op, value, last: false, undone: true, after: 0 };
+            let write = WriteFact {
+                key,
+                txn,
+                op,
+                value,
+                last: false,
+                undone: true,
+                certain: true,
+                after: 0,
+            };
             scan.writes.push(write);
         }
     }
@@ -156,12 +168,7 @@ impl Scan {
     /// A list read is an external read of its last foreign element, whatever the transaction itself
     /// has appended.
     fn list_read(&mut self, history: &History, txn: TxnId, op: &Op<'_>, at: &mut Touched) {
-        if op.elements().is_none() {
-            return;
-        }
-        if let Some(later) = lists::holds_future(history, txn, op) {
-            let ops = vec![op.id(), later];
-            self.findings.push(LocalFinding { anomaly: Anomaly::FutureRead, txn, ops });
+        if op.elements().is_none() || lists::own_unsure(history, txn, op) {
             return;
         }
         let Some(foreign) = lists::foreign(history, txn, op) else {
@@ -180,7 +187,7 @@ impl Scan {
         let txn = read.txn;
         if at.write > 0 {
             let own = &self.writes[at.write as usize - 1];
-            if own.value != read.value {
+            if own.certain && own.value != read.value {
                 let (ops, own) = (vec![own.op, read.op], own.op);
                 let anomaly = own_read(history, own, &read);
                 self.findings.push(LocalFinding { anomaly, txn, ops });
@@ -203,15 +210,20 @@ impl Scan {
         let undone = op.undone();
         // An append does not say where in the list it ends up; the reads of the list do.
         let mut after = if op.kind() == OpKind::Append { 0 } else { at.read };
+        let mut certain = op.effect() == Effect::Done;
         if at.write > 0 {
             let before = &mut self.writes[at.write as usize - 1];
             after = before.after;
             if !undone {
                 before.last = false;
             }
+            // Which of the writes was the last is not known any more.
+            before.certain &= certain;
+            certain &= before.certain;
         }
         let (key, op) = (op.key(), op.id());
-        self.writes.push(WriteFact { key, txn, op, value, last: !undone, undone, after });
+        let last = !undone;
+        self.writes.push(WriteFact { key, txn, op, value, last, undone, certain, after });
         if !undone {
             at.write = self.writes.len() as u32;
         }

@@ -1,0 +1,52 @@
+//! The checker against its brute-force twin, on random tiny histories.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod twin;
+
+use isolde_check::{Options, check};
+use isolde_history::Outcome;
+use isolde_history::notation::to_text;
+use isolde_spec::{Level, Promise};
+
+/// How many histories are compared; `ISOLDE_TWIN` asks for more.
+fn rounds() -> u64 {
+    std::env::var("ISOLDE_TWIN").ok().and_then(|n| n.parse().ok()).unwrap_or(4000)
+}
+
+const STRONG: [Level; 4] = [
+    Level::SnapshotIsolation,
+    Level::StrongSnapshotIsolation,
+    Level::Serializable,
+    Level::StrictSerializable,
+];
+
+#[test]
+fn no_verdict_differs_from_the_twin() {
+    let (mut decided, mut open, mut wrong) = (0u64, 0u64, Vec::new());
+    for seed in 0..rounds() {
+        let history = twin::random::history(seed, &twin::random::Weights::swarm(seed));
+        // Where nothing is known to have committed, everything holds, with or without intervals.
+        if history.txns().all(|t| t.outcome() != Outcome::Committed) {
+            continue;
+        }
+        for level in STRONG {
+            for session_order in [true, false] {
+                let promise = Promise { level, session_order };
+                let ours = check(&history, promise, &Options::default());
+                let theirs = twin::decide(&history, promise, 0);
+                match (ours.holds(), theirs) {
+                    (None, _) => open += 1,
+                    (Some(a), Some(b)) if a == b => decided += 1,
+                    (ours_holds, theirs) => wrong.push(format!(
+                        "seed {seed}, {level}, sessions {session_order}: we say {ours_holds:?}, the \
+                         twin says {theirs:?}\n{}{:?}\n",
+                        to_text(&history),
+                        ours.answer
+                    )),
+                }
+            }
+        }
+    }
+    eprintln!("{decided} decided, {open} open, {} wrong", wrong.len());
+    assert!(wrong.is_empty(), "{}", wrong[..wrong.len().min(5)].join("\n"));
+}
