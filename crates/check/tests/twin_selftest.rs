@@ -286,6 +286,7 @@ fn savepoints_and_lost_answers() {
             NOTHING,
         ),
         ("the undone write is still seen", "a: w(x,1) savepoint(p) w(x,2) rollback(p) r(x,2)", ALL),
+        ("undone, and seen again", "initial 0|a: savepoint(p) w(x,1) rollback(p) r(x,1)", FROM_PL2),
         ("perhaps not written", "initial 0|a: w?(x,1)|a: r(x,0)", NOTHING),
         ("perhaps written", "initial 0|a: w?(x,1)|b: r(x,1)", NOTHING),
         ("not both", "initial 0|a: w?(x,1)|a: r(x,0)|b: r(x,1)", SESSION),

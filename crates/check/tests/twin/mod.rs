@@ -29,6 +29,7 @@ pub mod lists;
 pub mod model;
 pub mod order;
 pub mod random;
+pub mod swarm;
 pub mod versions;
 
 use isolde_history::{Clock, History, Outcome, Value};
