@@ -222,6 +222,13 @@ fn lists() {
         ("own elements elsewhere", "a: append(x,1)|b: append(x,2) list(x,[2,1])", ALL),
         ("own elements missing", "a: append(x,1)|b: append(x,2) list(x,[1])", ALL),
         ("own elements too early", "a: append(x,1)|b: list(x,[1,2]) append(x,2)", ALL),
+    ];
+    check_all(&cases);
+}
+
+#[test]
+fn the_order_that_lists_fix() {
+    let cases = [
         ("dirty update", "a: append(x,1) abort|b: append(x,2)|c: list(x,[1,2])", FROM_PL2),
         ("element of nobody", "a: list(x,[7])", THIN_AIR),
         (

@@ -153,7 +153,7 @@ impl<'w> Maker<'w> {
             _ => self.rng.between(top.saturating_sub(2), top),
         };
         let mut sees: Vec<bool> = (0..top).map(|i| i < prefix).collect();
-        if let View::Some | View::Causal = self.weights.view {
+        if let View::Scattered | View::Causal = self.weights.view {
             sees = (0..top).map(|_| self.rng.percent(50)).collect();
         }
         if let View::Causal = self.weights.view {
@@ -197,7 +197,7 @@ impl<'w> Maker<'w> {
     fn see(&mut self, run: &mut Running, key: usize) -> Cell {
         let top = self.effects.len();
         let low = match self.weights.view {
-            View::Serial | View::Snapshot | View::Some | View::Causal => None,
+            View::Serial | View::Snapshot | View::Scattered | View::Causal => None,
             View::Statement => Some(run.sees.iter().filter(|s| **s).count()),
             View::Any => Some(0),
         };

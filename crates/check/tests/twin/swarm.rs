@@ -45,7 +45,7 @@ pub enum View {
     /// Any prefix for each read.
     Any,
     /// Any of the transactions, whatever the others are.
-    Some,
+    Scattered,
     /// Any of the transactions, with all that they saw and that their sessions did before.
     Causal,
 }
@@ -54,7 +54,7 @@ pub enum View {
 #[derive(Clone, Debug)]
 pub struct Weights {
     pub view: View,
-    /// Whether a transaction aborts if somebody wrote a key that it writes and that it does not see.
+    /// Whether a transaction aborts if it writes a key that somebody wrote whom it does not see.
     pub conflicts: bool,
     pub txns: usize,
     pub sessions: usize,
@@ -89,8 +89,14 @@ impl Weights {
     /// The weights that a seed picks for itself.
     pub fn swarm(seed: u64) -> Weights {
         let rng = &mut Rng::new(seed ^ 0x5eed);
-        let views =
-            [View::Serial, View::Snapshot, View::Statement, View::Any, View::Some, View::Causal];
+        let views = [
+            View::Serial,
+            View::Snapshot,
+            View::Statement,
+            View::Any,
+            View::Scattered,
+            View::Causal,
+        ];
         let view = views[rng.below(views.len())];
         let conflicts = rng.percent(50);
         let mut chance = |high: usize| if rng.percent(50) { 0 } else { rng.between(1, high) };
@@ -138,7 +144,7 @@ impl Weights {
     /// breach of the weaker ones hides it.
     fn subtle(self, rng: &mut Rng) -> Weights {
         Weights {
-            view: [View::Snapshot, View::Some, View::Causal, View::Causal][rng.below(4)],
+            view: [View::Snapshot, View::Scattered, View::Causal, View::Causal][rng.below(4)],
             txns: rng.between(4, 6),
             sessions: rng.between(3, 4),
             keys: rng.between(2, 3),
