@@ -222,6 +222,13 @@ fn lists() {
         ("own elements elsewhere", "a: append(x,1)|b: append(x,2) list(x,[2,1])", ALL),
         ("own elements missing", "a: append(x,1)|b: append(x,2) list(x,[1])", ALL),
         ("own elements too early", "a: append(x,1)|b: list(x,[1,2]) append(x,2)", ALL),
+    ];
+    check_all(&cases);
+}
+
+#[test]
+fn the_order_that_lists_fix() {
+    let cases = [
         ("dirty update", "a: append(x,1) abort|b: append(x,2)|c: list(x,[1,2])", FROM_PL2),
         ("element of nobody", "a: list(x,[7])", THIN_AIR),
         (
@@ -286,6 +293,7 @@ fn savepoints_and_lost_answers() {
             NOTHING,
         ),
         ("the undone write is still seen", "a: w(x,1) savepoint(p) w(x,2) rollback(p) r(x,2)", ALL),
+        ("undone, and seen again", "initial 0|a: savepoint(p) w(x,1) rollback(p) r(x,1)", FROM_PL2),
         ("perhaps not written", "initial 0|a: w?(x,1)|a: r(x,0)", NOTHING),
         ("perhaps written", "initial 0|a: w?(x,1)|b: r(x,1)", NOTHING),
         ("not both", "initial 0|a: w?(x,1)|a: r(x,0)|b: r(x,1)", SESSION),

@@ -175,10 +175,10 @@ impl<'m> Choice<'m> {
     }
 }
 
-/// The possible origins. Only where no committed version matches are the bad ones looked at, and of
-/// those only the one that the fewest levels forbid: a violation needs that nothing better explains
-/// the read. So `r(x,1) w(x,1)` is a future read only if nobody else wrote 1, and "an explicit write
-/// of the initial value" makes two candidates, not a violation.
+/// The possible origins. The bad ones are looked at only where no committed version matches, and the
+/// reader's own later write only where nobody else tried to write the value either: a violation
+/// needs that nothing better explains the read. So `r(x,1) w(x,1)` is a future read only if nobody
+/// else wrote 1, and an explicit write of the initial value makes two candidates.
 fn origins(model: &Model, slot: Slot) -> Vec<Origin> {
     let Slot { txn, value, .. } = slot;
     let read = &model.txns[txn].reads[slot.read];

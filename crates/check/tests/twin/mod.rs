@@ -29,6 +29,7 @@ pub mod lists;
 pub mod model;
 pub mod order;
 pub mod random;
+pub mod swarm;
 pub mod versions;
 
 use isolde_history::{Clock, History, Outcome, Value};
@@ -193,8 +194,8 @@ impl Question {
 }
 
 /// What of the table belongs to a level. Adya's levels ask for version orders without certain
-/// cycles; a topological order of the acyclic graph is a commit order, and version orders taken from
-/// a commit order have no other cycles, so that the search is the same:
+/// cycles; a topological order of the acyclic graph is a commit order, and version orders that are
+/// taken from a commit order have no cycles either, so that the search is the same:
 /// read uncommitted, ww is acyclic; `pl-2`, ww and wr are; `repeatable-read`, ww, wr and rw are.
 fn binding(level: Level) -> Binding {
     match level {

@@ -76,7 +76,7 @@ fn is_unsure(op: &Op<'_>) -> bool {
 }
 
 impl Model {
-    /// Reads the history, where bit `i` of `done` says whether the `i`-th unsure operation was done.
+    /// Reads the history; bit `i` of `done` says whether the `i`-th unsure operation was done.
     pub(crate) fn new(history: &History, done: u32) -> Model {
         let lists = list_keys(history);
         let mut unsure = 0;
