@@ -18,12 +18,26 @@ pub(crate) fn foreign<'h>(history: &'h History, txn: TxnId, op: &Op<'h>) -> Opti
     (elements[tail..] == own[..]).then_some(&elements[..tail])
 }
 
-/// What the transaction had appended to the list before the read.
+/// What the transaction had appended to the list before the read, less what it had rolled back.
 fn own_appends(history: &History, txn: TxnId, read: &Op<'_>) -> Vec<Value> {
-    let before = history.txn(txn).ops().take_while(|op| op.id() < read.id());
-    let appends = before.filter(|op| op.kind() == OpKind::Append && op.key() == read.key());
-    let stands = |op: &Op<'_>| op.effect() != Effect::Failed && (!op.undone() || read.undone());
-    appends.filter(stands).map(|op| op.value()).collect()
+    let mut own = Vec::new();
+    let mut savepoints: Vec<(Value, usize)> = Vec::new();
+    for op in history.txn(txn).ops().take_while(|op| op.id() < read.id()) {
+        match op.kind() {
+            OpKind::Append if op.key() == read.key() && op.effect() != Effect::Failed => {
+                own.push(op.value());
+            }
+            OpKind::Savepoint => savepoints.push((op.value(), own.len())),
+            OpKind::RollbackTo => {
+                if let Some(at) = savepoints.iter().rposition(|s| s.0 == op.value()) {
+                    own.truncate(savepoints[at].1);
+                    savepoints.truncate(at + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    own
 }
 
 /// Whether nobody knows what the transaction had appended to the list before the read.

@@ -58,7 +58,7 @@ pub(crate) fn trace(history: &History, scan: Scan) -> Provenance {
     let values = sort_by_value(&mut by_key, &writes, keys);
     let initial = initial_values(&history.meta().initial, keys);
     let found = all_candidates(&reads, &by_key, &values, &initial);
-    let play = prove(history, &reads, &writes, &by_key.items, &found);
+    let play = prove(history, &reads, &writes, &by_key, &found);
     let mut p = Provenance {
         play,
         sources: Vec::with_capacity(reads.len()),
@@ -147,9 +147,10 @@ fn prove(
     history: &History,
     reads: &[ReadFact],
     writes: &[WriteFact],
-    sorted: &[u32],
+    by_key: &Groups,
     found: &[Candidates],
 ) -> Vec<Play> {
+    let sorted = &by_key.items[..];
     let mut play = play::at_first(history);
     if !play.contains(&Play::Open) {
         return play;
@@ -170,8 +171,37 @@ fn prove(
                 todo.push(writer.0);
             }
         }
+        for writer in appenders(history, TxnId(txn), writes, sorted, by_key) {
+            if play[writer.index()] == Play::Open {
+                play[writer.index()] = Play::Proved;
+                todo.push(writer.0);
+            }
+        }
     }
     play
+}
+
+/// Who appended the elements of the lists that a transaction read, where only one can have.
+fn appenders(
+    history: &History,
+    txn: TxnId,
+    writes: &[WriteFact],
+    sorted: &[u32],
+    by_key: &Groups,
+) -> Vec<TxnId> {
+    let mut found = Vec::new();
+    for op in history.txn(txn).ops() {
+        for element in op.elements().unwrap_or_default() {
+            let group = &sorted[by_key.range(op.key().index())];
+            let value = |w: &u32| writes[*w as usize].value;
+            let from = group.partition_point(|w| value(w) < *element);
+            let mut same = group[from..].iter().take_while(|w| value(w) == *element);
+            if let (Some(&only), None) = (same.next(), same.next()) {
+                found.push(writes[only as usize].txn);
+            }
+        }
+    }
+    found
 }
 
 /// Whether a transaction may have read this write and be right: the last of its transaction, which
@@ -214,8 +244,10 @@ impl Provenance {
     fn one_wrote(&mut self, fact: ReadFact, index: u32) -> Source {
         let write = self.writes[index as usize];
         if write.txn == fact.txn {
-            // Not before the read, or it would be no external one.
-            self.find(Anomaly::FutureRead, fact.txn, vec![fact.op, write.op]);
+            // Before the read, it was rolled back, or the read would be no external one.
+            let future = write.op > fact.op;
+            let anomaly = if future { Anomaly::FutureRead } else { Anomaly::AbortedRead };
+            self.find(anomaly, fact.txn, vec![fact.op, write.op]);
             return Source::None;
         }
         if write.undone || !self.counts(write.txn) {

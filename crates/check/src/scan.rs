@@ -77,6 +77,7 @@ pub(crate) fn operations(history: &History) -> Scan {
             continue;
         }
         let stamp = txn.id().0;
+        let has_savepoints = txn.ops().any(|op| op.kind() == OpKind::Savepoint);
         for op in txn.ops() {
             if !op.kind().has_key() {
                 if op.kind() == OpKind::PredicateRead {
@@ -94,7 +95,7 @@ pub(crate) fn operations(history: &History) -> Scan {
             if op.kind() == OpKind::ListRead {
                 scan.list_read(history, txn.id(), &op, at);
             } else if let Some(value) = what_it_read(&op)
-                && !(op.undone() && saw_undone_write(history, &op, txn.id(), value))
+                && !(has_savepoints && scan.read_of_undone(history, txn, &op, value, at))
             {
                 let (key, txn, op) = (op.key(), txn.id(), op.id());
                 scan.read(history, ReadFact { key, txn, op, value, empty_list: false }, at);
@@ -132,13 +133,28 @@ fn what_it_wrote(op: &Op<'_>) -> Option<Value> {
     }
 }
 
-/// Whether an operation that a rollback took back had read a write that the same rollback took back:
-/// then it saw what it should, and says nothing about others.
+/// The last own write of a key that stood when an operation came: rolled back later, perhaps, but not
+/// yet.
 #[cold]
-fn saw_undone_write(history: &History, op: &Op<'_>, txn: TxnId, value: Value) -> bool {
-    let own = history.txn(txn).ops().take_while(|other| other.id() < op.id());
-    let mut undone = own.filter(|other| other.undone() && other.key() == op.key());
-    undone.any(|other| what_it_wrote(&other) == Some(value))
+fn standing_write(txn: Txn<'_>, op: &Op<'_>) -> Option<(OpId, Value)> {
+    let mut own: Vec<(OpId, Value)> = Vec::new();
+    let mut savepoints: Vec<(Value, usize)> = Vec::new();
+    for other in txn.ops().take_while(|other| other.id() < op.id()) {
+        match other.kind() {
+            OpKind::Savepoint => savepoints.push((other.value(), own.len())),
+            OpKind::RollbackTo => {
+                if let Some(at) = savepoints.iter().rposition(|s| s.0 == other.value()) {
+                    own.truncate(savepoints[at].1);
+                    savepoints.truncate(at + 1);
+                }
+            }
+            _ if other.key() == op.key() => {
+                own.extend(what_it_wrote(&other).map(|value| (other.id(), value)));
+            }
+            _ => {}
+        }
+    }
+    own.last().copied()
 }
 
 /// Writes of aborted transactions are kept: somebody may have read them.
@@ -165,6 +181,35 @@ fn aborted(scan: &mut Scan, txn: Txn<'_>) {
 }
 
 impl Scan {
+    /// A read in a transaction with savepoints: whether it is one of an own write that was rolled
+    /// back later, and says nothing about others.
+    #[cold]
+    fn read_of_undone(
+        &mut self,
+        history: &History,
+        txn: Txn<'_>,
+        op: &Op<'_>,
+        value: Value,
+        at: &Touched,
+    ) -> bool {
+        let Some((own, written)) = standing_write(txn, op) else { return false };
+        let last = at.write.checked_sub(1).map(|w| self.writes[w as usize]);
+        if last.is_some_and(|w| w.op == own) {
+            return false;
+        }
+        if last.is_some_and(|w| !w.certain) || history.op(own).effect() != Effect::Done {
+            // Whether there was anything to read, nobody knows.
+            return true;
+        }
+        if written != value {
+            let (key, txn, op) = (op.key(), txn.id(), op.id());
+            let read = ReadFact { key, txn, op, value, empty_list: false };
+            let anomaly = own_read(history, own, &read);
+            self.findings.push(LocalFinding { anomaly, txn, ops: vec![own, op] });
+        }
+        true
+    }
+
     /// A list read is an external read of its last foreign element, whatever the transaction itself
     /// has appended.
     fn list_read(&mut self, history: &History, txn: TxnId, op: &Op<'_>, at: &mut Touched) {
