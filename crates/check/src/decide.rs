@@ -46,8 +46,7 @@ fn list_orders(history: &History, p: &mut Provenance) -> Vec<ListOrder> {
     let longest = lists::compare(history, p);
     let mut orders: Vec<ListOrder> = Vec::new();
     for (key, (read, elements)) in longest.by_key {
-        let (seen, unseen) = lists::versions(p, key, read, elements);
-        orders.push(ListOrder { key, seen, unseen, unseen_last: true });
+        orders.push(lists::versions(p, key, read, elements));
     }
     for (key, versions) in history.version_orders() {
         let first = history.meta().initial.of(*key).unwrap_or(Value::ABSENT);
@@ -69,19 +68,28 @@ fn given_order(p: &mut Provenance, key: Key, versions: &[Value], first: Value) -
     let (mut seen, mut unseen) = (Vec::new(), Vec::new());
     for &w in p.by_key.of(key.index()) {
         let write = &p.writes[w as usize];
-        if p.is_version(write) {
-            match position.get(&write.value) {
-                Some(&at) => seen.push((at, w)),
-                None => unseen.push(w),
-            }
+        match position.get(&write.value) {
+            Some(&at) if p.may_have_happened(write) => seen.push((at, w)),
+            None if p.is_version(write) => unseen.push(w),
+            _ => {}
         }
     }
     seen.sort_unstable();
-    let twice = seen.windows(2).any(|pair| pair[0].0 == pair[1].0);
-    if twice {
-        unseen.extend(seen.drain(..).map(|(_, w)| w));
+    // A value that several may have written does not say which of them comes there.
+    let mut clear = Vec::new();
+    let mut unclear = false;
+    for run in seen.chunk_by(|a, b| a.0 == b.0) {
+        let txn = |w: u32| p.writes[w as usize].txn;
+        let one = run.iter().all(|(_, w)| txn(*w) == txn(run[0].1));
+        unclear |= !one;
+        let target = if one { &mut clear } else { &mut unseen };
+        let versions = run.iter().map(|(_, w)| *w);
+        target.extend(versions.filter(|&w| p.is_version(&p.writes[w as usize])));
     }
-    ListOrder { key, seen: seen.into_iter().map(|(_, w)| w).collect(), unseen, unseen_last: false }
+    if unclear {
+        p.doubts.push(Doubt::AmbiguousOrder(key));
+    }
+    ListOrder { key, seen: clear, elements: Vec::new(), unseen, unseen_last: false }
 }
 
 /// One question about one history.
@@ -296,6 +304,9 @@ impl<'a> Case<'a> {
                 op.0
             ),
             Doubt::Predicate(op) => format!("operation {} is a predicate read", op.0),
+            Doubt::AmbiguousOrder(key) => {
+                format!("the given order of key {} names a value that several wrote", key.0)
+            }
             Doubt::InitialNotFirst(key) => {
                 format!("the given order of key {} puts the initial state after others", key.0)
             }

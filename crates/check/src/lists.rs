@@ -7,8 +7,9 @@ use hashbrown::{HashMap, HashSet};
 use isolde_history::{Effect, History, Key, Op, OpId, OpKind, TxnId, Value};
 use isolde_spec::Anomaly;
 
+use crate::order::ListOrder;
 use crate::provenance::{Doubt, Provenance};
-use crate::scan::LocalFinding;
+use crate::scan::{LocalFinding, WriteFact};
 
 /// What a list read saw of others: everything before the transaction's own elements at the end.
 pub(crate) fn foreign<'h>(history: &'h History, txn: TxnId, op: &Op<'h>) -> Option<&'h [Value]> {
@@ -100,7 +101,7 @@ pub(crate) fn compare<'h>(history: &'h History, p: &mut Provenance) -> Longest<'
             *longest = (op, elements);
         }
     }
-    for (txn, key, op, elements) in reads {
+    for &(txn, key, op, elements) in &reads {
         if let Some(later) = future_element(history, p, txn, key, op, elements) {
             let ops = vec![op, later];
             p.findings.push(LocalFinding { anomaly: Anomaly::FutureRead, txn, ops });
@@ -116,14 +117,85 @@ pub(crate) fn compare<'h>(history: &'h History, p: &mut Provenance) -> Longest<'
     for (&key, &(op, elements)) in &by_key {
         duplicates(history, p, key, op, elements);
     }
+    let prefixes: HashMap<Key, Prefixes> = by_key
+        .iter()
+        .map(|(key, (_, elements))| (*key, Prefixes::new(p, *key, elements)))
+        .collect();
+    for (txn, key, op, elements) in reads {
+        let Some(at) = elements.len().checked_sub(1) else { continue };
+        let Some(prefixes) = prefixes.get(&key) else { continue };
+        if by_key.get(&key).is_none_or(|(_, longest)| !longest.starts_with(elements)) {
+            continue;
+        }
+        let mut find = |anomaly: Anomaly| {
+            p.findings.push(LocalFinding { anomaly, txn, ops: vec![op] });
+        };
+        // The last element is matched with its writer like any other read.
+        if at > 0 && prefixes.dirty.get(at - 1).is_some_and(|dirty| *dirty) {
+            find(Anomaly::DirtyUpdate);
+        } else if prefixes.partial.get(at).is_some_and(|partial| *partial) {
+            find(Anomaly::IntermediateRead);
+        } else if prefixes.shuffled.get(at).is_some_and(|shuffled| *shuffled) {
+            find(Anomaly::IncompatibleOrder);
+        }
+    }
     Longest { by_key }
+}
+
+/// What is wrong with the prefixes of a list.
+struct Prefixes {
+    /// Whether the prefix up to a position holds an element that was rolled back.
+    dirty: Vec<bool>,
+    /// Whether it holds some, but not all, of what a transaction appended.
+    partial: Vec<bool>,
+    /// Whether it holds elements of a transaction in another order than it appended them.
+    shuffled: Vec<bool>,
+}
+
+impl Prefixes {
+    fn new(p: &Provenance, key: Key, elements: &[Value]) -> Prefixes {
+        let mut writer: HashMap<Value, Option<&WriteFact>> = HashMap::new();
+        // How many elements each transaction left in the list, as far as that is certain.
+        let mut left: HashMap<TxnId, Option<u32>> = HashMap::new();
+        for write in p.by_key.of(key.index()).iter().map(|&w| &p.writes[w as usize]) {
+            writer.entry(write.value).and_modify(|w| *w = None).or_insert(Some(write));
+            if !write.undone {
+                let count = left.entry(write.txn).or_insert(Some(0));
+                *count = count.filter(|_| write.certain).map(|n| n + 1);
+            }
+        }
+        let (mut dirty, mut partial, mut shuffled) = (Vec::new(), Vec::new(), Vec::new());
+        if writer.values().any(Option::is_none) {
+            // Which of the equal elements is which, nobody can tell.
+            return Prefixes { dirty, partial, shuffled };
+        }
+        let (mut is_dirty, mut is_shuffled, mut open) = (false, false, 0usize);
+        let mut seen: HashMap<TxnId, (u32, OpId)> = HashMap::new();
+        for element in elements {
+            if let Some(Some(write)) = writer.get(element) {
+                is_dirty |= write.certain && (write.undone || !p.counts(write.txn));
+                let (seen, last) = seen.entry(write.txn).or_insert((0, write.op));
+                *seen += 1;
+                is_shuffled |= write.op < *last;
+                *last = write.op;
+                if let Some(&Some(total)) = left.get(&write.txn) {
+                    open += usize::from(*seen == 1);
+                    open -= usize::from(*seen == total);
+                }
+            }
+            dirty.push(is_dirty);
+            partial.push(open > 0);
+            shuffled.push(is_shuffled);
+        }
+        Prefixes { dirty, partial, shuffled }
+    }
 }
 
 /// Whether somebody appended each element of two lists. In an incomplete history, who knows what the
 /// transactions did that are missing.
 fn all_known(p: &Provenance, key: Key, a: &[Value], b: &[Value]) -> bool {
-    let appended: HashSet<Value> =
-        p.by_key.of(key.index()).iter().map(|&w| p.writes[w as usize].value).collect();
+    let writes = p.by_key.of(key.index()).iter().map(|&w| &p.writes[w as usize]);
+    let appended: HashSet<Value> = writes.filter(|w| w.certain).map(|w| w.value).collect();
     a.iter().chain(b).all(|v| appended.contains(v))
 }
 
@@ -150,20 +222,22 @@ fn duplicates(history: &History, p: &mut Provenance, key: Key, op: OpId, element
 
 /// The versions of a list in their order: the last element of each transaction that counts. What
 /// was appended and never read comes after all of them, in an order that nobody knows.
-pub(crate) fn versions(
-    p: &mut Provenance,
-    key: Key,
-    read: OpId,
-    elements: &[Value],
-) -> (Vec<u32>, Vec<u32>) {
+pub(crate) fn versions(p: &mut Provenance, key: Key, read: OpId, elements: &[Value]) -> ListOrder {
     let mut position: HashMap<Value, usize> = HashMap::with_capacity(elements.len());
     position.extend(elements.iter().enumerate().map(|(i, v)| (*v, i)));
     let (mut seen, mut unseen): (Vec<(usize, u32)>, Vec<u32>) = (Vec::new(), Vec::new());
     let mut known = HashSet::new();
     let mut twice = false;
+    let mut all: Vec<(usize, TxnId)> = Vec::new();
     for &w in p.by_key.of(key.index()) {
         let write = &p.writes[w as usize];
         twice |= !known.insert(write.value);
+        if let Some(&at) = position.get(&write.value)
+            && p.counts(write.txn)
+            && !write.undone
+        {
+            all.push((at, write.txn));
+        }
         if p.is_version(write) {
             match position.get(&write.value) {
                 Some(&at) => seen.push((at, w)),
@@ -179,7 +253,15 @@ pub(crate) fn versions(
         // Which of the equal elements is which, nobody can tell.
         p.doubts.push(Doubt::AmbiguousRead(read));
         unseen.extend(seen.drain(..).map(|(_, w)| w));
+        all.clear();
     }
     seen.sort_unstable();
-    (seen.into_iter().map(|(_, w)| w).collect(), unseen)
+    all.sort_unstable();
+    ListOrder {
+        key,
+        seen: seen.into_iter().map(|(_, w)| w).collect(),
+        elements: all.into_iter().map(|(_, txn)| txn).collect(),
+        unseen,
+        unseen_last: true,
+    }
 }

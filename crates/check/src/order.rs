@@ -43,14 +43,19 @@ pub(crate) fn find(
     let mut scratch = Scratch::default();
     let mut lists = lists.iter().peekable();
     for key in 0..keys {
-        // A list may have an order by its reads and another one by the recorder: both count.
-        let mut shown = false;
+        // A key may have an order by its reads and another one by the recorder: both count.
+        let before = orders.unordered.len();
+        let (mut is_list, mut complete) = (false, false);
         while let Some(list) = lists.next_if(|list| list.key.index() == key) {
             orders.list(p, list, &readers);
-            shown = true;
+            is_list |= list.unseen_last;
+            complete |= list.unseen.len() <= usize::from(list.unseen_last);
         }
-        if !shown {
+        if !is_list {
             orders.key(p, key, &readers, sessions, &mut scratch);
+        }
+        if complete {
+            orders.unordered.truncate(before);
         }
     }
     orders
@@ -62,6 +67,9 @@ pub(crate) struct ListOrder {
     pub(crate) key: Key,
     /// The versions in order.
     pub(crate) seen: Vec<u32>,
+    /// Who appended each element of a list, in its order: the elements of two transactions may not
+    /// alternate.
+    pub(crate) elements: Vec<TxnId>,
     /// The versions that the order does not tell.
     pub(crate) unseen: Vec<u32>,
     /// Whether those come after the others, as the unread elements of a list do.
@@ -199,6 +207,9 @@ impl Orders {
             for &read in readers.by_write.of(v as usize) {
                 self.edges.push(writer, p.reads[read as usize].txn.0, Edges::WR);
             }
+        }
+        for pair in list.elements.windows(2) {
+            self.edges.push(pair[0].0, pair[1].0, Edges::WW);
         }
         self.in_order(p, list.key.index(), readers, &list.seen);
         for &v in list.unseen.iter().filter(|_| list.unseen_last) {

@@ -33,6 +33,8 @@ pub(crate) enum Doubt {
     Predicate(OpId),
     /// Nobody knows whether the operation was done.
     Unsure(OpId),
+    /// The order of versions that the recorder gave names a value that several wrote.
+    AmbiguousOrder(Key),
     /// The order of versions that the recorder gave puts the initial state after others.
     InitialNotFirst(Key),
 }
@@ -166,7 +168,9 @@ fn prove(
             let mut possible = writers.iter().filter(possible);
             let (Some(&only), None) = (possible.next(), possible.next()) else { continue };
             let writer = writes[only as usize].txn;
-            if !c.initial && play[writer.index()] == Play::Open {
+            // In an incomplete history, somebody else may have written it.
+            let sure = writes[only as usize].certain || history.meta().complete;
+            if !c.initial && sure && play[writer.index()] == Play::Open {
                 play[writer.index()] = Play::Proved;
                 todo.push(writer.0);
             }
@@ -205,9 +209,10 @@ fn appenders(
 }
 
 /// Whether a transaction may have read this write and be right: the last of its transaction, which
-/// committed or may have.
+/// committed or may have; or perhaps the last, where nobody knows which writes were done.
 fn may_be_seen(write: &WriteFact, reader: TxnId, play: &[Play]) -> bool {
-    write.last && write.txn != reader && play[write.txn.index()] != Play::Out
+    let visible = write.last || (!write.certain && !write.undone);
+    visible && write.txn != reader && play[write.txn.index()] != Play::Out
 }
 
 impl Provenance {
@@ -243,6 +248,10 @@ impl Provenance {
     #[inline]
     fn one_wrote(&mut self, fact: ReadFact, index: u32) -> Source {
         let write = self.writes[index as usize];
+        if !write.certain {
+            self.doubts.push(Doubt::Unsure(write.op));
+            return Source::None;
+        }
         if write.txn == fact.txn {
             // Before the read, it was rolled back, or the read would be no external one.
             let future = write.op > fact.op;
@@ -252,10 +261,6 @@ impl Provenance {
         }
         if write.undone || !self.counts(write.txn) {
             self.find(Anomaly::AbortedRead, fact.txn, vec![write.op, fact.op]);
-            return Source::None;
-        }
-        if !write.certain {
-            self.doubts.push(Doubt::Unsure(write.op));
             return Source::None;
         }
         if !write.last {
@@ -292,6 +297,11 @@ impl Provenance {
     /// Whether a write made a version of its key that all may see.
     pub(crate) fn is_version(&self, write: &WriteFact) -> bool {
         write.last && write.certain && self.counts(write.txn)
+    }
+
+    /// Whether a write may have taken place, as far as anyone but its transaction can tell.
+    pub(crate) fn may_have_happened(&self, write: &WriteFact) -> bool {
+        !write.undone && self.play[write.txn.index()] != Play::Out
     }
 
     /// The key of a write.

@@ -163,18 +163,11 @@ fn aborted(scan: &mut Scan, txn: Txn<'_>) {
         if op.kind().has_key()
             && let Some(value) = what_it_wrote(&op)
         {
+            let certain = op.effect() == Effect::Done;
             let (key, op) = (op.key(), op.id());
             let txn = txn.id();
-            let write = WriteFact {
-                key,
-                txn,
-                op,
-                value,
-                last: false,
-                undone: true,
-                certain: true,
-                after: 0,
-            };
+            let write =
+                WriteFact { key, txn, op, value, last: false, undone: true, certain, after: 0 };
             scan.writes.push(write);
         }
     }
@@ -244,8 +237,11 @@ impl Scan {
             if before.value == read.value {
                 return;
             }
-            let ops = vec![before.op, read.op];
-            self.findings.push(LocalFinding { anomaly: Anomaly::NonRepeatableReads, txn, ops });
+            if !wrote_between(history, &before, &read) {
+                let ops = vec![before.op, read.op];
+                let anomaly = Anomaly::NonRepeatableReads;
+                self.findings.push(LocalFinding { anomaly, txn, ops });
+            }
         }
         self.reads.push(read);
         at.read = self.reads.len() as u32;
@@ -273,6 +269,14 @@ impl Scan {
             at.write = self.writes.len() as u32;
         }
     }
+}
+
+/// Whether the transaction wrote the key between two reads of it, if only to roll that back.
+#[cold]
+fn wrote_between(history: &History, first: &ReadFact, second: &ReadFact) -> bool {
+    let ops = history.txn(first.txn).ops();
+    let mut between = ops.filter(|op| first.op < op.id() && op.id() < second.op);
+    between.any(|op| op.key() == first.key && what_it_wrote(&op).is_some())
 }
 
 /// What is wrong with a read after an own write that returned another value.
