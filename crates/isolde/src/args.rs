@@ -22,6 +22,7 @@ pub(crate) struct Args {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
+    Check(CheckArgs),
     Stat(StatArgs),
     Convert(ConvertArgs),
     Formats(FormatsArgs),
@@ -36,6 +37,38 @@ pub(crate) enum Command {
     ///
     /// For example: isolde man | man -l -
     Man,
+}
+
+/// Decide which isolation levels explain a history
+///
+/// Serializability, snapshot isolation and their strict variants, from the values that were read and
+/// written. For a level that is violated, a piece of the history shows it. Weaker levels are decided
+/// only where a stronger one holds or a transaction contradicts itself.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  isolde check history.edn\n  \
+                        isolde check --level si --level ser history.isolde\n  \
+                        isolde check --level sser --clock-skew 2000000 history.jsonl --json")]
+pub(crate) struct CheckArgs {
+    /// The histories: files, folders of logs, or - for standard input
+    #[arg(required = true)]
+    pub(crate) histories: Vec<PathBuf>,
+    /// A level to decide, such as si or snapshot-isolation; several may be named. Without it, the
+    /// strong ones are decided, and it is enough if one holds
+    #[arg(long, short, value_name = "LEVEL")]
+    pub(crate) level: Vec<String>,
+    /// Do not bind the transactions of a session to their order
+    #[arg(long)]
+    pub(crate) no_session_order: bool,
+    /// How far the clients' clocks may be apart, in the unit of the history's clock: real time
+    /// counts only where an end plus this lies before a beginning
+    #[arg(long, value_name = "TIME", default_value_t = 0)]
+    pub(crate) clock_skew: i64,
+    /// The format, if it is not to be recognised from the content (see `isolde formats`)
+    #[arg(long, short, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Say what is in a history

@@ -1,6 +1,7 @@
 //! The `isolde` command: parse, call, print, exit code.
 
 mod args;
+mod check;
 mod convert;
 mod formats;
 mod load;
@@ -18,20 +19,25 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The level holds, or there was nothing to decide.
 const EXIT_OK: u8 = 0;
+/// A level is violated.
+const EXIT_VIOLATED: u8 = 1;
 /// The input or the environment is at fault.
 const EXIT_FAULT: u8 = 2;
+/// It cannot be decided.
+const EXIT_UNKNOWN: u8 = 3;
 
 fn main() -> ExitCode {
     let args = Args::parse();
     let done = match &args.command {
-        Command::Stat(args) => stat::run(args),
-        Command::Convert(args) => convert::run(args),
-        Command::Formats(args) => formats::run(args),
-        Command::Completions { shell } => manual::completions(*shell),
-        Command::Man => manual::man_page(),
+        Command::Check(args) => check::run(args),
+        Command::Stat(args) => stat::run(args).map(|()| EXIT_OK),
+        Command::Convert(args) => convert::run(args).map(|()| EXIT_OK),
+        Command::Formats(args) => formats::run(args).map(|()| EXIT_OK),
+        Command::Completions { shell } => manual::completions(*shell).map(|()| EXIT_OK),
+        Command::Man => manual::man_page().map(|()| EXIT_OK),
     };
     match done {
-        Ok(()) => ExitCode::from(EXIT_OK),
+        Ok(code) => ExitCode::from(code),
         Err(error) if is_broken_pipe(&error) => ExitCode::from(EXIT_OK),
         Err(error) => {
             anstream::eprintln!("{}: {error:#}", load::ERROR.label("error"));

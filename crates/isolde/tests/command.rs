@@ -209,6 +209,36 @@ fn a_cut_file_opens_with_a_warning() {
 }
 
 #[test]
+fn check_says_what_holds_and_what_does_not_by_its_exit_code() {
+    let lost = "histories/notation/lost-update.txt";
+    let output = isolde(&["check", lost, "--level", "si"]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("snapshot-isolation: violated") && text.contains("LostUpdate"), "{text}");
+    let sound = b"initial 0\na: r(x,0) w(x,1)\nb: r(x,1)\n";
+    assert_eq!(with_input(&["check", "-", "--level", "ser"], sound).status.code(), Some(0));
+    let output = with_input(&["check", "-", "--level", "sser"], sound);
+    assert_eq!(output.status.code(), Some(3), "no intervals");
+    let skew = "initial 0\na: r(x,0) r(y,0) w(x,1)\nb: r(x,0) r(y,0) w(y,1)\n";
+    assert_eq!(with_input(&["check", "-"], skew.as_bytes()).status.code(), Some(0), "si holds");
+    assert_eq!(isolde(&["check", lost, "--level", "acid"]).status.code(), Some(2));
+    assert_eq!(isolde(&["check", "no-such-file", lost, "-l", "si"]).status.code(), Some(1));
+    let json = isolde(&["check", lost, "--level", "ser", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["verdicts"][0]["witnesses"][0]["anomaly"], "LostUpdate");
+}
+
+#[test]
+fn check_says_when_session_order_alone_is_broken() {
+    let stale = b"initial 0\na: r(x,0) w(x,1)\na: r(x,0)\n";
+    let output = with_input(&["check", "-", "--level", "ser"], stale);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("it holds without session order"), "{text}");
+    let output = with_input(&["check", "-", "--level", "ser", "--no-session-order"], stale);
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
 fn formats_lists_all_of_them() {
     let text = stdout(&isolde(&["formats"]));
     let json = stdout(&isolde(&["formats", "--json"]));
