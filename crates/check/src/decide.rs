@@ -252,6 +252,11 @@ impl<'a> Case<'a> {
     // ---- when nothing is wrong ----
 
     fn without_witness(&self) -> Answer {
+        if self.promise.level == Level::Linearizable
+            && let Some(reason) = self.beyond_objects()
+        {
+            return Answer::Unknown(reason);
+        }
         if let Some(doubt) = self.p.doubts.first() {
             return Answer::Unknown(self.explain_doubt(doubt));
         }
@@ -272,6 +277,17 @@ impl<'a> Case<'a> {
             return Answer::Holds;
         }
         Answer::Unknown(self.explain_order())
+    }
+
+    /// Why linearizability is more than this road can decide, if it is: transactions of several
+    /// operations, and failed operations, which have seen something too.
+    fn beyond_objects(&self) -> Option<String> {
+        let several = self.history.txns().find(|t| t.ops().len() > 1);
+        if let Some(txn) = several {
+            return Some(format!("transaction {} has more than one operation", txn.id().0));
+        }
+        let failed = self.history.ops().find(|op| op.effect() == isolde_history::Effect::Failed);
+        failed.map(|op| format!("operation {} failed, and what it saw is not used", op.id().0))
     }
 
     /// A serial execution keeps every promise that serializability implies.
@@ -309,6 +325,9 @@ impl<'a> Case<'a> {
             }
             Doubt::InitialNotFirst(key) => {
                 format!("the given order of key {} puts the initial state after others", key.0)
+            }
+            Doubt::Mixed(op) => {
+                format!("the key of operation {} is used as a list and as something else", op.0)
             }
             Doubt::Unsure(op) => format!("nobody knows whether operation {} was done", op.0),
         }

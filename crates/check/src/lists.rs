@@ -87,7 +87,8 @@ pub(crate) fn compare<'h>(history: &'h History, p: &mut Provenance) -> Longest<'
     let mut reads: Vec<(TxnId, Key, OpId, &[Value])> = Vec::new();
     for txn in history.txns().filter(|t| p.counts(t.id())) {
         for op in txn.ops().filter(|op| op.kind() == OpKind::ListRead) {
-            if !own_unsure(history, txn.id(), &op)
+            if !p.mixed[op.key().index()]
+                && !own_unsure(history, txn.id(), &op)
                 && let Some(elements) = foreign(history, txn.id(), &op)
             {
                 reads.push((txn.id(), op.key(), op.id(), elements));

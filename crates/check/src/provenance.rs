@@ -9,7 +9,7 @@ use isolde_spec::Anomaly;
 
 use crate::group::Groups;
 use crate::play::{self, Play};
-use crate::scan::{LocalFinding, ReadFact, Scan, WriteFact};
+use crate::scan::{self, LocalFinding, ReadFact, Scan, WriteFact};
 
 /// Where a read value came from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +33,8 @@ pub(crate) enum Doubt {
     Predicate(OpId),
     /// Nobody knows whether the operation was done.
     Unsure(OpId),
+    /// The key is used as a list and as something else.
+    Mixed(OpId),
     /// The order of versions that the recorder gave names a value that several wrote.
     AmbiguousOrder(Key),
     /// The order of versions that the recorder gave puts the initial state after others.
@@ -50,11 +52,13 @@ pub(crate) struct Provenance {
     pub(crate) by_key: Groups,
     pub(crate) findings: Vec<LocalFinding>,
     pub(crate) doubts: Vec<Doubt>,
+    /// Keys that are used as lists and as something else, and therefore left alone.
+    pub(crate) mixed: Vec<bool>,
 }
 
 /// Matches reads with writes.
 pub(crate) fn trace(history: &History, scan: Scan) -> Provenance {
-    let Scan { reads, writes, findings, predicate, unsure } = scan;
+    let Scan { reads, writes, findings, predicate, unsure, mixed } = scan;
     let keys = history.key_count();
     let mut by_key = Groups::new(writes.len(), keys, |i| writes[i].key.index());
     let values = sort_by_value(&mut by_key, &writes, keys);
@@ -69,6 +73,7 @@ pub(crate) fn trace(history: &History, scan: Scan) -> Provenance {
         by_key,
         findings,
         doubts: Vec::new(),
+        mixed: scan::mixed_keys(history),
     };
     for (i, candidates) in found.into_iter().enumerate() {
         let source = p.settle(history, i, candidates);
@@ -77,6 +82,7 @@ pub(crate) fn trace(history: &History, scan: Scan) -> Provenance {
     p.findings.retain(|f| p.play[f.txn.index()].counts());
     p.doubts.extend(predicate.map(Doubt::Predicate));
     p.doubts.extend(unsure.map(Doubt::Unsure));
+    p.doubts.extend(mixed.map(Doubt::Mixed));
     p
 }
 

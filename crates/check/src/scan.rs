@@ -54,6 +54,8 @@ pub(crate) struct Scan {
     pub(crate) predicate: Option<OpId>,
     /// The first operation of which nobody knows whether it was done.
     pub(crate) unsure: Option<OpId>,
+    /// The first operation on a key that is used as a list and as something else.
+    pub(crate) mixed: Option<OpId>,
 }
 
 /// What the transaction under way has done to a key so far. Valid only if the stamp is its own.
@@ -71,9 +73,10 @@ pub(crate) fn operations(history: &History) -> Scan {
     let mut scan = Scan::default();
     let nothing = Touched { stamp: u32::MAX, write: 0, read: 0 };
     let mut touched = vec![nothing; history.key_count()];
+    let mixed = mixed_keys(history);
     for txn in history.txns() {
         if txn.outcome() == Outcome::Aborted {
-            aborted(&mut scan, txn);
+            aborted(&mut scan, txn, &mixed);
             continue;
         }
         let stamp = txn.id().0;
@@ -83,6 +86,10 @@ pub(crate) fn operations(history: &History) -> Scan {
                 if op.kind() == OpKind::PredicateRead {
                     scan.predicate.get_or_insert(op.id());
                 }
+                continue;
+            }
+            if mixed[op.key().index()] {
+                scan.mixed.get_or_insert(op.id());
                 continue;
             }
             let at = &mut touched[op.key().index()];
@@ -106,6 +113,19 @@ pub(crate) fn operations(history: &History) -> Scan {
         }
     }
     scan
+}
+
+/// Keys that are appended to or read as lists, and also read or written as something else: what an
+/// append means there (Porcupine's pieces of text, say) is beyond this road.
+pub(crate) fn mixed_keys(history: &History) -> Vec<bool> {
+    const LIST: u8 = 1;
+    const OTHER: u8 = 2;
+    let mut uses = vec![0u8; history.key_count()];
+    for op in history.ops().filter(|op| op.kind().has_key()) {
+        let list = matches!(op.kind(), OpKind::Append | OpKind::ListRead);
+        uses[op.key().index()] |= if list { LIST } else { OTHER };
+    }
+    uses.into_iter().map(|uses| uses == LIST | OTHER).collect()
 }
 
 /// The value that an operation observed, if it says so. A failed compare-and-set has seen some other
@@ -158,9 +178,10 @@ fn standing_write(txn: Txn<'_>, op: &Op<'_>) -> Option<(OpId, Value)> {
 }
 
 /// Writes of aborted transactions are kept: somebody may have read them.
-fn aborted(scan: &mut Scan, txn: Txn<'_>) {
+fn aborted(scan: &mut Scan, txn: Txn<'_>, mixed: &[bool]) {
     for op in txn.ops() {
         if op.kind().has_key()
+            && !mixed[op.key().index()]
             && let Some(value) = what_it_wrote(&op)
         {
             let certain = op.effect() == Effect::Done;
