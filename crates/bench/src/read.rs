@@ -112,7 +112,7 @@ fn read(path: &Path, format: &Format) -> Result<Run> {
     let history: History = format.load(&source)?.finish();
     let seconds = begin.elapsed().as_secs_f64();
     drop(source);
-    // Counted by the allocator, not by the history's own arithmetic, which tests compare with it.
+    // Counted by the allocator, not by the history's own arithmetic.
     let heap = counting::now() - before;
     let peak = counting::peak() - before;
     Ok(Run { seconds, ops: history.op_count(), elements: history.element_count(), heap, peak })

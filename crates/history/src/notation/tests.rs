@@ -180,3 +180,16 @@ fn what_is_said_twice_is_an_error() {
     );
     fails("meta a 1\nmeta a 1", expect!["<text>:2:6: the fact has been said already"]);
 }
+
+/// The examples of the documentation are histories.
+#[test]
+fn the_examples_of_the_documentation_are_read() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/notation.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let blocks: Vec<&str> = page.split("```notation\n").skip(1).collect();
+    assert!(blocks.len() >= 4);
+    for block in blocks {
+        let text = block.split("```").next().unwrap();
+        parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    }
+}
