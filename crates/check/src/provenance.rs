@@ -4,7 +4,7 @@
 //! (thin air, aborted, intermediate, future) or, where the history does not say enough, a reason to
 //! answer "unknown".
 
-use isolde_history::{History, InitialState, Key, OpId, TxnId, Value};
+use isolde_history::{History, InitialState, Key, OpId, TxnId, Value, info};
 use isolde_spec::Anomaly;
 
 use crate::group::Groups;
@@ -58,8 +58,12 @@ pub(crate) struct Provenance {
 
 /// Matches reads with writes.
 pub(crate) fn trace(history: &History, scan: Scan) -> Provenance {
-    let Scan { reads, writes, findings, predicate, unsure, mixed } = scan;
+    let Scan { reads, mut writes, findings, predicate, unsure, mixed } = scan;
     let keys = history.key_count();
+    if history.info(info::EXPLICIT_INITIAL) == Some(Value::TRUE) {
+        let initial = initial_values(&history.meta().initial, keys);
+        writes.retain(|w| initial[w.key.index()] != Some(w.value));
+    }
     let mut by_key = Groups::new(writes.len(), keys, |i| writes[i].key.index());
     let values = sort_by_value(&mut by_key, &writes, keys);
     let initial = initial_values(&history.meta().initial, keys);

@@ -64,6 +64,9 @@ pub mod info {
     pub const SEED: &str = "seed";
     /// The parameters of the workload, a row.
     pub const PARAMETERS: &str = "parameters";
+    /// True where explicit writes of the initial value are the initial writes themselves, as in
+    /// formats whose initial value is implicit and whose recorders write it all the same.
+    pub const EXPLICIT_INITIAL: &str = "explicit-initial";
 }
 
 /// What is known of a run as a whole.

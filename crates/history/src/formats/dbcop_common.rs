@@ -98,6 +98,8 @@ impl Tally {
             sink.warn(input.warning(
                 "an explicit write of 0 is the initial write, because every key starts with 0",
             ));
+            let name = sink.pool().text(info::EXPLICIT_INITIAL);
+            sink.meta().set(name, Value::TRUE);
         }
     }
 

@@ -111,14 +111,15 @@ fn an_explicit_write_of_the_initial_value_is_warned_about() {
     check(
         &file,
         &expect![[r#"
-        meta parameters {id:0,n_event:3,n_node:2,n_transaction:2,n_variable:10}
-        meta server PostgreSQL
-        meta start "2022-07-22T23:12:34.386040722+08:00"
-        meta end "2022-07-22T23:12:35+08:00"
-        initial 0
-        0: w(7,0)
-        warning: history.bincode: an explicit write of 0 is the initial write, because every key starts with 0
-    "#]],
+            meta parameters {id:0,n_event:3,n_node:2,n_transaction:2,n_variable:10}
+            meta server PostgreSQL
+            meta start "2022-07-22T23:12:34.386040722+08:00"
+            meta end "2022-07-22T23:12:35+08:00"
+            meta explicit-initial true
+            initial 0
+            0: w(7,0)
+            warning: history.bincode: an explicit write of 0 is the initial write, because every key starts with 0
+        "#]],
     );
 }
 

@@ -72,6 +72,8 @@ fn header(history: &History) -> Result<Vec<u8>, SinkError> {
                 take_parameters(history, value, &mut parameters)?;
                 continue;
             }
+            // Reading the file says it again.
+            Some(info::EXPLICIT_INITIAL) => continue,
             Some(info::SERVER) => 0,
             Some(START) => 1,
             Some(END) => 2,

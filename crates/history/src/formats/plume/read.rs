@@ -9,7 +9,7 @@ use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::evidence::Outcome;
 use crate::ids::SessionId;
-use crate::meta::InitialState;
+use crate::meta::{InitialState, info};
 use crate::op::OpKind;
 use crate::pool::Pool;
 use crate::sink::{Sink, SinkError};
@@ -79,6 +79,8 @@ impl Text {
             let message = "an explicit write of 0 is the initial write, \
                            because every key starts with 0";
             sink.warn(input.text_warning(offset, message));
+            let name = sink.pool().text(info::EXPLICIT_INITIAL);
+            sink.meta().set(name, Value::TRUE);
         }
         if let Some((offset, message)) = &plan.comeback {
             sink.warn(input.text_warning(*offset, message.as_str()));

@@ -126,10 +126,11 @@ fn explicit_writes_of_zero_are_kept_with_one_warning() {
     check(
         "r(1,0,1,1)\nw(0,0,1,1)\nw(1,0,1,1)\n",
         &expect![[r#"
-        initial 0
-        1 1: r(1,0) w(0,0) w(1,0)
-        warning: file:2:1: an explicit write of 0 is the initial write, because every key starts with 0
-    "#]],
+            meta explicit-initial true
+            initial 0
+            1 1: r(1,0) w(0,0) w(1,0)
+            warning: file:2:1: an explicit write of 0 is the initial write, because every key starts with 0
+        "#]],
     );
 }
 
