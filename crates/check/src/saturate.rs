@@ -7,6 +7,9 @@
 //! In a serial order, whoever comes before is seen. Under snapshot isolation only who had committed
 //! before the snapshot was taken is, which the two layers of [`crate::snapshot`] tell apart.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use hashbrown::{HashMap, HashSet};
 use isolde_history::Key;
 use isolde_spec::Edges;
@@ -67,12 +70,8 @@ pub(crate) fn choose(
 ) -> Option<EdgeList> {
     let graph = Graph::new(nodes, edges);
     let layered = snapshot::layers(&graph, nodes, Some, |_, _| true);
-    let components = layered.components(Edges::ALL);
-    if !components.acyclic() {
-        return None;
-    }
-    // Numbered against the edges: the larger, the earlier.
-    let time = |txn: u32| std::cmp::Reverse(components.of[snapshot::commit(txn) as usize]);
+    let times = topological_times(&layered)?;
+    let time = |txn: u32| times[snapshot::commit(txn) as usize];
     let mut chosen = edges.clone();
     for mut open in OpenKey::all(p, keys) {
         open.writers.sort_unstable_by_key(|&w| time(w));
@@ -92,6 +91,31 @@ pub(crate) fn choose(
         }
     }
     Some(chosen)
+}
+
+/// A time for every node, such that edges lead forward; where there is a choice, the order of the
+/// history decides. `None` if there is a cycle.
+fn topological_times(graph: &Graph) -> Option<Vec<u32>> {
+    let nodes = graph.node_count();
+    let mut waiting = vec![0u32; nodes];
+    for node in 0..nodes as u32 {
+        graph.edges(node).for_each(|(to, _)| waiting[to as usize] += 1);
+    }
+    let free = (0..nodes as u32).filter(|&n| waiting[n as usize] == 0).map(Reverse);
+    let mut ready: BinaryHeap<Reverse<u32>> = free.collect();
+    let mut times = vec![0; nodes];
+    let mut now = 0;
+    while let Some(Reverse(node)) = ready.pop() {
+        times[node as usize] = now;
+        now += 1;
+        for (to, _) in graph.edges(node) {
+            waiting[to as usize] -= 1;
+            if waiting[to as usize] == 0 {
+                ready.push(Reverse(to));
+            }
+        }
+    }
+    (now as usize == nodes).then_some(times)
 }
 
 /// A key whose versions are not known to be in one order.
