@@ -48,8 +48,11 @@ fn list_orders(history: &History, p: &mut Provenance) -> Vec<ListOrder> {
     for (key, (read, elements)) in longest.by_key {
         orders.push(lists::versions(p, key, read, elements));
     }
+    let lists: HashSet<Key> = orders.iter().map(|list| list.key).collect();
     for (key, versions) in history.version_orders() {
         let first = history.meta().initial.of(*key).unwrap_or(Value::ABSENT);
+        // The elements of a list are not what the key starts with.
+        let first = if lists.contains(key) { Value::UNOBSERVED } else { first };
         orders.push(given_order(p, *key, versions, first));
         if versions.iter().skip(1).any(|v| *v == first) {
             p.doubts.push(Doubt::InitialNotFirst(*key));

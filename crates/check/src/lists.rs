@@ -235,6 +235,7 @@ pub(crate) fn versions(p: &mut Provenance, key: Key, read: OpId, elements: &[Val
         twice |= !known.insert(write.value);
         if let Some(&at) = position.get(&write.value)
             && p.counts(write.txn)
+            && write.certain
             && !write.undone
         {
             all.push((at, write.txn));

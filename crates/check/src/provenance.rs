@@ -146,7 +146,7 @@ fn all_candidates(
             let from = (range.start + from) as u32;
             // A key without a first version is absent until somebody writes it.
             let first = initial.unwrap_or(Value::ABSENT);
-            let initial = read.empty_list || read.value == first;
+            let initial = read.empty_list.unwrap_or(read.value == first);
             found[r as usize] = Candidates { from, to: from + len as u32, initial };
         }
     }

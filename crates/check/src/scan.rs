@@ -13,8 +13,9 @@ pub(crate) struct ReadFact {
     pub(crate) txn: TxnId,
     pub(crate) op: OpId,
     pub(crate) value: Value,
-    /// An empty list, which is the initial state whatever that is called.
-    pub(crate) empty_list: bool,
+    /// The value is the last element of a list: `Some(true)` of an empty one, which is the initial
+    /// state whatever that is called.
+    pub(crate) empty_list: Option<bool>,
 }
 
 /// A write, and whether anyone but its transaction may ever see it.
@@ -105,7 +106,7 @@ pub(crate) fn operations(history: &History) -> Scan {
                 && !(has_savepoints && scan.read_of_undone(history, txn, &op, value, at))
             {
                 let (key, txn, op) = (op.key(), txn.id(), op.id());
-                scan.read(history, ReadFact { key, txn, op, value, empty_list: false }, at);
+                scan.read(history, ReadFact { key, txn, op, value, empty_list: None }, at);
             }
             if let Some(value) = what_it_wrote(&op) {
                 scan.write(txn.id(), &op, value, at);
@@ -217,7 +218,7 @@ impl Scan {
         }
         if written != value {
             let (key, txn, op) = (op.key(), txn.id(), op.id());
-            let read = ReadFact { key, txn, op, value, empty_list: false };
+            let read = ReadFact { key, txn, op, value, empty_list: None };
             let anomaly = own_read(history, own, &read);
             self.findings.push(LocalFinding { anomaly, txn, ops: vec![own, op] });
         }
@@ -237,7 +238,7 @@ impl Scan {
         };
         let value = foreign.last().copied().unwrap_or(Value::ABSENT);
         let own = std::mem::take(&mut at.write);
-        let (key, op, empty_list) = (op.key(), op.id(), foreign.is_empty());
+        let (key, op, empty_list) = (op.key(), op.id(), Some(foreign.is_empty()));
         self.read(history, ReadFact { key, txn, op, value, empty_list }, at);
         at.write = own;
     }
