@@ -34,10 +34,9 @@ impl Random {
     }
 }
 
-/// A serial history of `txns` transactions: every read is right.
-pub(crate) fn history(shape: Shape, txns: u64) -> Result<History, SinkError> {
+/// A serial history of so many transactions on so many keys: every read is right.
+pub(crate) fn history(shape: Shape, txns: u64, keys: u64) -> Result<History, SinkError> {
     let mut builder = HistoryBuilder::new();
-    let keys = (txns / 4).max(2);
     let mut random = Random(42);
     let mut state = vec![0u64; keys as usize];
     let mut draft = TxnDraft::default();

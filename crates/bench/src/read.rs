@@ -17,6 +17,9 @@ pub(crate) struct ReadArgs {
     /// How many transactions of four operations
     #[arg(long, default_value_t = 1_000_000)]
     txns: u64,
+    /// On how many keys
+    #[arg(long, default_value_t = 100_000)]
+    keys: u64,
     /// How often each file is read; the fastest and the median count
     #[arg(long, default_value_t = 5)]
     runs: usize,
@@ -52,7 +55,7 @@ pub(crate) fn run(args: &ReadArgs) -> Result<()> {
 fn measure(args: &ReadArgs, name: &str, shape: Shape) -> Result<()> {
     let format = Format::named(name).context("no such format")?;
     let path = args.folder.join(format!("isolde-bench-{}.{name}", std::process::id()));
-    let write_seconds = write(format, &path, shape, args.txns)?;
+    let write_seconds = write(format, &path, shape, args)?;
     let done = (0..args.runs).map(|_| read(&path, format)).collect::<Result<Vec<_>>>();
     let size = std::fs::metadata(&path)?.len();
     std::fs::remove_file(&path)?;
@@ -65,6 +68,7 @@ fn measure(args: &ReadArgs, name: &str, shape: Shape) -> Result<()> {
         "format": name,
         "shape": format!("{shape:?}").to_lowercase(),
         "transactions": args.txns,
+        "keys": args.keys,
         "operations": best.ops,
         "bytes": size,
         "write_seconds": round(write_seconds),
@@ -85,8 +89,8 @@ fn round(x: f64) -> f64 {
     (x * 1000.0).round() / 1000.0
 }
 
-fn write(format: &Format, path: &Path, shape: Shape, txns: u64) -> Result<f64> {
-    let history = made::history(shape, txns)?;
+fn write(format: &Format, path: &Path, shape: Shape, args: &ReadArgs) -> Result<f64> {
+    let history = made::history(shape, args.txns, args.keys.max(2))?;
     let write = format.write.context("the format is not written")?;
     let begin = Instant::now();
     let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);

@@ -269,6 +269,29 @@ impl Columns {
         self.payloads.reserve_exact(ops);
     }
 
+    /// Makes room for so many transactions and operations in all, judging by those that are here
+    /// which evidence the others will have.
+    pub(crate) fn reserve_evidence(&mut self, txns: usize, ops: usize) {
+        let stmts = if self.explicit_stmts { self.stmt_ends.len() } else { self.codes.len() };
+        let scaled = |n: usize| (n as f64 * ops as f64 / self.codes.len().max(1) as f64) as usize;
+        let (all_stmts, all_elements) = (scaled(stmts), scaled(self.elements.len()));
+        self.labels.reserve_total(txns);
+        for times in [&mut self.txn_begin, &mut self.txn_end] {
+            times.reserve_total(txns);
+        }
+        for ts in [&mut self.start_ts, &mut self.commit_ts] {
+            ts.physical.reserve_total(txns);
+            ts.logical.reserve_total(txns);
+        }
+        for times in [&mut self.stmt_begin, &mut self.stmt_end] {
+            times.reserve_total(all_stmts);
+        }
+        if self.explicit_stmts {
+            self.stmt_ends.reserve(all_stmts.saturating_sub(self.stmt_ends.len()));
+        }
+        self.elements.reserve(all_elements.saturating_sub(self.elements.len()));
+    }
+
     /// Appends the columns of another part of the history, whose identifiers are mapped.
     pub(crate) fn append(&mut self, other: &Columns, map: &Remap) -> Result<(), SinkError> {
         self.check_room(other.op_count(), other.stmt_count(), other.elements.len())?;

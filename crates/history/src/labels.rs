@@ -75,6 +75,13 @@ impl Labels {
         }
     }
 
+    pub(crate) fn reserve_total(&mut self, total: usize) {
+        match self {
+            Labels::Small(c) => c.reserve_total(total),
+            Labels::Wide(c) => c.reserve_total(total),
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Labels::Small(c) => c.is_empty(),

@@ -56,6 +56,13 @@ impl<T: Copy + PartialEq> Lazy<T> {
         self.data.extend_from_slice(&other.data);
     }
 
+    /// Makes room for so many values in all, if there are any.
+    pub(crate) fn reserve_total(&mut self, total: usize) {
+        if !self.data.is_empty() {
+            self.data.reserve_exact(total.saturating_sub(self.data.len()));
+        }
+    }
+
     pub(crate) fn clear(&mut self) {
         self.data.clear();
     }

@@ -65,8 +65,10 @@ pub(super) fn load(source: &Source) -> Result<HistoryBuilder, ReadError> {
     let fail = |fault| input.binary_error(fault);
     let frame = frame::scan(&input.bytes).map_err(fail)?;
     let mut builder = HistoryBuilder::new();
-    builder.columns.reserve(frame.txns(), frame.ops());
-    let joined = Mutex::new(Joined { builder, waiting: BTreeMap::new(), next: 0, fault: None });
+    let expected = (frame.txns(), frame.ops());
+    builder.columns.reserve(expected.0, expected.1);
+    let waiting = BTreeMap::new();
+    let joined = Mutex::new(Joined { builder, waiting, expected, next: 0, fault: None });
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some(stored) = frame.blocks.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -96,6 +98,8 @@ pub(super) fn load(source: &Source) -> Result<HistoryBuilder, ReadError> {
 struct Joined {
     builder: HistoryBuilder,
     waiting: BTreeMap<usize, Result<Block, Fault>>,
+    /// How many transactions and operations to expect; no more than the file could hold.
+    expected: (usize, usize),
     /// How many blocks have been joined.
     next: usize,
     /// What is wrong with the first block that something is wrong with.
@@ -132,7 +136,11 @@ impl Joined {
             joined.map_err(|e| Fault::sink(stored.offset, &e))?;
         }
         let same = Remap::default();
+        let first = self.builder.columns.op_count() == 0;
         let appended = self.builder.columns.append(&block.columns, &same);
+        if first {
+            self.builder.columns.reserve_evidence(self.expected.0, self.expected.1);
+        }
         appended.map_err(|e| Fault::sink(stored.offset, &e))
     }
 }
