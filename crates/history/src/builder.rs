@@ -119,6 +119,14 @@ impl HistoryBuilder {
         Ok(())
     }
 
+    /// Makes room for a history that is so many times as large as what is here.
+    pub(crate) fn reserve_for(&mut self, times: f64) {
+        let scaled = |n: usize| (n as f64 * times * 1.01) as usize;
+        let (txns, ops) = (scaled(self.columns.txn_count()), scaled(self.columns.op_count()));
+        self.columns.reserve(txns, ops);
+        self.columns.reserve_evidence(txns, ops);
+    }
+
     fn check_pool(&self) -> Result<(), SinkError> {
         if self.pool.is_full() {
             return Err(SinkError::limit("different names and values", u64::from(POOL_LIMIT)));

@@ -16,6 +16,7 @@ mod evidence;
 pub mod formats;
 mod history;
 mod ids;
+mod in_order;
 pub mod jsonl;
 mod labels;
 mod lazy;

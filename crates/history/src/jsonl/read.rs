@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::builder::HistoryBuilder;
 use crate::error::{Fault, ReadError};
+use crate::in_order::in_order;
 use crate::jsonl::line::{LineReader, after_trailer};
 use crate::jsonl::meta;
 use crate::jsonl::odd::{OddName, OddNames, Reporter};
@@ -15,8 +16,8 @@ use crate::text::Json;
 /// The longest line that a stream may have: its end must come before memory does.
 const MAX_LINE: u64 = 64 << 20;
 
-/// Parts smaller than this are not worth a thread.
-const MIN_CHUNK: usize = 1 << 20;
+/// How much text is read at a time: large beside the cost of joining it, small beside memory.
+const CHUNK: usize = 4 << 20;
 
 pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
     let input = source.file()?;
@@ -89,10 +90,7 @@ pub(super) fn read_lines_up_to(
 
 pub(super) fn load(source: &Source) -> Result<HistoryBuilder, ReadError> {
     let input = source.file()?;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let parts = if cores == 1 { 1 } else { 2 * cores };
-    let chunk = (input.bytes.len() / parts + 1).max(MIN_CHUNK);
-    load_chunks(input, chunk).map_err(|fault| input.text_error(fault))
+    load_chunks(input, CHUNK).map_err(|fault| input.text_error(fault))
 }
 
 /// Reads chunks of about that size in parallel; the result does not depend on it.
@@ -102,39 +100,25 @@ pub(super) fn load_chunks(input: &Input, chunk: usize) -> Result<HistoryBuilder,
     let mut whole = HistoryBuilder::new();
     meta::assume(&mut whole);
     let [first, others @ ..] = &chunks[..] else { return Ok(whole) };
-    std::thread::scope(|scope| {
-        let spawn = |range: &Range<usize>| {
-            let part = &bytes[range.clone()];
-            let thread = std::thread::Builder::new().spawn_scoped(scope, || read_part(part));
-            (range.clone(), thread)
-        };
-        let threads: Vec<_> = others.iter().map(spawn).collect();
-        let mut reader = LineReader::default();
-        read_all(&bytes[first.clone()], &mut reader, &mut whole)?;
-        let mut reporter = Reporter::default();
-        reporter.report(reader.odd_names(), input, (first.start, 0), &mut whole);
-        let mut trailer = reader.trailer;
-        for (range, thread) in threads {
-            // A system that gives no more threads still has this one.
-            let part = match thread.map(std::thread::ScopedJoinHandle::join) {
-                Ok(Ok(part)) => part,
-                Ok(Err(panic)) => std::panic::resume_unwind(panic),
-                Err(_) => read_part(&bytes[range.clone()]),
-            };
-            check_end(bytes, range.start, trailer.as_ref())?;
-            let part = part.map_err(|fault| fault.shifted(range.start))?;
-            let ended = part.trailer.map(|t| t.start + range.start..t.end + range.start);
-            trailer = trailer.or(ended);
-            whole
-                .append(part.builder)
-                .map_err(|e| refused(&bytes[..range.end], range.start, &e))?;
-            reporter.report(part.odd.into_iter(), input, (range.start, 0), &mut whole);
-        }
-        match trailer {
-            Some(line) => apply_trailer(&bytes[line.clone()], line.start, &mut whole),
-            None => Ok(()),
-        }
+    let mut reader = LineReader::default();
+    read_all(&bytes[first.clone()], &mut reader, &mut whole)?;
+    let mut reporter = Reporter::default();
+    reporter.report(reader.odd_names(), input, (first.start, 0), &mut whole);
+    let mut trailer = reader.trailer;
+    whole.reserve_for(bytes.len() as f64 / first.len().max(1) as f64);
+    let read = |range: &Range<usize>| read_part(&bytes[range.clone()]);
+    in_order(others, read, |range, part| {
+        check_end(bytes, range.start, trailer.as_ref())?;
+        let part = part.map_err(|fault| fault.shifted(range.start))?;
+        let ended = part.trailer.map(|t| t.start + range.start..t.end + range.start);
+        trailer = trailer.take().or(ended);
+        whole.append(part.builder).map_err(|e| refused(&bytes[..range.end], range.start, &e))?;
+        reporter.report(part.odd.into_iter(), input, (range.start, 0), &mut whole);
+        Ok(())
     })?;
+    if let Some(line) = trailer {
+        apply_trailer(&bytes[line.clone()], line.start, &mut whole)?;
+    }
     Ok(whole)
 }
 

@@ -1,13 +1,10 @@
 //! Reading a native file: on all cores into a history, or block by block into any sink.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-
 use crate::builder::HistoryBuilder;
 use crate::columns::Remap;
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
+use crate::in_order::in_order;
 use crate::native::block::{self, Block};
 use crate::native::frame::{self, Compression, Frame, Stored};
 use crate::pool::Pool;
@@ -58,91 +55,39 @@ fn push_block(
     Ok(())
 }
 
-/// Reads the whole file on all cores: workers unpack and decode blocks; whoever has the next block
-/// in the order of the file joins it to the history, so that few blocks are held at a time.
+/// Reads the whole file on all cores: they unpack and decode blocks, which are joined in their order,
+/// so that few are held at a time.
 pub(super) fn load(source: &Source) -> Result<HistoryBuilder, ReadError> {
     let input = source.file()?;
     let fail = |fault| input.binary_error(fault);
     let frame = frame::scan(&input.bytes).map_err(fail)?;
     let mut builder = HistoryBuilder::new();
-    let expected = (frame.txns(), frame.ops());
-    builder.columns.reserve(expected.0, expected.1);
-    let waiting = BTreeMap::new();
-    let joined = Mutex::new(Joined { builder, waiting, expected, next: 0, fault: None });
-    let next = AtomicUsize::new(0);
-    let work = || {
-        while let Some(stored) = frame.blocks.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let block = decode(stored);
-            let Ok(mut joined) = joined.lock() else { return };
-            if !joined.take(&frame.blocks, stored, block) {
-                return;
-            }
-        }
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 1..threads.min(frame.blocks.len()) {
-            scope.spawn(work);
-        }
-        work();
-    });
-    let mut joined = joined.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if let Some(fault) = joined.fault {
-        return Err(fail(fault));
-    }
-    say_if_torn(input, &frame, &mut joined.builder);
-    Ok(joined.builder)
-}
-
-/// The history so far, and the blocks whose turn has not come.
-struct Joined {
-    builder: HistoryBuilder,
-    waiting: BTreeMap<usize, Result<Block, Fault>>,
-    /// How many transactions and operations to expect; no more than the file could hold.
-    expected: (usize, usize),
-    /// How many blocks have been joined.
-    next: usize,
-    /// What is wrong with the first block that something is wrong with.
-    fault: Option<Fault>,
-}
-
-impl Joined {
-    /// Takes a block, and joins those whose turn it is. Whether it makes sense to go on.
-    fn take(
-        &mut self,
-        blocks: &[Stored<'_>],
-        stored: &Stored<'_>,
-        block: Result<Block, Fault>,
-    ) -> bool {
-        self.waiting.insert(stored.offset, block);
-        while self.fault.is_none()
-            && let Some(stored) = blocks.get(self.next)
-            && let Some(block) = self.waiting.remove(&stored.offset)
-        {
-            self.next += 1;
-            self.fault = block.and_then(|block| self.join(stored, block)).err();
-        }
-        self.fault.is_none()
-    }
-
-    fn join(&mut self, stored: &Stored<'_>, block: Block) -> Result<(), Fault> {
-        introduce(&block, &mut self.builder.pool, stored)?;
-        if let Some(meta) = block.meta {
-            self.builder.meta = meta;
-        }
-        self.builder.events.extend(block.events);
-        for (key, versions) in block.orders {
-            let joined = self.builder.order(key, versions);
-            joined.map_err(|e| Fault::sink(stored.offset, &e))?;
-        }
-        let same = Remap::default();
-        let first = self.builder.columns.op_count() == 0;
-        let appended = self.builder.columns.append(&block.columns, &same);
+    let (txns, ops) = (frame.txns(), frame.ops());
+    builder.columns.reserve(txns, ops);
+    in_order(&frame.blocks, decode, |stored, block| {
+        let first = builder.columns.op_count() == 0;
+        join(&mut builder, stored, block?)?;
         if first {
-            self.builder.columns.reserve_evidence(self.expected.0, self.expected.1);
+            builder.columns.reserve_evidence(txns, ops);
         }
-        appended.map_err(|e| Fault::sink(stored.offset, &e))
+        Ok(())
+    })
+    .map_err(fail)?;
+    say_if_torn(input, &frame, &mut builder);
+    Ok(builder)
+}
+
+fn join(builder: &mut HistoryBuilder, stored: &Stored<'_>, block: Block) -> Result<(), Fault> {
+    introduce(&block, &mut builder.pool, stored)?;
+    if let Some(meta) = block.meta {
+        builder.meta = meta;
     }
+    builder.events.extend(block.events);
+    for (key, versions) in block.orders {
+        builder.order(key, versions).map_err(|e| Fault::sink(stored.offset, &e))?;
+    }
+    let appended = builder.columns.append(&block.columns, &Remap::default());
+    appended.map_err(|e| Fault::sink(stored.offset, &e))
 }
 
 fn introduce(block: &Block, pool: &mut Pool, stored: &Stored<'_>) -> Result<(), Fault> {
