@@ -228,11 +228,14 @@ pub(crate) fn versions(p: &mut Provenance, key: Key, read: OpId, elements: &[Val
     position.extend(elements.iter().enumerate().map(|(i, v)| (*v, i)));
     let (mut seen, mut unseen): (Vec<(usize, u32)>, Vec<u32>) = (Vec::new(), Vec::new());
     let mut known = HashSet::new();
-    let mut twice = false;
+    let (mut twice, mut unsure) = (false, None);
     let mut all: Vec<(usize, TxnId)> = Vec::new();
     for &w in p.by_key.of(key.index()) {
         let write = &p.writes[w as usize];
         twice |= !known.insert(write.value);
+        if !write.certain && position.contains_key(&write.value) {
+            unsure = Some(write.op);
+        }
         if let Some(&at) = position.get(&write.value)
             && p.counts(write.txn)
             && write.certain
@@ -247,6 +250,7 @@ pub(crate) fn versions(p: &mut Provenance, key: Key, read: OpId, elements: &[Val
             }
         }
     }
+    p.doubts.extend(unsure.map(Doubt::Unsure));
     if elements.iter().any(|v| !known.contains(v)) {
         // Elements under the last one are not read from anybody, but they must come from somewhere.
         p.doubts.push(Doubt::UnknownWriter(read));
