@@ -13,10 +13,17 @@ use crate::graph::Graph;
 use crate::group::Groups;
 use crate::provenance::{Provenance, Source};
 
+/// How often a transaction is tried, on average, before the search gives up.
+const TRIES: usize = 32;
+
 /// Whether a serial execution was found. Nodes after the transactions are helpers without effect.
 pub(crate) fn succeeds(graph: &Graph, p: &Provenance, txns: usize, unordered: &[Key]) -> bool {
     let mut run = Run::new(graph, p, txns, unordered);
-    while let Some(Reverse(node)) = run.ready.pop() {
+    // Each transaction is tried once, and again whenever it is woken; a history that keeps waking
+    // its transactions in vain is given up, so that the search stays linear.
+    let tries = TRIES * graph.node_count() + 1000;
+    for _ in 0..tries {
+        let Some(Reverse(node)) = run.ready.pop() else { break };
         run.place(graph, node);
     }
     run.placed == graph.node_count()
@@ -30,6 +37,7 @@ struct Run {
     /// For each transaction, what it reads and writes of keys without an order.
     reads: Groups,
     read_slots: Vec<u32>,
+    read_keys: Vec<u32>,
     writes: Groups,
     write_keys: Vec<(u32, u32)>,
     /// The version that is current for each key.
@@ -53,7 +61,7 @@ impl Run {
         unordered.iter().for_each(|k| open[k.index()] = true);
         let is_open = |key: Key| open.get(key.index()).copied().unwrap_or(false);
         let mut left = vec![0u32; p.writes.len() + keys];
-        let (mut readers, mut read_slots) = (Vec::new(), Vec::new());
+        let (mut readers, mut read_slots, mut read_keys) = (Vec::new(), Vec::new(), Vec::new());
         for (read, source) in p.reads.iter().zip(&p.sources) {
             let slot = match source {
                 Source::Write(w) if is_open(read.key) => *w,
@@ -63,6 +71,7 @@ impl Run {
             left[slot as usize] += 1;
             readers.push(read.txn.index());
             read_slots.push(slot);
+            read_keys.push(read.key.0);
         }
         let versions = p.writes.iter().enumerate().filter(|(_, w)| p.is_version(w));
         let write_keys: Vec<(u32, u32)> =
@@ -79,6 +88,7 @@ impl Run {
             placed: 0,
             reads: Groups::new(readers.len(), txns.max(nodes), |i| readers[i]),
             read_slots,
+            read_keys,
             writes: Groups::new(write_keys.len(), txns.max(nodes), writer),
             current: (0..keys as u32).map(|k| slot_of_initial(p, Key(k))).collect(),
             write_keys,
@@ -97,7 +107,6 @@ impl Run {
             let slot = self.read_slots[self.reads.items[i] as usize] as usize;
             self.left[slot] -= 1;
         }
-        // What it read may now be overwritten by those who waited for that.
         for i in self.writes.range(node as usize) {
             let (key, version) = self.write_keys[self.writes.items[i] as usize];
             self.current[key as usize] = version;
@@ -108,7 +117,7 @@ impl Run {
                 self.ready.push(Reverse(to));
             }
         }
-        self.wake();
+        self.wake_others(node);
     }
 
     /// A key that the transaction overwrites while others still have to read it.
@@ -124,12 +133,18 @@ impl Run {
         })
     }
 
-    /// Lets everyone try again who was blocked; cheap, since few are.
-    fn wake(&mut self) {
-        for key in 0..self.blocked.len() {
-            if !self.blocked[key].is_empty() && self.left[self.current[key] as usize] <= 1 {
-                let blocked = std::mem::take(&mut self.blocked[key]);
-                self.ready.extend(blocked.into_iter().map(Reverse));
+    /// What a transaction read may be overwritten now, and what it wrote may too: those who were
+    /// blocked by these keys try again.
+    fn wake_others(&mut self, node: u32) {
+        let read = self.reads.range(node as usize).map(|i| self.reads.items[i]);
+        let read = read.map(|r| self.read_keys[r as usize]);
+        let written = self.writes.range(node as usize).map(|i| self.writes.items[i]);
+        let written = written.map(|w| self.write_keys[w as usize].0);
+        let touched: Vec<u32> = read.chain(written).collect();
+        for key in touched.into_iter().map(|key| key as usize) {
+            // One reader may be left: the one who overwrites it.
+            if self.left[self.current[key] as usize] <= 1 {
+                self.ready.extend(self.blocked[key].drain(..).map(Reverse));
             }
         }
     }

@@ -20,8 +20,8 @@ use crate::snapshot;
 
 /// The largest graph whose reachability is computed: a bit for every pair of nodes, 32 MiB.
 const MAX_NODES: usize = 16 * 1024;
-/// How many pairs of a reader and a writer are looked at for one key.
-const MAX_PAIRS: usize = 1 << 22;
+/// How many pairs of a reader and a writer are looked at in one round, over all keys.
+const MAX_PAIRS: usize = 1 << 24;
 /// How often the edges are looked at again.
 const MAX_ROUNDS: usize = 20;
 
@@ -51,8 +51,12 @@ pub(crate) fn saturate(
     for _ in 0..MAX_ROUNDS {
         let Some(before) = Before::new(sees, nodes, edges) else { return };
         let count = edges.from.len();
+        let mut pairs = 0usize;
         for key in &open {
-            key.force(&before, &mut known, edges);
+            pairs = pairs.saturating_add(key.writers.len().saturating_mul(key.reads.len()));
+            if pairs <= MAX_PAIRS {
+                key.force(&before, &mut known, edges);
+            }
         }
         if edges.from.len() == count {
             return;
@@ -149,9 +153,6 @@ impl OpenKey {
     }
 
     fn force(&self, order: &Before, known: &mut HashSet<(u32, u32, Edges)>, edges: &mut EdgeList) {
-        if self.writers.len().saturating_mul(self.reads.len()) > MAX_PAIRS {
-            return;
-        }
         let mut add = |from: u32, to: u32, kind: Edges| {
             if known.insert((from, to, kind)) {
                 edges.push(from, to, kind);
