@@ -85,15 +85,10 @@ pub(crate) struct Longest<'h> {
 /// Finds the longest read of each key and compares the others with it.
 pub(crate) fn compare<'h>(history: &'h History, p: &mut Provenance) -> Longest<'h> {
     let mut reads: Vec<(TxnId, Key, OpId, &[Value])> = Vec::new();
-    for txn in history.txns().filter(|t| p.counts(t.id())) {
-        for op in txn.ops().filter(|op| op.kind() == OpKind::ListRead) {
-            if !p.mixed[op.key().index()]
-                && !own_unsure(history, txn.id(), &op)
-                && let Some(elements) = foreign(history, txn.id(), &op)
-            {
-                reads.push((txn.id(), op.key(), op.id(), elements));
-            }
-        }
+    for &(id, txn, len) in p.list_reads.iter().filter(|(_, txn, _)| p.counts(*txn)) {
+        let op = history.op(id);
+        let foreign = op.elements().and_then(|elements| elements.get(..len as usize));
+        reads.extend(foreign.map(|elements| (txn, op.key(), id, elements)));
     }
     let mut by_key: HashMap<Key, (OpId, &[Value])> = HashMap::new();
     for &(_, key, op, elements) in &reads {

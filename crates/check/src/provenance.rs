@@ -9,7 +9,7 @@ use isolde_spec::Anomaly;
 
 use crate::group::Groups;
 use crate::play::{self, Play};
-use crate::scan::{self, LocalFinding, ReadFact, Scan, WriteFact};
+use crate::scan::{LocalFinding, ReadFact, Scan, WriteFact};
 
 /// Where a read value came from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,13 +52,13 @@ pub(crate) struct Provenance {
     pub(crate) by_key: Groups,
     pub(crate) findings: Vec<LocalFinding>,
     pub(crate) doubts: Vec<Doubt>,
-    /// Keys that are used as lists and as something else, and therefore left alone.
-    pub(crate) mixed: Vec<bool>,
+    /// List reads, and how many of the elements are not the reader's own.
+    pub(crate) list_reads: Vec<(OpId, TxnId, u32)>,
 }
 
 /// Matches reads with writes.
 pub(crate) fn trace(history: &History, scan: Scan) -> Provenance {
-    let Scan { reads, mut writes, findings, predicate, unsure, mixed } = scan;
+    let Scan { reads, mut writes, list_reads, findings, predicate, unsure, mixed } = scan;
     let keys = history.key_count();
     if history.info(info::EXPLICIT_INITIAL) == Some(Value::TRUE) {
         let initial = initial_values(&history.meta().initial, keys);
@@ -77,7 +77,7 @@ pub(crate) fn trace(history: &History, scan: Scan) -> Provenance {
         by_key,
         findings,
         doubts: Vec::new(),
-        mixed: scan::mixed_keys(history),
+        list_reads,
     };
     for (i, candidates) in found.into_iter().enumerate() {
         let source = p.settle(history, i, candidates);

@@ -50,6 +50,8 @@ pub(crate) struct LocalFinding {
 pub(crate) struct Scan {
     pub(crate) reads: Vec<ReadFact>,
     pub(crate) writes: Vec<WriteFact>,
+    /// List reads, and how many of the elements are not the reader's own.
+    pub(crate) list_reads: Vec<(OpId, TxnId, u32)>,
     pub(crate) findings: Vec<LocalFinding>,
     /// The first predicate read, which this road cannot follow.
     pub(crate) predicate: Option<OpId>,
@@ -67,12 +69,14 @@ struct Touched {
     write: u32,
     /// Index in `Scan::reads` of the last read before the first write, plus one.
     read: u32,
+    /// Whether it wrote at all, if only to roll that back.
+    wrote: bool,
 }
 
 /// Scans all operations of a history.
 pub(crate) fn operations(history: &History) -> Scan {
     let mut scan = Scan::default();
-    let nothing = Touched { stamp: u32::MAX, write: 0, read: 0 };
+    let nothing = Touched { stamp: u32::MAX, write: 0, read: 0, wrote: false };
     let mut touched = vec![nothing; history.key_count()];
     let mixed = mixed_keys(history);
     for txn in history.txns() {
@@ -118,7 +122,7 @@ pub(crate) fn operations(history: &History) -> Scan {
 
 /// Keys that are appended to or read as lists, and also read or written as something else: what an
 /// append means there (Porcupine's pieces of text, say) is beyond this road.
-pub(crate) fn mixed_keys(history: &History) -> Vec<bool> {
+fn mixed_keys(history: &History) -> Vec<bool> {
     const LIST: u8 = 1;
     const OTHER: u8 = 2;
     let mut uses = vec![0u8; history.key_count()];
@@ -228,14 +232,19 @@ impl Scan {
     /// A list read is an external read of its last foreign element, whatever the transaction itself
     /// has appended.
     fn list_read(&mut self, history: &History, txn: TxnId, op: &Op<'_>, at: &mut Touched) {
-        if op.elements().is_none() || lists::own_unsure(history, txn, op) {
-            return;
-        }
-        let Some(foreign) = lists::foreign(history, txn, op) else {
+        let Some(elements) = op.elements() else { return };
+        // Almost always the transaction has not appended to the list before.
+        let foreign = match at.wrote {
+            false => Some(elements),
+            true if lists::own_unsure(history, txn, op) => return,
+            true => lists::foreign(history, txn, op),
+        };
+        let Some(foreign) = foreign else {
             let anomaly = lists::misses_own(history, txn, op);
             self.findings.push(LocalFinding { anomaly, txn, ops: vec![op.id()] });
             return;
         };
+        self.list_reads.push((op.id(), txn, foreign.len() as u32));
         let value = foreign.last().copied().unwrap_or(Value::ABSENT);
         let own = std::mem::take(&mut at.write);
         let (key, op, empty_list) = (op.key(), op.id(), Some(foreign.is_empty()));
@@ -271,6 +280,7 @@ impl Scan {
 
     fn write(&mut self, txn: TxnId, op: &Op<'_>, value: Value, at: &mut Touched) {
         let undone = op.undone();
+        at.wrote = true;
         // An append does not say where in the list it ends up; the reads of the list do.
         let mut after = if op.kind() == OpKind::Append { 0 } else { at.read };
         let mut certain = op.effect() == Effect::Done;
