@@ -1,7 +1,7 @@
 //! From a history and a promise to a verdict.
 
 use hashbrown::{HashMap, HashSet};
-use isolde_history::{History, Key, Value};
+use isolde_history::{History, Key, OpId, TxnId, Value};
 use isolde_spec::{Anomaly, Answer, CATALOGUE, Counted, Edges, Finding, Level, Promise, Reads};
 use isolde_spec::{Verdict, Witness};
 
@@ -168,7 +168,7 @@ impl<'a> Case<'a> {
                 continue;
             }
             witnesses.extend(found.take(self.options.witnesses).map(|f| {
-                let txn_of = |op: &isolde_history::OpId| self.history.txn_of(*op);
+                let txn_of = |op: &OpId| self.history.txn_of(*op);
                 let mut txns: Vec<_> = f.ops.iter().map(txn_of).collect();
                 txns.sort_unstable();
                 txns.dedup();
@@ -269,7 +269,7 @@ impl<'a> Case<'a> {
             return Answer::Unknown(match rt.contradiction {
                 Some(txn) => format!(
                     "the interval of transaction {} contradicts the order of its session",
-                    txn.0
+                    self.txn(txn)
                 ),
                 None => "not every transaction has an interval, so real time cannot be checked"
                     .to_owned(),
@@ -287,10 +287,10 @@ impl<'a> Case<'a> {
     fn beyond_objects(&self) -> Option<String> {
         let several = self.history.txns().find(|t| t.ops().len() > 1);
         if let Some(txn) = several {
-            return Some(format!("transaction {} has more than one operation", txn.id().0));
+            return Some(format!("transaction {} has more than one operation", self.txn(txn.id())));
         }
         let failed = self.history.ops().find(|op| op.effect() == isolde_history::Effect::Failed);
-        failed.map(|op| format!("operation {} failed, and what it saw is not used", op.id().0))
+        failed.map(|op| format!("{} failed, and what it saw is not used", self.place(op.id())))
     }
 
     /// A serial execution keeps every promise that serializability implies.
@@ -316,24 +316,57 @@ impl<'a> Case<'a> {
     fn explain_doubt(&self, doubt: &Doubt) -> String {
         match doubt {
             Doubt::AmbiguousRead(op) => {
-                format!("operation {} read a value that was written more than once", op.0)
+                format!("{} read a value that was written more than once", self.place(*op))
             }
             Doubt::UnknownWriter(op) => format!(
-                "operation {} read a value that nobody wrote, but the history is not complete",
-                op.0
+                "{} read a value that nobody wrote, but the history is not complete",
+                self.place(*op)
             ),
-            Doubt::Predicate(op) => format!("operation {} is a predicate read", op.0),
+            Doubt::Predicate(op) => format!("{} is a predicate read", self.place(*op)),
+            Doubt::Mixed(op) => {
+                format!("the key of {} is used as a list and as something else", self.place(*op))
+            }
             Doubt::AmbiguousOrder(key) => {
-                format!("the given order of key {} names a value that several wrote", key.0)
+                format!(
+                    "the given order of key {} names a value that several wrote",
+                    self.key(*key)
+                )
             }
             Doubt::InitialNotFirst(key) => {
-                format!("the given order of key {} puts the initial state after others", key.0)
+                format!(
+                    "the given order of key {} puts the initial state after others",
+                    self.key(*key)
+                )
             }
-            Doubt::Mixed(op) => {
-                format!("the key of operation {} is used as a list and as something else", op.0)
-            }
-            Doubt::Unsure(op) => format!("nobody knows whether operation {} was done", op.0),
+            Doubt::Unsure(op) => format!("nobody knows whether {} was done", self.place(*op)),
         }
+    }
+
+    /// Where the user finds an operation: "operation 2 of transaction T7 (key x)".
+    fn place(&self, op: OpId) -> String {
+        let txn = self.history.txn(self.history.txn_of(op));
+        let number = op.index() - txn.op_range().start + 1;
+        let key = self.history.op(op).key();
+        let key =
+            if key == Key::NONE { String::new() } else { format!(" (key {})", self.key(key)) };
+        format!("operation {number} of transaction {}{key}", self.txn(txn.id()))
+    }
+
+    fn txn(&self, id: TxnId) -> String {
+        match self.history.txn(id).label() {
+            Some(label) => format!("T{}", self.value(label)),
+            None => format!("#{}", id.0),
+        }
+    }
+
+    fn key(&self, key: Key) -> String {
+        self.value(self.history.pool().key_name(key))
+    }
+
+    fn value(&self, value: Value) -> String {
+        let mut text = String::new();
+        isolde_history::notation::write_value(self.history.pool(), value, &mut text);
+        text
     }
 
     fn explain_order(&self) -> String {

@@ -67,8 +67,8 @@ fn what_is_unknown_says_why() {
         "a: w(x,1)\nb: w(x,1)\nc: r(x,1)",
         Level::Serializable,
         expect![[r#"
-        serializable: unknown, because operation 2 read a value that was written more than once
-    "#]],
+            serializable: unknown, because operation 1 of transaction #2 (key x) read a value that was written more than once
+        "#]],
     );
 }
 
