@@ -1,56 +1,58 @@
 //! How fast levels are decided.
 
-use std::time::Instant;
-
 use anyhow::Result;
-use isolde_check::{Options, check};
-use isolde_spec::{Level, Promise};
-use serde_json::json;
+use isolde_spec::Level;
+use serde_json::{Value, json};
 
-use crate::counting;
-use crate::made;
+use crate::made::{Plan, name};
+use crate::measure::{self, Made, Runs, round};
 
 #[derive(clap::Args)]
 pub(crate) struct CheckArgs {
-    /// How many committed mini-transactions
-    #[arg(long, default_value_t = 1_000_000)]
-    txns: u64,
-    /// How many sessions ran them
-    #[arg(long, default_value_t = 50)]
-    sessions: u64,
-    /// On how many keys
-    #[arg(long, default_value_t = 10_000)]
-    keys: u64,
-    /// How often each level is decided; the fastest counts
-    #[arg(long, default_value_t = 3)]
-    runs: usize,
+    #[command(flatten)]
+    plan: Plan,
+    /// The levels to decide
+    #[arg(long, value_delimiter = ',', default_value = "ser,si,sser", value_parser = measure::level)]
+    levels: Vec<Level>,
+    /// How often each level is decided; the fastest and the median count
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
 }
 
 pub(crate) fn run(args: &CheckArgs) -> Result<()> {
-    let history = made::concurrent(args.txns, args.sessions, args.keys)?;
-    for level in [Level::Serializable, Level::SnapshotIsolation, Level::StrictSerializable] {
-        let mut best = f64::MAX;
-        let (mut peak, mut answer) = (0, String::new());
+    let made = measure::make(&args.plan)?;
+    for &level in &args.levels {
+        let mut runs = Runs::default();
         for _ in 0..args.runs {
-            let before = counting::now();
-            counting::reset_peak();
-            let begin = Instant::now();
-            let verdict = check(&history, Promise::of(level), &Options::default());
-            best = best.min(begin.elapsed().as_secs_f64());
-            peak = counting::peak() - before;
-            answer = format!("{:?}", verdict.holds());
+            runs.run(&made.history, level);
         }
-        let line = json!({
-            "bench": "check",
-            "level": level.name(),
-            "transactions": history.txn_count(),
-            "operations": history.op_count(),
-            "holds": answer,
-            "seconds": (best * 1000.0).round() / 1000.0,
-            "transactions_per_s": (history.txn_count() as f64 / best) as u64,
-            "peak_bytes_per_operation": peak as f64 / history.op_count() as f64,
-        });
-        println!("{line}");
+        println!("{}", line(&args.plan, &made, level, &runs));
     }
     Ok(())
+}
+
+fn line(plan: &Plan, made: &Made, level: Level, runs: &Runs) -> Value {
+    let (txns, ops) = (made.history.txn_count() as f64, made.history.op_count() as f64);
+    json!({
+        "bench": "check",
+        "level": level.name(),
+        "workload": name(&plan.workload),
+        "distribution": name(&plan.distribution),
+        "database": name(&plan.database),
+        "sessions": plan.sessions,
+        "keys": plan.keys,
+        "order": name(&plan.order),
+        "seed": plan.seed,
+        "transactions": made.history.txn_count(),
+        "operations": made.history.op_count(),
+        "list_elements": made.history.element_count(),
+        "planted": plan.planted,
+        "answer": runs.answer,
+        "make_seconds": round(made.seconds),
+        "seconds": round(runs.best()),
+        "seconds_median": round(runs.median()),
+        "transactions_per_s": (txns / runs.best()) as u64,
+        "history_bytes_per_operation": round(made.bytes as f64 / ops),
+        "peak_bytes_per_operation": round(runs.peak as f64 / ops),
+    })
 }

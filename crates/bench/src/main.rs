@@ -2,11 +2,13 @@
 //!
 //! ```text
 //! cargo run --release -p isolde-bench -- read --txns 1000000
+//! cargo run --release -p isolde-bench -- check --levels ser,si --distribution zipfian
 //! ```
 
 mod check;
 mod counting;
 mod made;
+mod measure;
 mod read;
 
 use clap::{Parser, Subcommand};

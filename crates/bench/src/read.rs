@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::counting;
 use crate::made::{self, Shape};
+use crate::measure::round;
 
 #[derive(clap::Args)]
 pub(crate) struct ReadArgs {
@@ -85,12 +86,8 @@ fn measure(args: &ReadArgs, name: &str, shape: Shape) -> Result<()> {
     Ok(())
 }
 
-fn round(x: f64) -> f64 {
-    (x * 1000.0).round() / 1000.0
-}
-
 fn write(format: &Format, path: &Path, shape: Shape, args: &ReadArgs) -> Result<f64> {
-    let history = made::history(shape, args.txns, args.keys.max(2))?;
+    let history = made::serial(shape, args.txns, args.keys.max(2))?;
     let write = format.write.context("the format is not written")?;
     let begin = Instant::now();
     let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);

@@ -1,7 +1,10 @@
-//! Histories to measure with, made from a seed.
+//! Serial histories: one transaction after another, for measuring readers and writers of files.
 
 use isolde_history::{Clock, History, HistoryBuilder, InitialState, Interval, Sink, SinkError};
 use isolde_history::{Timestamp, TxnDraft, Value};
+
+use super::random::Random;
+use super::value;
 
 /// What the transactions look like; all have four operations.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -22,22 +25,10 @@ const SESSIONS: u64 = 16;
 /// How long lists grow before the workload moves on to new keys, as in Jepsen's.
 const LIST_LEN: u64 = 16;
 
-/// SplitMix64: small, seedable, the same everywhere.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
-    }
-}
-
 /// A serial history of so many transactions on so many keys: every read is right.
 pub(crate) fn history(shape: Shape, txns: u64, keys: u64) -> Result<History, SinkError> {
     let mut builder = HistoryBuilder::new();
-    let mut random = Random(42);
+    let mut random = Random::new(42);
     let mut state = vec![0u64; keys as usize];
     let mut draft = TxnDraft::default();
     let initial = if shape == Shape::Values { Value::from_u32(0) } else { Value::ABSENT };
@@ -68,10 +59,6 @@ pub(crate) fn history(shape: Shape, txns: u64, keys: u64) -> Result<History, Sin
         builder.transaction(&draft)?;
     }
     Ok(builder.finish())
-}
-
-fn value(n: u64) -> Value {
-    Value::small_int(n as i64).unwrap_or(Value::ABSENT)
 }
 
 /// Each key takes [`LIST_LEN`] elements, then the next key takes over: reads stay short.
@@ -107,56 +94,4 @@ fn evidence(shape: Shape, draft: &mut TxnDraft, t: i64) {
     if matches!(shape, Shape::Timestamps | Shape::Values) {
         draft.label = Some(value(t as u64));
     }
-}
-
-/// A history of mini-transactions that ran concurrently, each at its own pace, on a database that
-/// validates what was read before it commits: strictly serializable, with intervals.
-pub(crate) fn concurrent(txns: u64, sessions: u64, keys: u64) -> Result<History, SinkError> {
-    let mut builder = HistoryBuilder::new();
-    builder.meta().initial = InitialState::every(Value::from_u32(0));
-    let mut random = Random(7);
-    let mut state = vec![0u64; keys as usize];
-    let mut running: Vec<Option<Mini>> = vec![None; sessions as usize];
-    let mut draft = TxnDraft::default();
-    let (mut time, mut done, mut fresh) = (0i64, 0, 0u64);
-    while done < txns {
-        time += 1;
-        let session = random.below(sessions);
-        let Some(mini) = running[session as usize].take() else {
-            let a = random.below(keys);
-            let b = (a + 1 + random.below(keys - 1)) % keys;
-            let reads = [a, b].map(|key| (key, state[key as usize]));
-            let writes = random.below(3);
-            running[session as usize] = Some(Mini { begin: time, reads, writes });
-            continue;
-        };
-        let id = builder.pool().session(value(session));
-        draft.reset(id);
-        draft.interval = Interval::new(mini.begin, time);
-        let valid = mini.reads.iter().all(|&(key, seen)| state[key as usize] == seen);
-        for (i, &(key, seen)) in mini.reads.iter().enumerate() {
-            let name = builder.pool().int_key(key as i64);
-            draft.read(name, value(seen));
-            if (i as u64) < mini.writes {
-                fresh += 1;
-                draft.write(name, value(fresh));
-                if valid {
-                    state[key as usize] = fresh;
-                }
-            }
-        }
-        if !valid {
-            draft.outcome = isolde_history::Outcome::Aborted;
-        }
-        done += u64::from(valid);
-        builder.transaction(&draft)?;
-    }
-    Ok(builder.finish())
-}
-
-#[derive(Clone, Copy)]
-struct Mini {
-    begin: i64,
-    reads: [(u64, u64); 2],
-    writes: u64,
 }
