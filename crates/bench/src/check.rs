@@ -1,9 +1,12 @@
 //! How fast levels are decided.
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use isolde_spec::Level;
 use serde_json::{Value, json};
 
+use crate::command::Command;
 use crate::made::{Plan, name};
 use crate::measure::{self, Made, Runs, round};
 
@@ -17,16 +20,33 @@ pub(crate) struct CheckArgs {
     /// How often each level is decided; the fastest and the median count
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
+    /// The isolde command, to measure a whole `isolde check` of a file as well
+    #[arg(long, value_name = "ISOLDE")]
+    command: Option<PathBuf>,
+    /// Where that file goes
+    #[arg(long, default_value = "/tmp")]
+    folder: PathBuf,
 }
 
 pub(crate) fn run(args: &CheckArgs) -> Result<()> {
     let made = measure::make(&args.plan)?;
+    let command = match &args.command {
+        Some(path) => Some(Command::new(path, &args.folder, &made.history)?),
+        None => None,
+    };
     for &level in &args.levels {
         let mut runs = Runs::default();
         for _ in 0..args.runs {
             runs.run(&made.history, level);
         }
-        println!("{}", line(&args.plan, &made, level, &runs));
+        let mut line = line(&args.plan, &made, level, &runs);
+        if let Some(command) = &command {
+            let took = command.check(level, args.runs)?;
+            line["command_seconds"] = json!(round(took.seconds));
+            line["command_peak_mb"] = json!(took.peak_mb.map(round));
+            line["file_bytes"] = json!(command.file_bytes());
+        }
+        println!("{line}");
     }
     Ok(())
 }

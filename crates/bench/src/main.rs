@@ -6,6 +6,7 @@
 //! ```
 
 mod check;
+mod command;
 mod counting;
 mod made;
 mod measure;
