@@ -3,6 +3,8 @@
 //! ```text
 //! cargo run --release -p isolde-bench -- read --txns 1000000
 //! cargo run --release -p isolde-bench -- check --levels ser,si --distribution zipfian
+//! cargo run --release -p isolde-bench -- sweep --only keys,size --max-txns 2000000
+//! cargo run --release -p isolde-bench -- violations
 //! ```
 
 mod check;
@@ -11,6 +13,8 @@ mod counting;
 mod made;
 mod measure;
 mod read;
+mod sweep;
+mod violations;
 
 use clap::{Parser, Subcommand};
 
@@ -30,11 +34,19 @@ enum What {
     Read(read::ReadArgs),
     /// How fast levels are decided
     Check(check::CheckArgs),
+    /// How much speed depends on distribution, keys, sessions, order and size
+    #[command(mut_arg("txns", |arg| arg.default_value("200000")))]
+    Sweep(sweep::SweepArgs),
+    /// How much longer a history with many violations takes than a clean one
+    #[command(mut_arg("planted", |arg| arg.default_value("10000")))]
+    Violations(violations::ViolationsArgs),
 }
 
 fn main() -> anyhow::Result<()> {
     match Args::parse().what {
         What::Read(args) => read::run(&args),
         What::Check(args) => check::run(&args),
+        What::Sweep(args) => sweep::run(&args),
+        What::Violations(args) => violations::run(&args),
     }
 }
