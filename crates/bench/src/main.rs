@@ -35,7 +35,9 @@ enum What {
     /// How fast levels are decided
     Check(check::CheckArgs),
     /// How much speed depends on distribution, keys, sessions, order and size
+    // Which database it is follows from the level.
     #[command(mut_arg("txns", |arg| arg.default_value("200000")))]
+    #[command(mut_arg("database", |arg| arg.hide(true)))]
     Sweep(sweep::SweepArgs),
     /// How much longer a history with many violations takes than a clean one
     #[command(mut_arg("planted", |arg| arg.default_value("10000")))]
