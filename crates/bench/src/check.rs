@@ -68,6 +68,7 @@ fn line(plan: &Plan, made: &Made, level: Level, runs: &Runs) -> Value {
         "list_elements": made.history.element_count(),
         "planted": plan.planted,
         "answer": runs.answer,
+        "counted": runs.counted,
         "make_seconds": round(made.seconds),
         "seconds": round(runs.best()),
         "seconds_median": round(runs.median()),

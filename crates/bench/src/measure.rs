@@ -33,6 +33,8 @@ pub(crate) struct Runs {
     /// The most bytes beyond the history.
     pub(crate) peak: usize,
     pub(crate) answer: &'static str,
+    /// How many anomalies the verdict counts: a checker that stops early is not a fast one.
+    pub(crate) counted: u64,
 }
 
 impl Runs {
@@ -44,6 +46,7 @@ impl Runs {
         let verdict = check(history, Promise::of(level), &Options::default());
         self.seconds.push(begin.elapsed().as_secs_f64());
         self.peak = self.peak.max(counting::peak().saturating_sub(before));
+        self.counted = verdict.counts.iter().map(|c| c.count).sum();
         self.answer = match verdict.holds() {
             Some(true) => "holds",
             Some(false) => "violated",

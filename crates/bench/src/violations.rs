@@ -46,6 +46,7 @@ pub(crate) fn run(args: &ViolationsArgs) -> Result<()> {
             "planted": plan.planted,
             "clean_answer": without.answer,
             "answer": with.answer,
+            "counted": with.counted,
             "clean_seconds": round(without.best()),
             "seconds": round(with.best()),
             "ratio": round(with.best() / without.best()),
