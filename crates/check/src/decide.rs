@@ -1,154 +1,56 @@
-//! From a history and a promise to a verdict.
+//! From a promise to a verdict.
 
-use hashbrown::{HashMap, HashSet};
-use isolde_history::{History, Key, OpId, TxnId, Value};
-use isolde_spec::{Anomaly, Answer, CATALOGUE, Counted, Edges, Finding, Level, Promise, Reads};
-use isolde_spec::{Verdict, Witness};
+use isolde_history::{Effect, Key};
+use isolde_spec::{Answer, Edges, Level, Procedure, Promise, Verdict};
 
-use crate::cycle::{Hop, Region};
-use crate::graph::{Components, Graph};
-use crate::lists;
-use crate::order::{self, ListOrder, Orders};
-use crate::provenance::{self, Doubt, Provenance};
-use crate::real_time::{self, RealTime};
+use crate::checker::{Checker, Road, Sorted};
+use crate::context::Context;
+use crate::found::Doubt;
+use crate::open::OpenKey;
+use crate::order::Known;
+use crate::real_time::RealTime;
 use crate::saturate::{self, Sees};
-use crate::witness::Explainer;
-use crate::{replay, scan, snapshot};
-
-/// How to decide.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// How far the clocks of clients may be apart: one transaction precedes another in real time
-    /// only if it ended more than this before the other began.
-    pub clock_skew: i64,
-    /// How many witnesses of each anomaly to keep.
-    pub witnesses: usize,
-    /// How many nodes a search for one shortest cycle may visit.
-    pub search_budget: usize,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { clock_skew: 0, witnesses: 10, search_budget: 1_000_000 }
-    }
-}
-
-/// Decides whether a history keeps a promise.
-pub fn check(history: &History, promise: Promise, options: &Options) -> Verdict {
-    let mut provenance = provenance::trace(history, scan::operations(history));
-    let lists = list_orders(history, &mut provenance);
-    let mut case = Case::new(history, &provenance, &lists, promise, options);
-    case.decide()
-}
-
-/// The orders of all lists, by key.
-fn list_orders(history: &History, p: &mut Provenance) -> Vec<ListOrder> {
-    let longest = lists::compare(history, p);
-    let mut orders: Vec<ListOrder> = Vec::new();
-    for (key, (read, elements)) in longest.by_key {
-        orders.push(lists::versions(p, key, read, elements));
-    }
-    let lists: HashSet<Key> = orders.iter().map(|list| list.key).collect();
-    for (key, versions) in history.version_orders() {
-        let first = history.meta().initial.of(*key).unwrap_or(Value::ABSENT);
-        // The elements of a list are not what the key starts with.
-        let first = if lists.contains(key) { Value::UNOBSERVED } else { first };
-        orders.push(given_order(p, *key, versions, first));
-        if versions.iter().skip(1).any(|v| *v == first) {
-            p.doubts.push(Doubt::InitialNotFirst(*key));
-        }
-    }
-    orders.sort_unstable_by_key(|list| list.key);
-    orders
-}
-
-/// The order that the recorder gave, as far as it names versions by values that were written once
-/// and are not the initial one.
-fn given_order(p: &mut Provenance, key: Key, versions: &[Value], first: Value) -> ListOrder {
-    let mut position: HashMap<Value, usize> = HashMap::with_capacity(versions.len());
-    let written = versions.iter().enumerate().filter(|(_, v)| **v != first);
-    position.extend(written.map(|(i, v)| (*v, i)));
-    let (mut seen, mut unseen) = (Vec::new(), Vec::new());
-    for &w in p.by_key.of(key.index()) {
-        let write = &p.writes[w as usize];
-        match position.get(&write.value) {
-            Some(&at) if p.may_have_happened(write) => seen.push((at, w)),
-            None if p.is_version(write) => unseen.push(w),
-            _ => {}
-        }
-    }
-    seen.sort_unstable();
-    // A value that several may have written does not say which of them comes there.
-    let mut clear = Vec::new();
-    let mut unclear = false;
-    for run in seen.chunk_by(|a, b| a.0 == b.0) {
-        let txn = |w: u32| p.writes[w as usize].txn;
-        let one = run.iter().all(|(_, w)| txn(*w) == txn(run[0].1));
-        unclear |= !one;
-        let target = if one { &mut clear } else { &mut unseen };
-        let versions = run.iter().map(|(_, w)| *w);
-        target.extend(versions.filter(|&w| p.is_version(&p.writes[w as usize])));
-    }
-    if unclear {
-        p.doubts.push(Doubt::AmbiguousOrder(key));
-    }
-    ListOrder { key, seen: clear, elements: Vec::new(), unseen, unseen_last: false }
-}
+use crate::search::{self, Found};
+use crate::unread::Inside;
+use crate::walk::Walk;
+use crate::words::Words;
+use crate::{replay, snapshot};
 
 /// One question about one history.
-struct Case<'a> {
-    history: &'a History,
-    p: &'a Provenance,
-    promise: Promise,
-    options: &'a Options,
-    orders: Orders,
-    real_time: Option<RealTime>,
-    graph: Graph,
-    components: Components,
+pub(crate) struct Case<'c, 'h> {
+    pub(crate) checker: &'c Checker<'h>,
+    pub(crate) promise: Promise,
+    pub(crate) walk: &'c Walk,
+    pub(crate) real_time: Option<&'c RealTime<'h>>,
 }
 
-impl<'a> Case<'a> {
-    fn new(
-        history: &'a History,
-        p: &'a Provenance,
-        lists: &[ListOrder],
-        promise: Promise,
-        options: &'a Options,
-    ) -> Case<'a> {
-        let sessions = promise.session_order.then(|| history.txn_sessions());
-        let mut orders = order::find(p, history.key_count(), lists, sessions);
-        if promise.session_order {
-            order::session_edges(history, p, &mut orders.edges);
-        }
-        let real_time = promise
-            .level
-            .needs_real_time()
-            .then(|| real_time::edges(history, p, options.clock_skew, &mut orders.edges));
-        let helpers = real_time.as_ref().map_or(0, |rt| rt.helpers);
-        let nodes = history.txn_count() + helpers;
-        if promise.level.implies(Level::SnapshotIsolation) {
-            let serial = promise.level.implies(Level::Serializable);
-            let sees = if serial { Sees::Serial } else { Sees::Snapshot };
-            saturate::saturate(sees, nodes, &mut orders.edges, p, &orders.unordered);
-        }
-        let graph = Graph::new(nodes, &orders.edges);
-        let components = graph.components(Edges::ALL);
-        Case { history, p, promise, options, orders, real_time, graph, components }
+impl<'c, 'h> Case<'c, 'h> {
+    pub(crate) fn new(checker: &'c Checker<'h>, promise: Promise) -> Case<'c, 'h> {
+        let real_time = promise.level.needs_real_time().then(|| checker.real_time());
+        Case { checker, promise, walk: checker.walk(promise.session_order), real_time }
     }
 
-    fn decide(&mut self) -> Verdict {
-        let mut witnesses = self.local_witnesses();
-        let mut counts = self.local_counts();
-        if self.is_strong() {
-            let cycles = self.cycles();
-            for witness in &cycles {
-                count(&mut counts, witness.anomaly, 1);
-            }
-            witnesses.extend(cycles);
-        }
-        let answer =
-            if witnesses.is_empty() { self.without_witness() } else { Answer::Violated(witnesses) };
-        Verdict { promise: self.promise, answer, counts }
+    pub(crate) fn context(&self) -> &'c Context<'h> {
+        &self.checker.context
+    }
+
+    fn words(&self) -> Words<'_> {
+        Words(self.context().history)
+    }
+
+    pub(crate) fn decide(&self) -> Verdict {
+        let local = search::local(self);
+        let graph = self.is_strong().then(|| self.graph());
+        let cycles = graph.as_ref().map(|graph| search::cycles(self, graph)).unwrap_or_default();
+        let procedure = self.procedure(graph.as_ref(), &cycles);
+        let mut found = local;
+        found.append(cycles);
+        let answer = if found.witnesses.is_empty() {
+            self.without_witness(graph.as_ref())
+        } else {
+            Answer::Violated(found.witnesses)
+        };
+        Verdict { promise: self.promise, answer, counts: found.counts, notes: self.notes(), procedure }
     }
 
     /// Whether the dependency graph decides the level.
@@ -156,233 +58,270 @@ impl<'a> Case<'a> {
         self.promise.level.implies(Level::SnapshotIsolation)
     }
 
-    // ---- what is wrong inside transactions ----
-
-    fn local_witnesses(&self) -> Vec<Witness> {
-        let mut witnesses = Vec::new();
-        for entry in
-            CATALOGUE.iter().filter(|e| matches!(e.finding, Finding::Local | Finding::Lists))
-        {
-            let found = self.p.findings.iter().filter(|f| f.anomaly == entry.anomaly);
-            if !entry.anomaly.forbidden_at(self.promise.level) {
-                continue;
-            }
-            witnesses.extend(found.take(self.options.witnesses).map(|f| {
-                let txn_of = |op: &OpId| self.history.txn_of(*op);
-                let mut txns: Vec<_> = f.ops.iter().map(txn_of).collect();
-                txns.sort_unstable();
-                txns.dedup();
-                Witness {
-                    anomaly: f.anomaly,
-                    needs: Edges::NONE,
-                    steps: Vec::new(),
-                    ops: f.ops.clone(),
-                    txns,
-                }
-            }));
-        }
-        witnesses
-    }
-
-    fn local_counts(&self) -> Vec<Counted> {
-        let mut counts = Vec::new();
-        for f in self.p.findings.iter().filter(|f| f.anomaly.forbidden_at(self.promise.level)) {
-            count(&mut counts, f.anomaly, 1);
-        }
-        counts
-    }
-
-    // ---- what is wrong between transactions ----
-
     /// Snapshot isolation allows cycles with anti-dependencies next to each other.
-    fn allows_adjacent(&self) -> bool {
+    pub(crate) fn allows_adjacent(&self) -> bool {
         !self.promise.level.implies(Level::Serializable)
     }
 
-    fn cycles(&self) -> Vec<Witness> {
-        let mut witnesses = Vec::new();
+    /// Whether edges that nobody saw may be looked for.
+    fn may_infer(&self) -> bool {
+        self.checker.options.procedure != Some(Road::Graph)
+    }
+
+    // ---- the graph ----
+
+    /// The graph of everything that is known, or that every explanation must have.
+    fn graph(&self) -> Dependent<'c> {
+        let known = self.checker.sorted(self.promise.session_order, self.real_time.is_some());
+        if !self.may_infer() {
+            return Dependent::known(known);
+        }
+        if !self.walk.unordered.is_empty() {
+            return self.saturated();
+        }
+        if self.allows_adjacent() && !self.walk.unread.is_empty() && !known.components.acyclic() {
+            return self.with_unread(known);
+        }
+        Dependent::known(known)
+    }
+
+    /// With the edges that follow from reads of keys whose order is not known.
+    fn saturated(&self) -> Dependent<'c> {
+        let sees = if self.allows_adjacent() { Sees::Snapshot } else { Sees::Serial };
+        let open = OpenKey::all(self.context(), &self.open_keys());
+        let (nodes, known) =
+            self.checker.known(self.promise.session_order, self.real_time.is_some());
+        let mut forced = self.context().edges();
+        saturate::saturate(sees, nodes, &known, &mut forced, &open);
+        let all: Vec<_> = known.iter().copied().chain([&forced]).collect();
+        let sorted = Shared::Own(Box::new(Sorted::new(nodes, &all)));
+        Dependent { sorted, open, inside: None, forced: forced.len() }
+    }
+
+    fn open_keys(&self) -> Vec<Key> {
+        let mut keys = self.walk.unordered.clone();
         if self.allows_adjacent() {
-            if self.orders.divergences.is_empty() && self.snapshot_acyclic() {
-                return witnesses;
-            }
-        } else if self.components.acyclic() {
-            return witnesses;
+            keys.extend(&self.walk.unread);
         }
-        let explainer = Explainer::new(self.history, self.p);
-        for d in self.orders.divergences.iter().take(self.options.witnesses) {
-            let [a, b] = d.writes.map(|w| self.p.writes[w as usize].txn.0);
-            let hops = [(a, b), (b, a)].map(|(from, to)| Hop { from, to, kind: Edges::RW });
-            witnesses.push(Witness { anomaly: Anomaly::LostUpdate, ..explainer.cycle(&hops) });
-        }
-        let mut seen = HashSet::new();
-        for start in self.cyclic_nodes() {
-            if witnesses.len() >= 4 * self.options.witnesses {
-                break;
-            }
-            if seen.contains(&self.components.of[start as usize]) {
-                continue;
-            }
-            if let Some(hops) = self.most_basic_cycle(start) {
-                seen.insert(self.components.of[start as usize]);
-                witnesses.push(explainer.cycle(&hops));
-            }
-        }
-        witnesses.sort_by_key(|w| CATALOGUE.iter().position(|e| e.anomaly == w.anomaly));
-        witnesses
+        keys
     }
 
-    fn snapshot_acyclic(&self) -> bool {
-        snapshot::acyclic(&self.graph, &self.components)
-    }
-
-    /// Transactions that are in a cycle of any kind.
-    fn cyclic_nodes(&self) -> impl Iterator<Item = u32> + '_ {
-        let size = |n: &u32| self.components.sizes[self.components.of[*n as usize] as usize];
-        (0..self.history.txn_count() as u32).filter(move |n| size(n) > 1)
-    }
-
-    /// The shortest cycle through a node of the first class that has one.
-    fn most_basic_cycle(&self, start: u32) -> Option<Vec<Hop>> {
-        let region =
-            Region { graph: &self.graph, component: &self.components.of, kinds: Edges::ALL };
-        let dependencies = crate::cycle::DEPENDENCIES;
-        let classes = [Reads::None(dependencies), Reads::One, Reads::Apart, Reads::Adjacent];
-        let allowed = if self.allows_adjacent() { &classes[..3] } else { &classes[..] };
-        let budget = self.options.search_budget;
-        allowed.iter().find_map(|class| region.shortest_through(start, *class, budget))
+    /// With the edges between writers that nobody read, inside components.
+    fn with_unread(&self, known: &'c Sorted) -> Dependent<'c> {
+        let Some(mut inside) = Inside::new(self.context(), known, &self.walk.unread) else {
+            return Dependent::known(known);
+        };
+        let forced = inside.force(self.context().edges());
+        let (nodes, mut edges) =
+            self.checker.known(self.promise.session_order, self.real_time.is_some());
+        edges.push(&forced);
+        let sorted = Shared::Own(Box::new(Sorted::new(nodes, &edges)));
+        let (open, forced) = (Vec::new(), forced.len());
+        Dependent { sorted, open, inside: Some(inside), forced }
     }
 
     // ---- when nothing is wrong ----
 
-    fn without_witness(&self) -> Answer {
+    fn without_witness(&self, graph: Option<&Dependent<'_>>) -> Answer {
+        let words = self.words();
         if self.promise.level == Level::Linearizable
             && let Some(reason) = self.beyond_objects()
         {
             return Answer::Unknown(reason);
         }
-        if let Some(doubt) = self.p.doubts.first() {
-            return Answer::Unknown(self.explain_doubt(doubt));
+        if let Some(doubt) = self.walk.found.doubts.first() {
+            return Answer::Unknown(words.doubts(doubt, &self.walk.found.doubts));
         }
-        if let Some(rt) = &self.real_time
-            && !rt.complete
-        {
-            return Answer::Unknown(match rt.contradiction {
-                Some(txn) => format!(
-                    "the interval of transaction {} contradicts the order of its session",
-                    self.txn(txn)
-                ),
+        if let Some(rt) = self.real_time.filter(|rt| !rt.complete) {
+            return Answer::Unknown(match rt.contradictions.first() {
+                Some(txn) => words.contradiction(*txn),
                 None => "not every transaction has an interval, so real time cannot be checked"
                     .to_owned(),
             });
         }
-        let strong_enough = self.is_strong() && (self.orders.unordered.is_empty());
-        if strong_enough || self.serial_execution_exists() || self.snapshots_exist() {
-            return Answer::Holds;
+        let Some(graph) = graph else { return self.weaker() };
+        if self.explained(graph) { Answer::Holds } else { Answer::Unknown(self.explain_order()) }
+    }
+
+    /// Whether some order of the versions explains everything.
+    fn explained(&self, graph: &Dependent<'_>) -> bool {
+        let sorted = graph.sorted();
+        if let Some(inside) = &graph.inside {
+            return inside.choice_exists();
         }
-        Answer::Unknown(self.explain_order())
+        if self.walk.unordered.is_empty() {
+            // What nobody read may come in the order of the graph, unless that has cycles.
+            return sorted.components.acyclic()
+                || !self.allows_adjacent()
+                || self.walk.unread.is_empty()
+                || self.may_infer();
+        }
+        if !self.may_infer() {
+            return false;
+        }
+        // A serial execution keeps every promise that serializability implies.
+        (sorted.components.acyclic() && replay::succeeds(&sorted.graph, &graph.open))
+            || (self.allows_adjacent() && self.snapshots_exist(graph))
+    }
+
+    fn snapshots_exist(&self, graph: &Dependent<'_>) -> bool {
+        let sorted = graph.sorted();
+        let Some(chosen) = saturate::choose(&sorted.graph, &graph.open, self.context().edges())
+        else {
+            return false;
+        };
+        let (nodes, mut edges) =
+            self.checker.known(self.promise.session_order, self.real_time.is_some());
+        edges.push(&chosen);
+        saturate::explains(nodes, &edges)
+    }
+
+    /// A level that this road does not decide holds if a stronger one does.
+    fn weaker(&self) -> Answer {
+        for level in [Level::Serializable, Level::SnapshotIsolation] {
+            let stronger = Promise { level, ..self.promise };
+            if level.implies(self.promise.level) {
+                let verdict = Case::new(self.checker, stronger).decide();
+                if verdict.holds() == Some(true) {
+                    return Answer::Holds;
+                }
+            }
+        }
+        Answer::Unknown(format!("{} is not decided by this procedure", self.promise.level))
     }
 
     /// Why linearizability is more than this road can decide, if it is: transactions of several
     /// operations, and failed operations, which have seen something too.
     fn beyond_objects(&self) -> Option<String> {
-        let several = self.history.txns().find(|t| t.ops().len() > 1);
-        if let Some(txn) = several {
-            return Some(format!("transaction {} has more than one operation", self.txn(txn.id())));
+        let (history, words) = (self.context().history, self.words());
+        if let Some(txn) = history.txns().find(|t| t.ops().len() > 1) {
+            return Some(format!("transaction {} has more than one operation", words.txn(txn.id())));
         }
-        let failed = self.history.ops().find(|op| op.effect() == isolde_history::Effect::Failed);
-        failed.map(|op| format!("{} failed, and what it saw is not used", self.place(op.id())))
-    }
-
-    /// A serial execution keeps every promise that serializability implies.
-    fn serial_execution_exists(&self) -> bool {
-        let txns = self.history.txn_count();
-        self.components.acyclic()
-            && replay::succeeds(&self.graph, self.p, txns, &self.orders.unordered)
-    }
-
-    /// Whether some order of the versions explains everything by snapshots.
-    fn snapshots_exist(&self) -> bool {
-        if !self.is_strong() || !self.allows_adjacent() {
-            return false;
-        }
-        let nodes = self.graph.node_count();
-        let (edges, open) = (&self.orders.edges, &self.orders.unordered);
-        let Some(chosen) = saturate::choose(nodes, edges, self.p, open) else { return false };
-        let graph = Graph::new(nodes, &chosen);
-        let components = graph.components(Edges::ALL);
-        snapshot::acyclic(&graph, &components)
-    }
-
-    fn explain_doubt(&self, doubt: &Doubt) -> String {
-        match doubt {
-            Doubt::AmbiguousRead(op) => {
-                format!("{} read a value that was written more than once", self.place(*op))
-            }
-            Doubt::UnknownWriter(op) => format!(
-                "{} read a value that nobody wrote, but the history is not complete",
-                self.place(*op)
-            ),
-            Doubt::Predicate(op) => format!("{} is a predicate read", self.place(*op)),
-            Doubt::Mixed(op) => {
-                format!("the key of {} is used as a list and as something else", self.place(*op))
-            }
-            Doubt::AmbiguousOrder(key) => {
-                format!(
-                    "the given order of key {} names a value that several wrote",
-                    self.key(*key)
-                )
-            }
-            Doubt::InitialNotFirst(key) => {
-                format!(
-                    "the given order of key {} puts the initial state after others",
-                    self.key(*key)
-                )
-            }
-            Doubt::Unsure(op) => format!("nobody knows whether {} was done", self.place(*op)),
-        }
-    }
-
-    /// Where the user finds an operation: "operation 2 of transaction T7 (key x)".
-    fn place(&self, op: OpId) -> String {
-        let txn = self.history.txn(self.history.txn_of(op));
-        let number = op.index() - txn.op_range().start + 1;
-        let key = self.history.op(op).key();
-        let key =
-            if key == Key::NONE { String::new() } else { format!(" (key {})", self.key(key)) };
-        format!("operation {number} of transaction {}{key}", self.txn(txn.id()))
-    }
-
-    fn txn(&self, id: TxnId) -> String {
-        match self.history.txn(id).label() {
-            Some(label) => format!("T{}", self.value(label)),
-            None => format!("#{}", id.0),
-        }
-    }
-
-    fn key(&self, key: Key) -> String {
-        self.value(self.history.pool().key_name(key))
-    }
-
-    fn value(&self, value: Value) -> String {
-        let mut text = String::new();
-        isolde_history::notation::write_value(self.history.pool(), value, &mut text);
-        text
+        let failed = history.ops().find(|op| op.effect() == Effect::Failed);
+        failed.map(|op| format!("{} failed, and what it saw is not used", words.place(op.id())))
     }
 
     fn explain_order(&self) -> String {
-        if !self.is_strong() {
-            return format!("{} is not decided by this procedure", self.promise.level);
-        }
-        let count = self.orders.unordered.len();
+        let words = self.words();
+        let open = self.open_keys();
+        let names: Vec<String> = open.iter().take(3).map(|key| words.key(*key)).collect();
+        let more = if open.len() > names.len() { ", ..." } else { "" };
+        let tried = if self.may_infer() {
+            "and neither forced edges nor a serial execution decide it"
+        } else {
+            "and the graph of what is known does not decide it"
+        };
         format!(
-            "the order of versions is not known for {count} keys, and no serial execution was found"
+            "the order of versions is not known for {} ({}{more}), {tried}",
+            if open.len() == 1 { "1 key".to_owned() } else { format!("{} keys", open.len()) },
+            names.join(", ")
         )
+    }
+
+    /// What is worth knowing beside the answer.
+    fn notes(&self) -> Vec<String> {
+        let words = self.words();
+        let ambiguous = |d: &&Doubt| matches!(d, Doubt::AmbiguousRead(_));
+        let doubts = self.walk.found.doubts.iter().filter(ambiguous);
+        let mut notes: Vec<String> = doubts.take(10).map(|d| words.doubt(d)).collect();
+        if let Some(rt) = self.real_time {
+            let wrong = rt.contradictions.iter().take(10);
+            notes.extend(wrong.map(|txn| format!("{}: not used", words.contradiction(*txn))));
+        }
+        notes
+    }
+
+    // ---- what ran ----
+
+    fn procedure(&self, graph: Option<&Dependent<'_>>, cycles: &Found) -> Procedure {
+        let history = self.context().history;
+        let ways = Known::WAYS.iter().filter(|(way, _)| self.walk.known[*way as usize] > 0);
+        let mut evidence = vec!["values".to_owned()];
+        evidence.extend(ways.map(|(way, words)| {
+            format!("order of versions: {words} ({} keys)", self.walk.known[*way as usize])
+        }));
+        if self.promise.session_order {
+            evidence.push("session order".to_owned());
+        }
+        evidence.extend(self.real_time.map(|_| "client intervals".to_owned()));
+        let (name, why) = match graph {
+            None => ("local", "the level is weaker than snapshot isolation".to_owned()),
+            Some(_) if !self.may_infer() => (Road::Graph.name(), "it was asked for".to_owned()),
+            Some(graph) if matches!(graph.sorted, Shared::Own(_)) => (
+                Road::Saturation.name(),
+                format!(
+                    "the order of versions is open for {} keys",
+                    self.walk.unordered.len() + self.walk.unread.len()
+                ),
+            ),
+            Some(_) => (
+                Road::Graph.name(),
+                "the order of versions is known, as far as anyone read them".to_owned(),
+            ),
+        };
+        let mut figures = vec![
+            ("transactions", history.txn_count() as u64),
+            ("operations", history.op_count() as u64),
+            ("keys", history.key_count() as u64),
+        ];
+        if let Some(graph) = graph {
+            figures.push(("nodes", graph.sorted().graph.node_count() as u64));
+            figures.push(("edges", graph.sorted().graph.edge_count() as u64));
+            figures.push(("inferred edges", graph.forced as u64));
+            figures.extend(&cycles.figures);
+        }
+        Procedure { name, evidence, why, figures }
     }
 }
 
-fn count(counts: &mut Vec<Counted>, anomaly: Anomaly, more: u64) {
-    match counts.iter_mut().find(|c| c.anomaly == anomaly) {
-        Some(counted) => counted.count += more,
-        None => counts.push(Counted { anomaly, count: more }),
+/// A graph that serves other questions too, or this one only.
+enum Shared<'c> {
+    Known(&'c Sorted),
+    Own(Box<Sorted>),
+}
+
+/// The graph of one question.
+pub(crate) struct Dependent<'c> {
+    sorted: Shared<'c>,
+    /// The keys that need an order.
+    open: Vec<OpenKey>,
+    inside: Option<Inside>,
+    /// How many edges were inferred.
+    forced: usize,
+}
+
+impl<'c> Dependent<'c> {
+    fn known(known: &'c Sorted) -> Dependent<'c> {
+        let sorted = Shared::Known(known);
+        Dependent { sorted, open: Vec::new(), inside: None, forced: 0 }
+    }
+
+    pub(crate) fn sorted(&self) -> &Sorted {
+        match &self.sorted {
+            Shared::Known(sorted) => sorted,
+            Shared::Own(sorted) => sorted,
+        }
+    }
+
+    /// The nodes on forbidden cycles, by strongly connected part.
+    pub(crate) fn cyclic(&self, allows_adjacent: bool) -> Vec<Vec<u32>> {
+        let sorted = self.sorted();
+        if allows_adjacent {
+            snapshot::cyclic(&sorted.graph, &sorted.components)
+        } else {
+            sorted.components.cyclic()
+        }
+    }
+
+    /// How many anti-dependencies lie inside strongly connected parts.
+    pub(crate) fn anti_dependencies(&self) -> u64 {
+        let Sorted { graph, components } = self.sorted();
+        let mut count = 0;
+        for node in components.cyclic().into_iter().flatten() {
+            let inside = |to: u32| components.of[to as usize] == components.of[node as usize];
+            let anti = graph.edges(node).filter(|(to, kind)| kind.contains(Edges::RW) && inside(*to));
+            count += anti.count() as u64;
+        }
+        count
     }
 }

@@ -2,6 +2,9 @@
 
 use isolde_spec::Edges;
 
+use crate::edges::{self, EdgeList};
+use crate::parallel;
+
 /// A directed graph over dense nodes.
 pub(crate) struct Graph {
     /// Where each node's edges end.
@@ -10,49 +13,56 @@ pub(crate) struct Graph {
     kinds: Vec<Edges>,
 }
 
-/// Edges on their way into a graph.
-#[derive(Default, Clone)]
-pub(crate) struct EdgeList {
-    pub(crate) from: Vec<u32>,
-    pub(crate) to: Vec<u32>,
-    pub(crate) kind: Vec<Edges>,
-}
-
-impl EdgeList {
-    #[inline]
-    pub(crate) fn push(&mut self, from: u32, to: u32, kind: Edges) {
-        if from != to {
-            self.from.push(from);
-            self.to.push(to);
-            self.kind.push(kind);
-        }
-    }
+/// One run of nodes, whose edges are to be sorted.
+struct Job<'g> {
+    part: usize,
+    /// The first node, and how many edges come before it.
+    node: usize,
+    before: usize,
+    ends: &'g mut [u32],
+    targets: &'g mut [u32],
+    kinds: &'g mut [Edges],
 }
 
 impl Graph {
     /// Sorts edges by their source.
-    pub(crate) fn new(nodes: usize, edges: &EdgeList) -> Graph {
-        let mut ends = vec![0u32; nodes];
-        for &from in &edges.from {
-            ends[from as usize] += 1;
+    pub(crate) fn new(nodes: usize, lists: &[&EdgeList]) -> Graph {
+        let count: usize = lists.iter().map(|list| list.len()).sum();
+        let mut graph = Graph {
+            ends: vec![0; nodes],
+            targets: vec![0; count],
+            kinds: vec![Edges::NONE; count],
+        };
+        parallel::each(graph.jobs(lists), |job| job.sort(lists));
+        graph
+    }
+
+    fn jobs<'g>(&'g mut self, lists: &[&EdgeList]) -> Vec<Job<'g>> {
+        let len = lists.first().map_or(1, |list| list.part_len());
+        debug_assert!(lists.iter().all(|list| list.part_len() == len));
+        let (mut targets, mut kinds) = (&mut self.targets[..], &mut self.kinds[..]);
+        let mut before = 0;
+        let mut jobs = Vec::new();
+        for (part, ends) in self.ends.chunks_mut(len).enumerate() {
+            let edges = |list: &&EdgeList| list.part(part).map_or(0, |part| part.from.len());
+            let count: usize = lists.iter().map(edges).sum();
+            let (mine, rest) = targets.split_at_mut(count);
+            targets = rest;
+            let (my_kinds, rest) = kinds.split_at_mut(count);
+            kinds = rest;
+            let node = part * len;
+            jobs.push(Job { part, node, before, ends, targets: mine, kinds: my_kinds });
+            before += count;
         }
-        let mut sum = 0;
-        for end in &mut ends {
-            sum += std::mem::replace(end, sum);
-        }
-        let mut targets = vec![0u32; edges.from.len()];
-        let mut kinds = vec![Edges::NONE; edges.from.len()];
-        for ((&from, &to), &kind) in edges.from.iter().zip(&edges.to).zip(&edges.kind) {
-            let at = &mut ends[from as usize];
-            targets[*at as usize] = to;
-            kinds[*at as usize] = kind;
-            *at += 1;
-        }
-        Graph { ends, targets, kinds }
+        jobs
     }
 
     pub(crate) fn node_count(&self) -> usize {
         self.ends.len()
+    }
+
+    pub(crate) fn edge_count(&self) -> usize {
+        self.targets.len()
     }
 
     #[inline]
@@ -69,115 +79,149 @@ impl Graph {
         self.targets[range.clone()].iter().copied().zip(self.kinds[range].iter().copied())
     }
 
-    /// The strongly connected component of every node, numbered against the direction of the
-    /// edges, with the number of components. Edges of other kinds are not there.
-    pub(crate) fn components(&self, kinds: Edges) -> Components {
-        Tarjan::new(self.node_count()).run(self, kinds)
+    /// The strongly connected component of every node.
+    pub(crate) fn components(&self) -> Components {
+        Search::new(self.node_count()).run(self)
+    }
+}
+
+impl Job<'_> {
+    /// A counting sort.
+    fn sort(self, lists: &[&EdgeList]) {
+        let parts = || lists.iter().filter_map(|list| list.part(self.part));
+        for &from in parts().flat_map(|part| &part.from) {
+            self.ends[from as usize - self.node] += 1;
+        }
+        let mut sum = self.before as u32;
+        for end in self.ends.iter_mut() {
+            sum += std::mem::replace(end, sum);
+        }
+        for (from, to, kind) in parts().flat_map(edges::Part::iter) {
+            let end = &mut self.ends[from as usize - self.node];
+            let at = *end as usize - self.before;
+            self.targets[at] = to;
+            self.kinds[at] = kind;
+            *end += 1;
+        }
     }
 }
 
 /// Which nodes reach each other.
 pub(crate) struct Components {
-    /// The component of every node.
+    /// The component of every node, numbered against the direction of the edges.
     pub(crate) of: Vec<u32>,
-    /// How many nodes each component has.
-    pub(crate) sizes: Vec<u32>,
+    count: usize,
 }
 
 impl Components {
     /// Whether every node is alone: the graph has no cycle.
     pub(crate) fn acyclic(&self) -> bool {
-        self.sizes.len() == self.of.len()
+        self.count == self.of.len()
     }
-}
 
-/// Tarjan's algorithm with a stack of its own.
-struct Tarjan {
-    /// When each node was reached, from 1.
-    order: Vec<u32>,
-    low: Vec<u32>,
-    of: Vec<u32>,
-    open: Vec<u32>,
-    /// The nodes we are in, and the next edge of each.
-    path: Vec<(u32, u32)>,
-    sizes: Vec<u32>,
-    next: u32,
-}
-
-const NO_COMPONENT: u32 = u32::MAX;
-
-impl Tarjan {
-    fn new(nodes: usize) -> Tarjan {
-        Tarjan {
-            order: vec![0; nodes],
-            low: vec![0; nodes],
-            of: vec![NO_COMPONENT; nodes],
-            open: Vec::new(),
-            path: Vec::new(),
-            sizes: Vec::new(),
-            next: 0,
+    /// The nodes that are not alone, by component.
+    pub(crate) fn cyclic(&self) -> Vec<Vec<u32>> {
+        if self.acyclic() {
+            return Vec::new();
         }
+        let mut sizes = vec![0u32; self.count];
+        self.of.iter().for_each(|c| sizes[*c as usize] += 1);
+        let mut places = vec![u32::MAX; self.count];
+        let mut cyclic: Vec<Vec<u32>> = Vec::new();
+        for (node, &c) in self.of.iter().enumerate().filter(|(_, c)| sizes[**c as usize] > 1) {
+            let place = &mut places[c as usize];
+            if *place == u32::MAX {
+                *place = cyclic.len() as u32;
+                cyclic.push(Vec::with_capacity(sizes[c as usize] as usize));
+            }
+            cyclic[*place as usize].push(node as u32);
+        }
+        cyclic
+    }
+}
+
+/// Tarjan's algorithm in Pearce's form, which keeps one number a node: 0 before it is reached, then
+/// the earliest node on the path that it leads back to, and at last its component, counted down
+/// from the top so that it is larger than every number of a node that is still open.
+struct Search {
+    of: Vec<u32>,
+    /// Nodes that lead back to an earlier one, and wait for it.
+    open: Vec<u32>,
+    /// The nodes we are in, the next edge of each, and whether it leads back.
+    path: Vec<(u32, u32)>,
+    next: u32,
+    component: u32,
+}
+
+/// In the edge number of a node on the path: it leads back to an earlier one.
+const LEADS_BACK: u32 = 1 << 31;
+
+impl Search {
+    fn new(nodes: usize) -> Search {
+        let (open, path) = (Vec::new(), Vec::new());
+        Search { of: vec![0; nodes], open, path, next: 1, component: u32::MAX }
     }
 
-    fn run(mut self, graph: &Graph, kinds: Edges) -> Components {
+    fn run(mut self, graph: &Graph) -> Components {
         for root in 0..graph.node_count() as u32 {
-            if self.order[root as usize] == 0 {
-                self.enter(root, graph);
-                self.walk(graph, kinds);
+            if self.of[root as usize] == 0 {
+                self.enter(root);
+                self.walk(graph);
             }
         }
-        Components { of: self.of, sizes: self.sizes }
+        self.of.iter_mut().for_each(|of| *of = u32::MAX - *of);
+        Components { count: (u32::MAX - self.component) as usize, of: self.of }
     }
 
-    fn enter(&mut self, node: u32, graph: &Graph) {
+    #[inline]
+    fn enter(&mut self, node: u32) {
+        self.of[node as usize] = self.next;
         self.next += 1;
-        self.order[node as usize] = self.next;
-        self.low[node as usize] = self.next;
-        self.open.push(node);
-        self.path.push((node, graph.range(node).start as u32));
+        self.path.push((node, 0));
     }
 
-    fn walk(&mut self, graph: &Graph, kinds: Edges) {
-        while let Some(&(node, edge)) = self.path.last() {
-            let n = node as usize;
-            if (edge as usize) < graph.range(node).end {
-                if let Some(top) = self.path.last_mut() {
-                    top.1 += 1;
-                }
-                let target = graph.targets[edge as usize];
-                if !graph.kinds[edge as usize].intersects(kinds) {
+    fn walk(&mut self, graph: &Graph) {
+        while let Some(top) = self.path.last_mut() {
+            let (node, edge) = (top.0, top.1 & !LEADS_BACK);
+            let range = graph.range(node);
+            if let Some(&target) = graph.targets[range].get(edge as usize) {
+                let theirs = self.of[target as usize];
+                if theirs == 0 {
+                    // The edge is looked at again when the walk is back.
+                    self.enter(target);
                     continue;
                 }
-                let t = target as usize;
-                if self.order[t] == 0 {
-                    self.enter(target, graph);
-                } else if self.of[t] == NO_COMPONENT {
-                    self.low[n] = self.low[n].min(self.order[t]);
+                top.1 += 1;
+                if theirs < self.of[node as usize] {
+                    self.of[node as usize] = theirs;
+                    top.1 |= LEADS_BACK;
                 }
                 continue;
             }
+            let leads_back = top.1 & LEADS_BACK != 0;
             self.path.pop();
-            if let Some(&(parent, _)) = self.path.last() {
-                let p = parent as usize;
-                self.low[p] = self.low[p].min(self.low[n]);
-            }
-            if self.low[n] == self.order[n] {
+            if leads_back {
+                self.open.push(node);
+            } else {
                 self.close(node);
             }
         }
     }
 
+    /// The node leads back to nothing before it: it and what waits for it are a component.
     fn close(&mut self, root: u32) {
-        let component = self.sizes.len() as u32;
-        let mut size = 0;
-        while let Some(node) = self.open.pop() {
-            self.of[node as usize] = component;
-            size += 1;
-            if node == root {
+        self.next -= 1;
+        let order = self.of[root as usize];
+        while let Some(&node) = self.open.last() {
+            if self.of[node as usize] < order {
                 break;
             }
+            self.open.pop();
+            self.of[node as usize] = self.component;
+            self.next -= 1;
         }
-        self.sizes.push(size);
+        self.of[root as usize] = self.component;
+        self.component -= 1;
     }
 }
 
@@ -187,26 +231,27 @@ mod tests {
     use hashbrown::HashSet;
     use proptest::prelude::*;
 
-    fn graph(nodes: usize, edges: &[(u32, u32, Edges)]) -> Graph {
-        let mut list = EdgeList::default();
-        for &(from, to, kind) in edges {
-            list.push(from, to, kind);
+    fn graph(nodes: usize, edges: &[(u32, u32)]) -> Graph {
+        let mut list = EdgeList::new(nodes);
+        for &(from, to) in edges {
+            list.push(from, to, Edges::WR);
         }
-        Graph::new(nodes, &list)
-    }
-
-    #[test]
-    fn only_edges_of_the_asked_kinds_count() {
-        let g = graph(3, &[(0, 1, Edges::WR), (1, 2, Edges::WW), (2, 0, Edges::RW)]);
-        assert!(!g.components(Edges::ALL).acyclic());
-        assert!(g.components(Edges::WR | Edges::WW).acyclic());
+        Graph::new(nodes, &[&list])
     }
 
     #[test]
     fn a_million_nodes_in_a_row_do_not_overflow() {
         let n = 1_000_000;
-        let edges: Vec<_> = (1..n).map(|i| (i - 1, i, Edges::SO)).collect();
-        assert!(graph(n as usize, &edges).components(Edges::ALL).acyclic());
+        let edges: Vec<_> = (1..n).map(|i| (i - 1, i)).collect();
+        assert!(graph(n as usize, &edges).components().acyclic());
+        let back: Vec<_> = (1..n).map(|i| (i, i - 1)).collect();
+        assert!(graph(n as usize, &back).components().acyclic());
+    }
+
+    #[test]
+    fn cyclic_components_are_listed_in_order() {
+        let edges = [(0, 4), (4, 0), (1, 2), (2, 3), (3, 1), (0, 1)];
+        assert_eq!(graph(6, &edges).components().cyclic(), [vec![0, 4], vec![1, 2, 3]]);
     }
 
     proptest! {
@@ -214,11 +259,10 @@ mod tests {
         fn components_are_mutual_reachability(
             edges in prop::collection::vec((0u32..8, 0u32..8), 0..20),
         ) {
-            let edges: Vec<_> = edges.into_iter().map(|(a, b)| (a, b, Edges::WR)).collect();
-            let c = graph(8, &edges).components(Edges::ALL);
+            let c = graph(8, &edges).components();
             let pairs = || (0..8u32).flat_map(|a| (0..8u32).map(move |b| (a, b)));
             let mut reach: HashSet<(u32, u32)> = (0..8).map(|a| (a, a)).collect();
-            reach.extend(edges.iter().map(|&(a, b, _)| (a, b)));
+            reach.extend(edges.iter().copied());
             for k in 0..8 {
                 for (a, b) in pairs() {
                     if reach.contains(&(a, k)) && reach.contains(&(k, b)) {
@@ -229,7 +273,23 @@ mod tests {
             for (a, b) in pairs() {
                 let mutual = reach.contains(&(a, b)) && reach.contains(&(b, a));
                 prop_assert_eq!(c.of[a as usize] == c.of[b as usize], mutual);
+                // Numbered against the direction of the edges.
+                if reach.contains(&(a, b)) && !mutual {
+                    prop_assert!(c.of[b as usize] < c.of[a as usize]);
+                }
             }
+        }
+
+        #[test]
+        fn every_edge_is_kept(edges in prop::collection::vec((0u32..90_000, 0u32..90_000), 0..200)) {
+            let g = graph(90_000, &edges);
+            let mut kept: Vec<(u32, u32)> =
+                (0..90_000).flat_map(|n| g.edges(n).map(move |(to, _)| (n, to))).collect();
+            let mut wanted: Vec<(u32, u32)> =
+                edges.into_iter().filter(|(a, b)| a != b).collect();
+            kept.sort_unstable();
+            wanted.sort_unstable();
+            prop_assert_eq!(kept, wanted);
         }
     }
 }

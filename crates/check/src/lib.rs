@@ -2,19 +2,33 @@
 //!
 //! No input or output, no clock, no recursion over data.
 
+mod checker;
+mod context;
 mod cycle;
 mod decide;
+mod edges;
+mod facts;
+mod found;
 mod graph;
 mod group;
+mod index;
 mod lists;
+mod name;
+mod open;
 mod order;
+mod parallel;
 mod play;
 mod provenance;
 mod real_time;
 mod replay;
 mod saturate;
-mod scan;
+mod savepoints;
+mod search;
 mod snapshot;
+mod unread;
+mod values;
+mod walk;
 mod witness;
+mod words;
 
-pub use decide::{Options, check};
+pub use checker::{Checker, Options, Road, check};

@@ -4,265 +4,332 @@
 //! the writer of its last foreign element, an empty one from the initial state.
 
 use hashbrown::{HashMap, HashSet};
-use isolde_history::{Effect, History, Key, Op, OpId, OpKind, TxnId, Value};
+use isolde_history::{OpId, TxnId, Value};
 use isolde_spec::Anomaly;
 
-use crate::order::ListOrder;
-use crate::provenance::{Doubt, Provenance};
-use crate::scan::{LocalFinding, WriteFact};
+use crate::context::Context;
+use crate::facts::{KeyFacts, ListRead, WriteFact};
+use crate::found::{Doubt, Found};
 
-/// What a list read saw of others: everything before the transaction's own elements at the end.
-pub(crate) fn foreign<'h>(history: &'h History, txn: TxnId, op: &Op<'h>) -> Option<&'h [Value]> {
-    let elements = op.elements()?;
-    let own = own_appends(history, txn, op);
-    let tail = elements.len().checked_sub(own.len())?;
-    (elements[tail..] == own[..]).then_some(&elements[..tail])
+/// The order of versions of a key that the history itself shows: by the reads of a list, or as the
+/// recorder gave it.
+#[derive(Default)]
+pub(crate) struct ShownOrder {
+    /// The versions in order, as indices of the key's writes.
+    pub(crate) seen: Vec<u32>,
+    /// Every element of a list that is known to be there, in its order: the elements of two
+    /// transactions may not alternate.
+    pub(crate) elements: Vec<u32>,
+    /// The versions that the order does not tell.
+    pub(crate) unseen: Vec<u32>,
+    /// Whether those come after the others, as the unread elements of a list do.
+    pub(crate) unseen_last: bool,
+    /// The read that shows the order.
+    pub(crate) shown_by: Option<OpId>,
 }
 
-/// What the transaction had appended to the list before the read, less what it had rolled back.
-fn own_appends(history: &History, txn: TxnId, read: &Op<'_>) -> Vec<Value> {
-    let mut own = Vec::new();
-    let mut savepoints: Vec<(Value, usize)> = Vec::new();
-    for op in history.txn(txn).ops().take_while(|op| op.id() < read.id()) {
-        match op.kind() {
-            OpKind::Append if op.key() == read.key() && op.effect() != Effect::Failed => {
-                own.push(op.value());
+/// Compares the reads of a list with the longest of them, which gives its order.
+pub(crate) fn order(context: &Context<'_>, facts: &KeyFacts, found: &mut Found) -> ShownOrder {
+    let list = List::new(context, facts);
+    list.compare(found);
+    list.future_elements(found);
+    list.duplicates(found);
+    list.prefixes(found);
+    list.versions(found)
+}
+
+/// A list and its reads.
+struct List<'a> {
+    context: &'a Context<'a>,
+    facts: &'a KeyFacts,
+    reads: Vec<(ListRead, &'a [Value])>,
+    /// The longest read, without what the reader had appended itself.
+    longest: &'a [Value],
+    longest_read: Option<OpId>,
+    /// For each write, one more than its place in the longest read; 0 if it is not there.
+    places: Vec<u32>,
+    /// Some value was appended more than once: which of the equal elements is which, nobody can tell.
+    twice: bool,
+}
+
+impl<'a> List<'a> {
+    fn new(context: &'a Context<'a>, facts: &'a KeyFacts) -> List<'a> {
+        let counted = facts.list_reads.iter().filter(|read| context.counts(read.txn));
+        let reads: Vec<(ListRead, &[Value])> = counted
+            .filter_map(|read| {
+                let elements = context.history.op(read.op).elements()?;
+                Some((*read, elements.get(..read.foreign as usize)?))
+            })
+            .collect();
+        let (mut longest, mut longest_read): (&[Value], _) = (&[], None);
+        for (read, elements) in &reads {
+            if longest_read.is_none() || elements.len() > longest.len() {
+                (longest, longest_read) = (elements, Some(read.op));
             }
-            OpKind::Savepoint => savepoints.push((op.value(), own.len())),
-            OpKind::RollbackTo => {
-                if let Some(at) = savepoints.iter().rposition(|s| s.0 == op.value()) {
-                    own.truncate(savepoints[at].1);
-                    savepoints.truncate(at + 1);
+        }
+        let twice = facts.writes.iter().any(|w| w.same != 0);
+        let mut places = vec![0; facts.writes.len()];
+        for (place, element) in longest.iter().enumerate().filter(|_| !twice) {
+            if let Some(w) = facts.values.first(&facts.writes, *element).checked_sub(1) {
+                places[w as usize] = place as u32 + 1;
+            }
+        }
+        List { context, facts, reads, longest, longest_read, places, twice }
+    }
+
+    fn is_prefix(&self, elements: &[Value]) -> bool {
+        self.longest.get(..elements.len()) == Some(elements)
+    }
+
+    /// Of two reads, one must be a prefix of the other.
+    fn compare(&self, found: &mut Found) {
+        let Some(longest_read) = self.longest_read else { return };
+        for (read, elements) in self.reads.iter().filter(|(_, e)| !self.is_prefix(e)) {
+            // In an incomplete history, who knows what the transactions did that are missing.
+            let all = self.longest.iter().chain(*elements);
+            if self.context.history.meta().complete || all.copied().all(|v| self.is_known(v)) {
+                found.find(Anomaly::IncompatibleOrder, &[longest_read, read.op]);
+            }
+        }
+    }
+
+    /// Whether somebody certainly appended an element.
+    fn is_known(&self, element: Value) -> bool {
+        let mut writers = self.facts.values.chain(&self.facts.writes, element);
+        writers.any(|w| self.facts.writes[w as usize].certain)
+    }
+
+    /// Elements of a list that the reader's own transaction appends only later, and nobody else at
+    /// all. (The last element is matched with its writer like any other read.)
+    fn future_elements(&self, found: &mut Found) {
+        let mut reads = self.reads.iter().peekable();
+        let mut txn = None;
+        // Of the transaction's reads so far: the longest prefix, and what is in the others.
+        let mut prefix: Option<(usize, OpId)> = None;
+        let mut others: HashMap<Value, OpId> = HashMap::new();
+        for (write, place) in self.facts.writes.iter().zip(&self.places) {
+            while let Some((read, elements)) = reads.next_if(|(read, _)| read.op < write.op) {
+                if txn.replace(read.txn) != Some(read.txn) {
+                    prefix = None;
+                    others.clear();
+                }
+                let Some((_, under)) = elements.split_last() else { continue };
+                if !self.is_prefix(elements) || self.twice {
+                    others.extend(under.iter().map(|v| (*v, read.op)));
+                } else if prefix.is_none_or(|(len, _)| under.len() > len) {
+                    prefix = Some((under.len(), read.op));
                 }
             }
-            _ => {}
+            if txn != Some(write.txn) || write.same != 0 || self.is_later_twin(write) {
+                continue;
+            }
+            let in_prefix = prefix.filter(|(len, _)| (1..=*len).contains(&(*place as usize)));
+            let read = in_prefix.map(|(_, read)| read).or(others.get(&write.value).copied());
+            if let Some(read) = read {
+                found.find(Anomaly::FutureRead, &[read, write.op]);
+            }
         }
     }
-    own
-}
 
-/// Whether nobody knows what the transaction had appended to the list before the read.
-pub(crate) fn own_unsure(history: &History, txn: TxnId, read: &Op<'_>) -> bool {
-    let before = history.txn(txn).ops().take_while(|op| op.id() < read.id());
-    let mut appends = before.filter(|op| op.kind() == OpKind::Append && op.key() == read.key());
-    appends.any(|op| op.effect() == Effect::Unknown)
-}
-
-/// What is wrong with a read that does not end with the transaction's own elements.
-#[cold]
-pub(crate) fn misses_own(history: &History, txn: TxnId, op: &Op<'_>) -> Anomaly {
-    let own = own_appends(history, txn, op);
-    let elements = op.elements().unwrap_or_default();
-    let some = own.iter().any(|v| elements.contains(v));
-    if some { Anomaly::NotMyLastWrite } else { Anomaly::NotMyOwnWrite }
-}
-
-/// An element of a list that its own transaction appends only later, and nobody else at all. (The
-/// last element is matched with its writer like any other read.)
-fn future_element(
-    history: &History,
-    p: &Provenance,
-    txn: TxnId,
-    key: Key,
-    read: OpId,
-    elements: &[Value],
-) -> Option<OpId> {
-    let under = elements.split_last()?.1;
-    let after = history.txn(txn).ops().skip_while(|other| other.id() <= read);
-    let mut later = after.filter(|o| o.kind() == OpKind::Append && o.key() == key);
-    let once = |value: Value| {
-        let writes = p.by_key.of(key.index()).iter();
-        writes.filter(|&&w| p.writes[w as usize].value == value).count() == 1
-    };
-    later.find(|o| under.contains(&o.value()) && once(o.value())).map(|o| o.id())
-}
-
-/// The longest read of every key that holds lists, without what the reader had appended itself.
-pub(crate) struct Longest<'h> {
-    pub(crate) by_key: HashMap<Key, (OpId, &'h [Value])>,
-}
-
-/// Finds the longest read of each key and compares the others with it.
-pub(crate) fn compare<'h>(history: &'h History, p: &mut Provenance) -> Longest<'h> {
-    let mut reads: Vec<(TxnId, Key, OpId, &[Value])> = Vec::new();
-    for &(id, txn, len) in p.list_reads.iter().filter(|(_, txn, _)| p.counts(*txn)) {
-        let op = history.op(id);
-        let foreign = op.elements().and_then(|elements| elements.get(..len as usize));
-        reads.extend(foreign.map(|elements| (txn, op.key(), id, elements)));
+    /// Whether an earlier write has the same value.
+    fn is_later_twin(&self, write: &WriteFact) -> bool {
+        let first = self.facts.values.first(&self.facts.writes, write.value);
+        self.twice && self.facts.writes[first as usize - 1].op != write.op
     }
-    let mut by_key: HashMap<Key, (OpId, &[Value])> = HashMap::new();
-    for &(_, key, op, elements) in &reads {
-        let longest = by_key.entry(key).or_insert((op, elements));
-        if elements.len() > longest.1.len() {
-            *longest = (op, elements);
-        }
-    }
-    for &(txn, key, op, elements) in &reads {
-        if let Some(later) = future_element(history, p, txn, key, op, elements) {
-            let ops = vec![op, later];
-            p.findings.push(LocalFinding { anomaly: Anomaly::FutureRead, txn, ops });
-        }
-        if let Some(&(longest_op, longest)) = by_key.get(&key)
-            && longest.get(..elements.len()) != Some(elements)
-            && (history.meta().complete || all_known(p, key, longest, elements))
-        {
-            let ops = vec![longest_op, op];
-            p.findings.push(LocalFinding { anomaly: Anomaly::IncompatibleOrder, txn, ops });
-        }
-    }
-    for (&key, &(op, elements)) in &by_key {
-        duplicates(history, p, key, op, elements);
-    }
-    let prefixes: HashMap<Key, Prefixes> = by_key
-        .iter()
-        .map(|(key, (_, elements))| (*key, Prefixes::new(p, *key, elements)))
-        .collect();
-    for (txn, key, op, elements) in reads {
-        let Some(at) = elements.len().checked_sub(1) else { continue };
-        let Some(prefixes) = prefixes.get(&key) else { continue };
-        if by_key.get(&key).is_none_or(|(_, longest)| !longest.starts_with(elements)) {
-            continue;
-        }
-        let mut find = |anomaly: Anomaly| {
-            p.findings.push(LocalFinding { anomaly, txn, ops: vec![op] });
+
+    /// An element that is in a list more often than it was appended.
+    fn duplicates(&self, found: &mut Found) {
+        let Some(longest_read) = self.longest_read else { return };
+        // What nobody appended at all is a read from nowhere, whatever its number.
+        let writers = |v: Value| self.facts.values.chain(&self.facts.writes, v);
+        let once = |place: usize, v: Value| {
+            let writer = writers(v).next();
+            writer.is_none_or(|w| self.places[w as usize] as usize == place + 1)
         };
-        // The last element is matched with its writer like any other read.
-        if at > 0 && prefixes.dirty.get(at - 1).is_some_and(|dirty| *dirty) {
-            find(Anomaly::DirtyUpdate);
-        } else if prefixes.partial.get(at).is_some_and(|partial| *partial) {
-            find(Anomaly::IntermediateRead);
-        } else if prefixes.shuffled.get(at).is_some_and(|shuffled| *shuffled) {
-            find(Anomaly::IncompatibleOrder);
+        let mut elements = self.longest.iter().enumerate();
+        if !self.twice && elements.all(|(place, v)| once(place, *v)) {
+            return;
+        }
+        let mut counts: HashMap<Value, usize> = HashMap::with_capacity(self.longest.len());
+        self.longest.iter().for_each(|v| *counts.entry(*v).or_default() += 1);
+        let too_many = |(v, count): (&Value, &usize)| {
+            let appended = writers(*v).take(*count).count();
+            appended > 0 && appended < *count
+        };
+        if counts.iter().any(too_many) {
+            found.find(Anomaly::DuplicateElements, &[longest_read]);
         }
     }
-    Longest { by_key }
+
+    /// Reads that show an element of an aborted transaction under another one, or only some of what a
+    /// transaction appended, or its elements in another order than it appended them.
+    fn prefixes(&self, found: &mut Found) {
+        if self.twice || self.longest.is_empty() {
+            return;
+        }
+        let prefixes = Prefixes::new(self);
+        for (read, elements) in &self.reads {
+            let Some(last) = elements.len().checked_sub(1) else { continue };
+            if !self.is_prefix(elements) {
+                continue;
+            }
+            // The last element is matched with its writer like any other read.
+            if prefixes.dirty.is_some_and(|at| at < last) {
+                found.find(Anomaly::DirtyUpdate, &[read.op]);
+            } else if prefixes.partial.get(last).is_some_and(|partial| *partial) {
+                found.find(Anomaly::IntermediateRead, &[read.op]);
+            } else if prefixes.shuffled.is_some_and(|at| at <= last) {
+                found.find(Anomaly::IncompatibleOrder, &[read.op]);
+            }
+        }
+    }
+
+    /// The versions in their order: the last element of each transaction that counts. What was
+    /// appended and never read comes after all of them, in an order that nobody knows.
+    fn versions(&self, found: &mut Found) -> ShownOrder {
+        let writes = &self.facts.writes;
+        let mut order =
+            ShownOrder { unseen_last: true, shown_by: self.longest_read, ..ShownOrder::default() };
+        let appended = |v: &Value| self.facts.values.first(writes, *v) != 0;
+        if let Some(read) = self.longest_read {
+            if !self.longest.iter().all(appended) {
+                // Elements under the last one are not read from anybody, but they must come from
+                // somewhere.
+                found.doubt(Doubt::UnknownWriter(read));
+            }
+            if self.twice {
+                found.doubt(Doubt::AmbiguousRead(read));
+            }
+        }
+        let (mut seen, mut all) = (Vec::new(), Vec::new());
+        for (i, (write, &place)) in writes.iter().zip(&self.places).enumerate() {
+            if !write.certain && place > 0 {
+                found.doubt(Doubt::Unsure(write.op));
+            }
+            if place > 0 && self.context.counts(write.txn) && write.certain && !write.undone {
+                all.push((place, i as u32));
+            }
+            if self.context.is_version(write) {
+                if place > 0 {
+                    seen.push((place, i as u32));
+                } else {
+                    order.unseen.push(i as u32);
+                }
+            }
+        }
+        seen.sort_unstable();
+        all.sort_unstable();
+        order.seen = seen.into_iter().map(|(_, w)| w).collect();
+        order.elements = all.into_iter().map(|(_, w)| w).collect();
+        order
+    }
 }
 
 /// What is wrong with the prefixes of a list.
 struct Prefixes {
-    /// Whether the prefix up to a position holds an element that was rolled back.
-    dirty: Vec<bool>,
-    /// Whether it holds some, but not all, of what a transaction appended.
+    /// Where the first element stands that was rolled back.
+    dirty: Option<usize>,
+    /// Whether the prefix up to a place holds some, but not all, of what a transaction appended.
     partial: Vec<bool>,
-    /// Whether it holds elements of a transaction in another order than it appended them.
-    shuffled: Vec<bool>,
+    /// Where the first element stands that its transaction appended before one that stands before it.
+    shuffled: Option<usize>,
+}
+
+/// What a transaction appended to the list, and how much of it a prefix has shown.
+#[derive(Clone, Copy, Default)]
+struct Appended {
+    /// How many elements it left in the list, if that is certain.
+    left: Option<u32>,
+    seen: u32,
+    last: u32,
 }
 
 impl Prefixes {
-    fn new(p: &Provenance, key: Key, elements: &[Value]) -> Prefixes {
-        let mut writer: HashMap<Value, Option<&WriteFact>> = HashMap::new();
-        // How many elements each transaction left in the list, as far as that is certain.
-        let mut left: HashMap<TxnId, Option<u32>> = HashMap::new();
-        for write in p.by_key.of(key.index()).iter().map(|&w| &p.writes[w as usize]) {
-            writer.entry(write.value).and_modify(|w| *w = None).or_insert(Some(write));
+    fn new(list: &List<'_>) -> Prefixes {
+        let writes = &list.facts.writes;
+        // The writes of a transaction lie together: they are known by the first of them.
+        let mut first = vec![0u32; writes.len()];
+        let mut appended = vec![Appended::default(); writes.len()];
+        let mut several = false;
+        for (i, write) in writes.iter().enumerate() {
+            let same = i > 0 && writes[i - 1].txn == write.txn;
+            first[i] = if same { first[i - 1] } else { i as u32 };
+            if !same {
+                appended[i].left = Some(0);
+            }
             if !write.undone {
-                let count = left.entry(write.txn).or_insert(Some(0));
-                *count = count.filter(|_| write.certain).map(|n| n + 1);
+                several |= same;
+                let left = &mut appended[first[i] as usize].left;
+                *left = left.filter(|_| write.certain).map(|n| n + 1);
             }
         }
-        let (mut dirty, mut partial, mut shuffled) = (Vec::new(), Vec::new(), Vec::new());
-        if writer.values().any(Option::is_none) {
-            // Which of the equal elements is which, nobody can tell.
-            return Prefixes { dirty, partial, shuffled };
-        }
-        let (mut is_dirty, mut is_shuffled, mut open) = (false, false, 0usize);
-        let mut seen: HashMap<TxnId, (u32, OpId)> = HashMap::new();
-        for element in elements {
-            if let Some(Some(write)) = writer.get(element) {
-                is_dirty |= write.certain && (write.undone || !p.counts(write.txn));
-                let (seen, last) = seen.entry(write.txn).or_insert((0, write.op));
-                *seen += 1;
-                is_shuffled |= write.op < *last;
-                *last = write.op;
-                if let Some(&Some(total)) = left.get(&write.txn) {
-                    open += usize::from(*seen == 1);
-                    open -= usize::from(*seen == total);
+        let mut prefixes = Prefixes { dirty: None, partial: Vec::new(), shuffled: None };
+        let mut open = 0usize;
+        for (place, element) in list.longest.iter().enumerate() {
+            if let Some(w) = list.facts.values.first(writes, *element).checked_sub(1) {
+                let write = &writes[w as usize];
+                if write.certain && (write.undone || !list.context.counts(write.txn)) {
+                    prefixes.dirty = prefixes.dirty.or(Some(place));
+                }
+                let appended = &mut appended[first[w as usize] as usize];
+                appended.seen += 1;
+                if w < appended.last {
+                    prefixes.shuffled = prefixes.shuffled.or(Some(place));
+                }
+                appended.last = w;
+                if let Some(left) = appended.left.filter(|left| *left > 0) {
+                    open += usize::from(appended.seen == 1);
+                    open -= usize::from(appended.seen == left);
                 }
             }
-            dirty.push(is_dirty);
-            partial.push(open > 0);
-            shuffled.push(is_shuffled);
-        }
-        Prefixes { dirty, partial, shuffled }
-    }
-}
-
-/// Whether somebody appended each element of two lists. In an incomplete history, who knows what the
-/// transactions did that are missing.
-fn all_known(p: &Provenance, key: Key, a: &[Value], b: &[Value]) -> bool {
-    let writes = p.by_key.of(key.index()).iter().map(|&w| &p.writes[w as usize]);
-    let appended: HashSet<Value> = writes.filter(|w| w.certain).map(|w| w.value).collect();
-    a.iter().chain(b).all(|v| appended.contains(v))
-}
-
-/// An element that is in a list more often than it was appended.
-fn duplicates(history: &History, p: &mut Provenance, key: Key, op: OpId, elements: &[Value]) {
-    let mut counts: HashMap<Value, i64> = HashMap::with_capacity(elements.len());
-    elements.iter().for_each(|v| *counts.entry(*v).or_default() += 1);
-    for &w in p.by_key.of(key.index()) {
-        if let Some(count) = counts.get_mut(&p.writes[w as usize].value) {
-            *count -= 1;
-        }
-    }
-    // What nobody appended at all is a read from nowhere, whatever its number.
-    let appended = |value: Value| {
-        let writes = p.by_key.of(key.index()).iter();
-        writes.map(|&w| p.writes[w as usize].value).any(|v| v == value)
-    };
-    if counts.iter().any(|(value, count)| *count > 0 && appended(*value)) {
-        let txn = history.txn_of(op);
-        let anomaly = Anomaly::DuplicateElements;
-        p.findings.push(LocalFinding { anomaly, txn, ops: vec![op] });
-    }
-}
-
-/// The versions of a list in their order: the last element of each transaction that counts. What
-/// was appended and never read comes after all of them, in an order that nobody knows.
-pub(crate) fn versions(p: &mut Provenance, key: Key, read: OpId, elements: &[Value]) -> ListOrder {
-    let mut position: HashMap<Value, usize> = HashMap::with_capacity(elements.len());
-    position.extend(elements.iter().enumerate().map(|(i, v)| (*v, i)));
-    let (mut seen, mut unseen): (Vec<(usize, u32)>, Vec<u32>) = (Vec::new(), Vec::new());
-    let mut known = HashSet::new();
-    let (mut twice, mut unsure) = (false, None);
-    let mut all: Vec<(usize, TxnId)> = Vec::new();
-    for &w in p.by_key.of(key.index()) {
-        let write = &p.writes[w as usize];
-        twice |= !known.insert(write.value);
-        if !write.certain && position.contains_key(&write.value) {
-            unsure = Some(write.op);
-        }
-        if let Some(&at) = position.get(&write.value)
-            && p.counts(write.txn)
-            && write.certain
-            && !write.undone
-        {
-            all.push((at, write.txn));
-        }
-        if p.is_version(write) {
-            match position.get(&write.value) {
-                Some(&at) => seen.push((at, w)),
-                None => unseen.push(w),
+            if several {
+                prefixes.partial.push(open > 0);
             }
         }
+        prefixes
     }
-    p.doubts.extend(unsure.map(Doubt::Unsure));
-    if elements.iter().any(|v| !known.contains(v)) {
-        // Elements under the last one are not read from anybody, but they must come from somewhere.
-        p.doubts.push(Doubt::UnknownWriter(read));
+}
+
+/// The order that the recorder gave, as far as it names versions by values that were written once
+/// and are not the initial one.
+pub(crate) fn given(
+    context: &Context<'_>,
+    facts: &KeyFacts,
+    versions: &[Value],
+    found: &mut Found,
+) -> ShownOrder {
+    // The elements of a list are not what the key starts with.
+    let first = if facts.list_reads.iter().any(|read| context.counts(read.txn)) {
+        Value::UNOBSERVED
+    } else {
+        context.first_value(facts.key)
+    };
+    if versions.iter().skip(1).any(|v| *v == first) {
+        found.doubt(Doubt::InitialNotFirst(facts.key()));
     }
-    if twice {
-        // Which of the equal elements is which, nobody can tell.
-        p.doubts.push(Doubt::AmbiguousRead(read));
-        unseen.extend(seen.drain(..).map(|(_, w)| w));
-        all.clear();
+    let mut place: HashMap<Value, usize> = HashMap::with_capacity(versions.len());
+    place.extend(versions.iter().enumerate().filter(|(_, v)| **v != first).map(|(i, v)| (*v, i)));
+    let (mut seen, mut order) = (Vec::new(), ShownOrder::default());
+    for (i, write) in facts.writes.iter().enumerate() {
+        match place.get(&write.value) {
+            Some(&at) if context.may_have_happened(write) => seen.push((at, i as u32)),
+            None if context.is_version(write) => order.unseen.push(i as u32),
+            _ => {}
+        }
     }
     seen.sort_unstable();
-    all.sort_unstable();
-    ListOrder {
-        key,
-        seen: seen.into_iter().map(|(_, w)| w).collect(),
-        elements: all.into_iter().map(|(_, txn)| txn).collect(),
-        unseen,
-        unseen_last: true,
+    // A value that several may have written does not say which of them comes there.
+    let mut unclear = false;
+    for run in seen.chunk_by(|a, b| a.0 == b.0) {
+        let txns: HashSet<TxnId> =
+            run.iter().map(|(_, w)| facts.writes[*w as usize].txn).collect();
+        unclear |= txns.len() > 1;
+        let target = if txns.len() > 1 { &mut order.unseen } else { &mut order.seen };
+        let versions = run.iter().map(|(_, w)| *w);
+        target.extend(versions.filter(|&w| context.is_version(&facts.writes[w as usize])));
     }
+    if unclear {
+        found.doubt(Doubt::AmbiguousOrder(facts.key()));
+    }
+    order
 }

@@ -1,105 +1,88 @@
-//! The order of versions of each key, as far as the history tells, and the dependencies that follow.
+//! The order of versions of a key, as far as the history tells, and the dependencies that follow.
 //!
 //! A transaction that reads a version and then writes the key makes the next version: two versions
 //! are adjacent, and whoever else read the first comes before the second. Where every version of a
 //! key but the first is made this way, the order is known. So it is where there is one version only,
 //! and where one session made them all.
 
-use isolde_history::{History, Key, SessionId, TxnId};
+use isolde_history::{OpId, SessionId, TxnId};
 use isolde_spec::Edges;
 
-use crate::graph::EdgeList;
-use crate::group::Groups;
+use crate::context::Context;
+use crate::facts::KeyFacts;
+use crate::found::Found;
+use crate::lists::{self, ShownOrder};
 use crate::play::Play;
-use crate::provenance::{Provenance, Source};
+use crate::provenance::Source;
+
+/// One dependency, with the operations that make it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dependency {
+    pub(crate) from: TxnId,
+    pub(crate) to: TxnId,
+    pub(crate) kind: Edges,
+    pub(crate) from_op: OpId,
+    pub(crate) to_op: OpId,
+    /// The write of the version that was read and overwritten, of an anti-dependency.
+    pub(crate) version: Option<OpId>,
+    /// The list read that shows that one came before the other.
+    pub(crate) shown_by: Option<OpId>,
+}
+
+/// Who wants to know the dependencies of a key.
+pub(crate) trait Dependencies {
+    fn add(&mut self, dependency: Dependency);
+
+    /// A transaction read a version and overwrote it: two dependencies between the same two.
+    fn add_both(&mut self, read: Dependency, overwrote: Dependency) {
+        self.add(read);
+        self.add(overwrote);
+    }
+}
+
+/// How the order of a key's versions is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Known {
+    /// There is one version at most.
+    Single,
+    /// Every transaction that wrote the key had read it.
+    Updates,
+    /// By the reads of a list.
+    List,
+    /// From the recorder.
+    Given,
+    /// One session wrote the key.
+    Session,
+    /// What nobody read may come in any order; the rest is known.
+    Unread,
+    /// It is not.
+    Not,
+}
+
+impl Known {
+    /// The ways to know an order, in words.
+    pub(crate) const WAYS: [(Known, &'static str); 7] = [
+        (Known::Single, "one version"),
+        (Known::Updates, "read-modify-write chains"),
+        (Known::List, "list prefixes"),
+        (Known::Given, "given by the recorder"),
+        (Known::Session, "one session wrote the key"),
+        (Known::Unread, "only what nobody read is open"),
+        (Known::Not, "not known"),
+    ];
+
+    fn is_open(self) -> bool {
+        matches!(self, Known::Unread | Known::Not)
+    }
+}
 
 /// Two transactions that read the same version of a key and both overwrote it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Divergence {
-    pub(crate) key: Key,
-    /// The writes, as indices of [`Provenance::writes`].
-    pub(crate) writes: [u32; 2],
-}
+pub(crate) type Divergence = [TxnId; 2];
 
-/// What is known of the order of versions.
+/// Memory for the orders of one key after another.
 #[derive(Default)]
-pub(crate) struct Orders {
-    /// wr, ww and rw.
-    pub(crate) edges: EdgeList,
-    pub(crate) divergences: Vec<Divergence>,
-    /// Keys whose versions are not known to be in one order.
-    pub(crate) unordered: Vec<Key>,
-}
-
-/// Finds the order of every key.
-pub(crate) fn find(
-    p: &Provenance,
-    keys: usize,
-    lists: &[ListOrder],
-    sessions: Option<&[SessionId]>,
-) -> Orders {
-    let mut orders = Orders::default();
-    let readers = Readers::new(p, keys);
-    let mut scratch = Scratch::default();
-    let mut lists = lists.iter().peekable();
-    for key in 0..keys {
-        // A key may have an order by its reads and another one by the recorder: both count.
-        let before = orders.unordered.len();
-        let (mut is_list, mut complete) = (false, false);
-        while let Some(list) = lists.next_if(|list| list.key.index() == key) {
-            orders.list(p, list, &readers);
-            is_list |= list.unseen_last;
-            complete |= list.unseen.len() <= usize::from(list.unseen_last);
-        }
-        if !is_list {
-            orders.key(p, key, &readers, sessions, &mut scratch);
-        }
-        if complete {
-            orders.unordered.truncate(before);
-        }
-    }
-    orders
-}
-
-/// The order of versions of a key that the history itself shows: by the reads of a list, or as the
-/// recorder gave it.
-pub(crate) struct ListOrder {
-    pub(crate) key: Key,
-    /// The versions in order.
-    pub(crate) seen: Vec<u32>,
-    /// Who appended each element of a list, in its order: the elements of two transactions may not
-    /// alternate.
-    pub(crate) elements: Vec<TxnId>,
-    /// The versions that the order does not tell.
-    pub(crate) unseen: Vec<u32>,
-    /// Whether those come after the others, as the unread elements of a list do.
-    pub(crate) unseen_last: bool,
-}
-
-/// Who read each version.
-struct Readers {
-    by_write: Groups,
-    initial: Groups,
-}
-
-impl Readers {
-    fn new(p: &Provenance, keys: usize) -> Readers {
-        // A read without a source goes to a group that nobody asks for.
-        let writes = p.writes.len();
-        let by_write = Groups::new(p.reads.len(), writes + 1, |i| match p.sources[i] {
-            Source::Write(w) => w as usize,
-            _ => writes,
-        });
-        let initial = Groups::new(p.reads.len(), keys + 1, |i| match p.sources[i] {
-            Source::Initial => p.reads[i].key.index(),
-            _ => keys,
-        });
-        Readers { by_write, initial }
-    }
-}
-
-#[derive(Default)]
-struct Scratch {
+pub(crate) struct Orderer {
     /// The versions of the key.
     versions: Vec<u32>,
     /// Versions whose predecessor nothing tells.
@@ -108,163 +91,315 @@ struct Scratch {
     first: Vec<u32>,
     /// Each version that was overwritten by one that had read it, and by which.
     next: Vec<(u32, u32)>,
+    /// For each read, one more than the version that its transaction made of what it read.
+    made: Vec<u32>,
+    readers: Readers,
+    /// Pairs of versions that followed the same one.
+    pub(crate) divergences: Vec<Divergence>,
 }
 
-impl Orders {
-    fn key(
-        &mut self,
-        p: &Provenance,
-        key: usize,
-        readers: &Readers,
-        sessions: Option<&[SessionId]>,
-        s: &mut Scratch,
-    ) {
-        s.versions.clear();
-        let visible = |&&w: &&u32| {
-            let write = &p.writes[w as usize];
-            p.is_version(write)
-        };
-        s.versions.extend(p.by_key.of(key).iter().filter(visible));
-        self.links(p, s);
-        self.write_read(p, readers, s);
-        let one_session = sessions.is_some_and(|of| {
-            let writers = || s.versions.iter().map(|&v| p.writes[v as usize].txn.index());
-            let first = writers().next().map(|t| of[t]);
-            writers().all(|t| Some(of[t]) == first && p.play[t] == Play::In)
-        });
-        if one_session && s.versions.len() > 1 && s.next.len() + 1 < s.versions.len() {
-            self.in_session_order(p, key, readers, s);
-            return;
+/// Who read each version: chains through the reads, one for each version and one for the initial
+/// state, which comes after all writes.
+#[derive(Default)]
+struct Readers {
+    heads: Vec<u32>,
+    next: Vec<u32>,
+}
+
+impl Readers {
+    fn load(&mut self, facts: &KeyFacts) {
+        let initial = facts.writes.len();
+        self.heads.clear();
+        self.heads.resize(initial + 1, 0);
+        self.next.clear();
+        self.next.resize(facts.reads.len(), 0);
+        // From the last to the first, so that each goes before those that it links to.
+        for (i, source) in facts.sources.iter().enumerate().rev() {
+            let version = match source {
+                Source::Write(w) => *w as usize,
+                Source::Initial => initial,
+                Source::None => continue,
+            };
+            self.next[i] = std::mem::replace(&mut self.heads[version], i as u32 + 1);
         }
-        self.adjacent(p, key, readers, s);
-        let starts = s.blind.len() + s.first.len();
-        let known = starts <= 1 && s.next.len() + starts == s.versions.len();
-        if !known {
-            self.unordered.push(Key(key as u32));
+    }
+
+    fn of(&self, version: usize) -> impl Iterator<Item = usize> + '_ {
+        let mut next = self.heads[version];
+        std::iter::from_fn(move || {
+            let at = next.checked_sub(1)? as usize;
+            next = self.next[at];
+            Some(at)
+        })
+    }
+
+    fn any(&self, version: usize) -> bool {
+        self.heads[version] != 0
+    }
+}
+
+/// The facts of a key whose order is wanted, and who wants its dependencies.
+struct Site<'s, D> {
+    context: &'s Context<'s>,
+    facts: &'s KeyFacts,
+    to: &'s mut D,
+}
+
+impl Orderer {
+    /// Finds the order of a key and tells its dependencies. With sessions, versions that one session
+    /// made come in its order.
+    pub(crate) fn key<D: Dependencies>(
+        &mut self,
+        context: &Context<'_>,
+        facts: &KeyFacts,
+        sessions: Option<&[SessionId]>,
+        found: &mut Found,
+        to: &mut D,
+    ) -> Known {
+        self.readers.load(facts);
+        self.divergences.clear();
+        let mut site = Site { context, facts, to };
+        let mut known = Known::Not;
+        // A key may have an order by its reads and another one by the recorder: both count.
+        if facts.is_list {
+            let order = lists::order(context, facts, found);
+            known = self.shown(&mut site, &order, Known::List);
+        }
+        if let Some(&at) = context.given.get(&facts.key).filter(|_| facts.mixed.is_none()) {
+            let versions = &context.history.version_orders()[at].1;
+            let order = lists::given(context, facts, versions, found);
+            let by_recorder = self.shown(&mut site, &order, Known::Given);
+            known = if by_recorder == Known::Given { by_recorder } else { known };
+        }
+        if !facts.is_list {
+            let by_values = self.register(&mut site, sessions);
+            known = if known.is_open() || by_values == Known::Single { by_values } else { known };
+        }
+        known
+    }
+
+    /// The order of a key that holds one value at a time.
+    fn register<D: Dependencies>(
+        &mut self,
+        site: &mut Site<'_, D>,
+        sessions: Option<&[SessionId]>,
+    ) -> Known {
+        let facts = site.facts;
+        self.links(site);
+        let one_session = sessions.is_some_and(|of| {
+            let mut writers = self.versions.iter().map(|&v| facts.writes[v as usize].txn.index());
+            let Some(first) = writers.next() else { return false };
+            let play = &site.context.play;
+            let own = |t: usize| of[t] == of[first] && play[t] == Play::In;
+            play[first] == Play::In && writers.all(own)
+        });
+        if one_session && self.versions.len() > 1 && self.next.len() + 1 < self.versions.len() {
+            // They follow each other as the transactions of the session do.
+            self.write_read(site, false);
+            let versions = std::mem::take(&mut self.versions);
+            self.in_order(site, &versions, None);
+            self.versions = versions;
+            return Known::Session;
+        }
+        self.write_read(site, true);
+        let all_initial = self.adjacent(site);
+        let starts = self.blind.len() + self.first.len();
+        let unread = || self.versions.iter().all(|&v| !self.readers.any(v as usize));
+        if self.versions.len() <= 1 {
+            Known::Single
+        } else if starts <= 1 && self.next.len() + starts == self.versions.len() {
+            Known::Updates
+        } else if all_initial && unread() {
+            Known::Unread
+        } else {
+            Known::Not
         }
     }
 
     /// Sorts the versions of a key by how they began.
-    fn links(&mut self, p: &Provenance, s: &mut Scratch) {
-        s.blind.clear();
-        s.first.clear();
-        s.next.clear();
-        for &v in &s.versions {
-            let write = &p.writes[v as usize];
-            match write.after.checked_sub(1).map(|read| p.sources[read as usize]) {
-                Some(Source::Initial) => s.first.push(v),
-                Some(Source::Write(parent)) => s.next.push((parent, v)),
+    fn links<D>(&mut self, site: &Site<'_, D>) {
+        let facts = site.facts;
+        self.versions.clear();
+        self.blind.clear();
+        self.first.clear();
+        self.next.clear();
+        self.made.clear();
+        self.made.resize(facts.reads.len(), 0);
+        for (v, write) in facts.writes.iter().enumerate() {
+            if !site.context.is_version(write) {
+                continue;
+            }
+            let v = v as u32;
+            self.versions.push(v);
+            let Some(read) = write.after.checked_sub(1) else {
+                self.blind.push(v);
+                continue;
+            };
+            match facts.sources[read as usize] {
+                Source::Initial => self.first.push(v),
+                Source::Write(parent) => {
+                    self.next.push((parent, v));
+                    self.made[read as usize] = v + 1;
+                }
                 // It read something, but from nobody that we know.
-                Some(Source::None) | None => s.blind.push(v),
+                Source::None => self.blind.push(v),
             }
         }
-        s.next.sort_unstable();
-        for pair in s.next.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
-            let writes = [pair[0].1, pair[1].1];
-            self.divergences.push(Divergence { key: p.key(pair[0].1), writes });
+        self.next.sort_unstable();
+        let txn = |v: u32| facts.writes[v as usize].txn;
+        for pair in self.next.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            self.divergences.push([txn(pair[0].1), txn(pair[1].1)]);
         }
-        for pair in s.first.windows(2) {
-            let writes = [pair[0], pair[1]];
-            self.divergences.push(Divergence { key: p.key(pair[0]), writes });
+        for pair in self.first.windows(2) {
+            self.divergences.push([txn(pair[0]), txn(pair[1])]);
         }
     }
 
-    fn write_read(&mut self, p: &Provenance, readers: &Readers, s: &Scratch) {
-        for &v in &s.versions {
-            let writer = p.writes[v as usize].txn.0;
-            for &read in readers.by_write.of(v as usize) {
-                self.edges.push(writer, p.reads[read as usize].txn.0, Edges::WR);
+    /// Who read what whom wrote; and overwrote it, where that is wanted.
+    fn write_read<D: Dependencies>(&self, site: &mut Site<'_, D>, overwrote: bool) {
+        for (r, source) in site.facts.sources.iter().enumerate() {
+            let Source::Write(v) = *source else { continue };
+            match self.made.get(r) {
+                Some(&made) if made > 0 && overwrote => site.read_and_overwrote(v, r, made - 1),
+                _ => site.read(v, r),
             }
         }
     }
 
-    /// What follows from each version that was read and overwritten by the same transaction.
-    fn adjacent(&mut self, p: &Provenance, key: usize, readers: &Readers, s: &Scratch) {
-        for &(parent, child) in &s.next {
-            let (from, to) = (p.writes[parent as usize].txn.0, p.writes[child as usize].txn.0);
-            self.edges.push(from, to, Edges::WW);
-            self.overwrites(p, readers.by_write.of(parent as usize), to);
+    /// What follows from each version that was read and overwritten by the same transaction. Whether
+    /// everybody who read the initial state comes before everybody who wrote.
+    fn adjacent<D: Dependencies>(&self, site: &mut Site<'_, D>) -> bool {
+        for &(parent, child) in &self.next {
+            self.overwrites(site, parent as usize, child, None);
         }
         // The initial state comes before every version: whoever read it comes before those who
         // overwrote it. With many of both, the ones that read it themselves must do.
-        let initial = readers.initial.of(key);
-        let few = initial.len() * s.blind.len() <= 4 * (initial.len() + s.blind.len()) + 64;
-        for &v in s.first.iter().chain(if few { &s.blind[..] } else { &[] }) {
-            self.overwrites(p, initial, p.writes[v as usize].txn.0);
+        let initial = site.facts.writes.len();
+        let readers = self.readers.of(initial).count();
+        let few = readers * self.blind.len() <= 4 * (readers + self.blind.len()) + 64;
+        for &v in self.first.iter().chain(if few { &self.blind[..] } else { &[] }) {
+            self.overwrites(site, initial, v, None);
+        }
+        few
+    }
+
+    /// Whoever read a version comes before the one who overwrote it.
+    fn overwrites<D: Dependencies>(
+        &self,
+        site: &mut Site<'_, D>,
+        version: usize,
+        by: u32,
+        shown_by: Option<OpId>,
+    ) {
+        for r in self.readers.of(version) {
+            site.overwrote_read(version, r, by, shown_by);
         }
     }
 
-    fn overwrites(&mut self, p: &Provenance, readers: &[u32], by: u32) {
-        for &read in readers {
-            self.edges.push(p.reads[read as usize].txn.0, by, Edges::RW);
+    /// An order that the history itself shows.
+    fn shown<D: Dependencies>(
+        &mut self,
+        site: &mut Site<'_, D>,
+        order: &ShownOrder,
+        way: Known,
+    ) -> Known {
+        self.made.clear();
+        if site.facts.is_list {
+            self.write_read(site, false);
         }
-    }
-
-    /// A list, in the order that its reads show. What nobody read comes last.
-    fn list(&mut self, p: &Provenance, list: &ListOrder, readers: &Readers) {
-        for &v in list.seen.iter().chain(&list.unseen) {
-            let writer = p.writes[v as usize].txn.0;
-            for &read in readers.by_write.of(v as usize) {
-                self.edges.push(writer, p.reads[read as usize].txn.0, Edges::WR);
-            }
+        for pair in order.elements.windows(2) {
+            site.overwrote(pair[0], pair[1], order.shown_by);
         }
-        for pair in list.elements.windows(2) {
-            self.edges.push(pair[0].0, pair[1].0, Edges::WW);
-        }
-        self.in_order(p, list.key.index(), readers, &list.seen);
-        for &v in list.unseen.iter().filter(|_| list.unseen_last) {
-            let writer = p.writes[v as usize].txn.0;
-            match list.seen.last() {
-                None => self.overwrites(p, readers.initial.of(list.key.index()), writer),
+        self.in_order(site, &order.seen, order.shown_by);
+        let initial = site.facts.writes.len();
+        for &v in order.unseen.iter().filter(|_| order.unseen_last) {
+            match order.seen.last() {
+                None => self.overwrites(site, initial, v, order.shown_by),
                 Some(&last) => {
-                    self.edges.push(p.writes[last as usize].txn.0, writer, Edges::WW);
-                    self.overwrites(p, readers.by_write.of(last as usize), writer);
+                    site.overwrote(last, v, order.shown_by);
+                    self.overwrites(site, last as usize, v, order.shown_by);
                 }
             }
         }
-        if list.unseen.len() > usize::from(list.unseen_last) {
-            self.unordered.push(list.key);
+        let unread = || order.unseen.iter().all(|&v| !self.readers.any(v as usize));
+        match order.unseen.len() {
+            0 => way,
+            1 if order.unseen_last => way,
+            _ if order.unseen_last && unread() => Known::Unread,
+            _ => Known::Not,
         }
-    }
-
-    /// All versions are of one session, so they follow each other as its transactions do.
-    fn in_session_order(&mut self, p: &Provenance, key: usize, readers: &Readers, s: &mut Scratch) {
-        s.versions.sort_unstable_by_key(|&v| p.writes[v as usize].txn);
-        self.in_order(p, key, readers, &s.versions);
     }
 
     /// The dependencies of versions that follow each other.
-    fn in_order(&mut self, p: &Provenance, key: usize, readers: &Readers, versions: &[u32]) {
-        let mut before: Option<u32> = None;
-        for &v in versions {
-            let writer = p.writes[v as usize].txn.0;
-            match before {
-                None => self.overwrites(p, readers.initial.of(key), writer),
-                Some(parent) => {
-                    self.edges.push(p.writes[parent as usize].txn.0, writer, Edges::WW);
-                    self.overwrites(p, readers.by_write.of(parent as usize), writer);
-                }
-            }
-            before = Some(v);
+    fn in_order<D: Dependencies>(
+        &self,
+        site: &mut Site<'_, D>,
+        versions: &[u32],
+        shown_by: Option<OpId>,
+    ) {
+        if let Some(&first) = versions.first() {
+            self.overwrites(site, site.facts.writes.len(), first, shown_by);
+        }
+        for pair in versions.windows(2) {
+            site.overwrote(pair[0], pair[1], shown_by);
+            self.overwrites(site, pair[0] as usize, pair[1], shown_by);
         }
     }
 }
 
-/// Session order: each transaction that counts before the next one of its session. One of unknown
-/// outcome may have committed later than anything that its session did next, so nothing leaves it.
-pub(crate) fn session_edges(history: &History, p: &Provenance, edges: &mut EdgeList) {
-    for session in 0..history.session_count() as u32 {
-        let mut before: Option<TxnId> = None;
-        for &txn in history.session(SessionId(session)) {
-            if !p.counts(txn) {
-                continue;
-            }
-            if let Some(before) = before {
-                edges.push(before.0, txn.0, Edges::SO);
-            }
-            if p.play[txn.index()] == Play::In {
-                before = Some(txn);
-            }
+impl<D: Dependencies> Site<'_, D> {
+    fn read(&mut self, version: u32, read: usize) {
+        let dependency = self.reads(version, read);
+        self.to.add(dependency);
+    }
+
+    fn read_and_overwrote(&mut self, version: u32, read: usize, made: u32) {
+        let (read, overwrote) = (self.reads(version, read), self.overwrite(version, made, None));
+        self.to.add_both(read, overwrote);
+    }
+
+    fn overwrote(&mut self, first: u32, second: u32, shown_by: Option<OpId>) {
+        let dependency = self.overwrite(first, second, shown_by);
+        self.to.add(dependency);
+    }
+
+    fn reads(&self, version: u32, read: usize) -> Dependency {
+        let (write, read) = (&self.facts.writes[version as usize], &self.facts.reads[read]);
+        Dependency {
+            from: write.txn,
+            to: read.txn,
+            kind: Edges::WR,
+            from_op: write.op,
+            to_op: read.op,
+            version: None,
+            shown_by: None,
         }
+    }
+
+    fn overwrite(&self, first: u32, second: u32, shown_by: Option<OpId>) -> Dependency {
+        let (first, second) =
+            (&self.facts.writes[first as usize], &self.facts.writes[second as usize]);
+        Dependency {
+            from: first.txn,
+            to: second.txn,
+            kind: Edges::WW,
+            from_op: first.op,
+            to_op: second.op,
+            version: None,
+            shown_by,
+        }
+    }
+
+    fn overwrote_read(&mut self, version: usize, read: usize, by: u32, shown_by: Option<OpId>) {
+        let (read, write) = (&self.facts.reads[read], &self.facts.writes[by as usize]);
+        self.to.add(Dependency {
+            from: read.txn,
+            to: write.txn,
+            kind: Edges::RW,
+            from_op: read.op,
+            to_op: write.op,
+            version: self.facts.writes.get(version).map(|w| w.op),
+            shown_by,
+        });
     }
 }

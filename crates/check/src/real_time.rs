@@ -1,82 +1,123 @@
 //! Real-time order with few edges: a chain of instants instead of every pair.
 //!
 //! One transaction precedes another if it ended (plus the skew of the clocks) before the other began.
-//! The ends, sorted, become helper nodes in a row; a transaction leads to the helper of its end, and
-//! the last helper before a beginning leads to that transaction. Every path through helpers is a pair
-//! in real-time order, and every pair has such a path.
+//! Helper nodes stand in a row for the moments between some ends and some beginnings; a transaction
+//! leads to the first helper after its end, and the last helper before its beginning leads to it.
+//! Every path through helpers is a pair in real-time order, and every pair has such a path.
 
 use isolde_history::{History, TxnId};
 use isolde_spec::Edges;
 
-use crate::graph::EdgeList;
+use crate::context::Context;
+use crate::edges::EdgeList;
+use crate::parallel;
 use crate::play::Play;
-use crate::provenance::Provenance;
 
 /// What the intervals of a history give.
-pub(crate) struct RealTime {
+pub(crate) struct RealTime<'h> {
+    history: &'h History,
+    skew: i64,
+    pub(crate) edges: EdgeList,
     /// How many helper nodes there are, numbered after the transactions.
     pub(crate) helpers: usize,
     /// Whether every transaction that counts can be placed in time.
     pub(crate) complete: bool,
-    /// The first transaction whose interval lies before that of an earlier one of its session.
-    pub(crate) contradiction: Option<TxnId>,
+    /// The transactions whose interval lies before that of an earlier one of their session, or ends
+    /// before it begins.
+    pub(crate) contradictions: Vec<TxnId>,
+    /// Which side of each interval can be used.
+    usable: Vec<Usable>,
 }
 
-/// Adds the real-time order of the transactions that count.
-pub(crate) fn edges(
-    history: &History,
-    p: &Provenance,
-    skew: i64,
-    edges: &mut EdgeList,
-) -> RealTime {
-    let (usable, contradiction) = usable_intervals(history, p, skew);
+#[derive(Clone, Copy, Default)]
+struct Usable {
+    begin: bool,
+    end: bool,
+}
+
+impl RealTime<'_> {
+    /// When a transaction began, if that can be used.
+    pub(crate) fn begin(&self, txn: u32) -> Option<i64> {
+        self.history.txn(TxnId(txn)).interval().begin.filter(|_| self.usable[txn as usize].begin)
+    }
+
+    /// When a transaction had ended by all clocks, if that can be used.
+    pub(crate) fn end(&self, txn: u32) -> Option<i64> {
+        let end = self.history.txn(TxnId(txn)).interval().end;
+        let end = end.filter(|_| self.usable[txn as usize].end);
+        end.map(|end| end.saturating_add(self.skew))
+    }
+}
+
+/// Fewer transactions are not worth a second thread.
+const SMALL: usize = 10_000;
+
+/// Finds the real-time order of the transactions that count.
+pub(crate) fn find<'h>(context: &Context<'h>, skew: i64) -> RealTime<'h> {
+    let history = context.history;
+    let (mut usable, contradictions) = usable_intervals(context, skew);
     let mut complete = true;
-    let mut ends: Vec<(i64, u32)> = Vec::new();
-    let mut begins: Vec<(i64, u32)> = Vec::new();
-    for txn in history.txns().filter(|t| p.counts(t.id())) {
+    let mut ends: Vec<(i64, u32)> = Vec::with_capacity(history.txn_count());
+    let mut begins: Vec<(i64, u32)> = Vec::with_capacity(history.txn_count());
+    for (t, usable) in usable.iter_mut().enumerate() {
+        let txn = history.txn(TxnId(t as u32));
+        if !context.counts(txn.id()) {
+            *usable = Usable::default();
+            continue;
+        }
         let interval = txn.interval();
-        let usable = usable[txn.id().index()];
-        let ended = p.play[txn.id().index()] == Play::In;
-        complete &= usable && interval.begin.is_some() && (interval.end.is_some() || !ended);
-        if let Some(begin) = interval.begin.filter(|_| usable) {
-            begins.push((begin, txn.id().0));
-        }
         // An unknown outcome may have come later than anything the client saw.
-        if let Some(end) = interval.end.filter(|_| usable && ended) {
-            ends.push((end.saturating_add(skew), txn.id().0));
+        let ended = context.play[t] == Play::In;
+        usable.begin &= interval.begin.is_some();
+        usable.end &= interval.end.is_some() && ended;
+        complete &= usable.begin && (usable.end || !ended);
+        begins.extend(interval.begin.filter(|_| usable.begin).map(|begin| (begin, t as u32)));
+        let end = interval.end.filter(|_| usable.end);
+        ends.extend(end.map(|end| (end.saturating_add(skew), t as u32)));
+    }
+    if ends.len() < SMALL {
+        ends.sort_unstable();
+        begins.sort_unstable();
+    } else {
+        parallel::each(vec![&mut ends, &mut begins], |times| times.sort_unstable());
+    }
+    let mut edges = context.edges();
+    let helpers = chain(&begins, &ends, history.txn_count() as u32, &mut edges);
+    RealTime { history, skew, edges, helpers, complete, contradictions, usable }
+}
+
+/// Everybody who had ended when somebody began leads to a helper, which leads to those who began
+/// before the next one ended, and to the next helper.
+fn chain(begins: &[(i64, u32)], ends: &[(i64, u32)], base: u32, edges: &mut EdgeList) -> usize {
+    let (mut helpers, mut ended) = (0, 0);
+    for &(begin, txn) in begins {
+        let more = ends[ended..].iter().take_while(|(end, _)| *end < begin).count();
+        if more > 0 {
+            let helper = base + helpers;
+            ends[ended..ended + more].iter().for_each(|(_, t)| edges.push(*t, helper, Edges::RT));
+            if helpers > 0 {
+                edges.push(helper - 1, helper, Edges::RT);
+            }
+            ended += more;
+            helpers += 1;
+        }
+        if helpers > 0 {
+            edges.push(base + helpers - 1, txn, Edges::RT);
         }
     }
-    ends.sort_unstable();
-    begins.sort_unstable();
-    let base = history.txn_count() as u32;
-    for (i, &(_, txn)) in ends.iter().enumerate() {
-        let helper = base + i as u32;
-        edges.push(txn, helper, Edges::RT);
-        if i > 0 {
-            edges.push(helper - 1, helper, Edges::RT);
-        }
-    }
-    let mut before = 0;
-    for &(begin, txn) in &begins {
-        while before < ends.len() && ends[before].0 < begin {
-            before += 1;
-        }
-        if before > 0 {
-            edges.push(base + before as u32 - 1, txn, Edges::RT);
-        }
-    }
-    RealTime { helpers: ends.len(), complete, contradiction }
+    helpers as usize
 }
 
 /// Which intervals can be used: not those of neighbours in a session that lie in the wrong order.
-fn usable_intervals(history: &History, p: &Provenance, skew: i64) -> (Vec<bool>, Option<TxnId>) {
-    let mut usable = vec![true; history.txn_count()];
-    let mut contradiction = None;
+fn usable_intervals(context: &Context<'_>, skew: i64) -> (Vec<Usable>, Vec<TxnId>) {
+    let history = context.history;
+    let mut usable = vec![Usable { begin: true, end: true }; history.txn_count()];
+    let mut contradictions = Vec::new();
     for session in 0..history.session_count() as u32 {
         let mut latest: Option<(i64, TxnId)> = None;
         for &txn in history.session(isolde_history::SessionId(session)) {
             let interval = history.txn(txn).interval();
-            if !p.counts(txn) {
+            if !context.counts(txn) {
                 continue;
             }
             let backwards = matches!((interval.begin, interval.end), (Some(b), Some(e)) if e < b);
@@ -84,10 +125,10 @@ fn usable_intervals(history: &History, p: &Provenance, skew: i64) -> (Vec<bool>,
                 interval.end.is_some_and(|end| end.saturating_add(skew) < begin)
             });
             if backwards || early {
-                usable[txn.index()] = false;
-                contradiction.get_or_insert(txn);
+                usable[txn.index()] = Usable::default();
+                contradictions.push(txn);
                 if let Some((_, other)) = latest.filter(|_| early) {
-                    usable[other.index()] = false;
+                    usable[other.index()] = Usable::default();
                 }
             }
             if let Some(begin) = interval.begin
@@ -97,5 +138,5 @@ fn usable_intervals(history: &History, p: &Provenance, skew: i64) -> (Vec<bool>,
             }
         }
     }
-    (usable, contradiction)
+    (usable, contradictions)
 }

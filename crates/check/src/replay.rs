@@ -7,18 +7,16 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use isolde_history::Key;
-
 use crate::graph::Graph;
 use crate::group::Groups;
-use crate::provenance::{Provenance, Source};
+use crate::open::OpenKey;
 
 /// How often a transaction is tried, on average, before the search gives up.
 const TRIES: usize = 32;
 
 /// Whether a serial execution was found. Nodes after the transactions are helpers without effect.
-pub(crate) fn succeeds(graph: &Graph, p: &Provenance, txns: usize, unordered: &[Key]) -> bool {
-    let mut run = Run::new(graph, p, txns, unordered);
+pub(crate) fn succeeds(graph: &Graph, open: &[OpenKey]) -> bool {
+    let mut run = Run::new(graph, open);
     // Each transaction is tried once, and again whenever it is woken; a history that keeps waking
     // its transactions in vain is given up, so that the search stays linear.
     let tries = TRIES * graph.node_count() + 1000;
@@ -34,49 +32,47 @@ struct Run {
     waiting: Vec<u32>,
     ready: BinaryHeap<Reverse<u32>>,
     placed: usize,
-    /// For each transaction, what it reads and writes of keys without an order.
+    /// For each transaction, the versions that it reads and makes, with their keys.
     reads: Groups,
-    read_slots: Vec<u32>,
-    read_keys: Vec<u32>,
+    read: Vec<Version>,
     writes: Groups,
-    write_keys: Vec<(u32, u32)>,
+    written: Vec<Version>,
     /// The version that is current for each key.
     current: Vec<u32>,
-    /// How many reads of each version are still to come; by slot.
+    /// How many reads of each version are still to come.
     left: Vec<u32>,
     /// Transactions that wait until nobody has to read the current version of a key.
     blocked: Vec<Vec<u32>>,
 }
 
-/// Every version of an unordered key has a slot: its write, or one for the initial state.
-fn slot_of_initial(p: &Provenance, key: Key) -> u32 {
-    p.writes.len() as u32 + key.0
+/// A version of an open key, numbered over all keys.
+#[derive(Clone, Copy)]
+struct Version {
+    key: u32,
+    number: u32,
 }
 
 impl Run {
-    fn new(graph: &Graph, p: &Provenance, txns: usize, unordered: &[Key]) -> Run {
+    fn new(graph: &Graph, open: &[OpenKey]) -> Run {
         let nodes = graph.node_count();
-        let keys = unordered.iter().map(|k| k.index() + 1).max().unwrap_or(0);
-        let mut open = vec![false; keys];
-        unordered.iter().for_each(|k| open[k.index()] = true);
-        let is_open = |key: Key| open.get(key.index()).copied().unwrap_or(false);
-        let mut left = vec![0u32; p.writes.len() + keys];
-        let (mut readers, mut read_slots, mut read_keys) = (Vec::new(), Vec::new(), Vec::new());
-        for (read, source) in p.reads.iter().zip(&p.sources) {
-            let slot = match source {
-                Source::Write(w) if is_open(read.key) => *w,
-                Source::Initial if is_open(read.key) => slot_of_initial(p, read.key),
-                _ => continue,
-            };
-            left[slot as usize] += 1;
-            readers.push(read.txn.index());
-            read_slots.push(slot);
-            read_keys.push(read.key.0);
+        let (mut readers, mut read) = (Vec::new(), Vec::new());
+        let (mut writers, mut written) = (Vec::new(), Vec::new());
+        let (mut left, mut current) = (Vec::new(), Vec::new());
+        for (k, key) in open.iter().enumerate() {
+            let base = left.len() as u32;
+            current.push(base);
+            left.resize(left.len() + key.writers.len() + 1, 0);
+            for &(reader, at) in &key.reads {
+                let number = base + at;
+                left[number as usize] += 1;
+                readers.push(reader as usize);
+                read.push(Version { key: k as u32, number });
+            }
+            for (at, &writer) in key.writers.iter().enumerate() {
+                writers.push(writer as usize);
+                written.push(Version { key: k as u32, number: base + at as u32 + 1 });
+            }
         }
-        let versions = p.writes.iter().enumerate().filter(|(_, w)| p.is_version(w));
-        let write_keys: Vec<(u32, u32)> =
-            versions.filter(|(_, w)| is_open(w.key)).map(|(i, w)| (w.key.0, i as u32)).collect();
-        let writer = |i: usize| p.writes[write_keys[i].1 as usize].txn.index();
         let mut waiting = vec![0u32; nodes];
         for node in 0..nodes as u32 {
             graph.edges(node).for_each(|(to, _)| waiting[to as usize] += 1);
@@ -86,14 +82,13 @@ impl Run {
             waiting,
             ready,
             placed: 0,
-            reads: Groups::new(readers.len(), txns.max(nodes), |i| readers[i]),
-            read_slots,
-            read_keys,
-            writes: Groups::new(write_keys.len(), txns.max(nodes), writer),
-            current: (0..keys as u32).map(|k| slot_of_initial(p, Key(k))).collect(),
-            write_keys,
+            reads: Groups::new(readers.len(), nodes, |i| readers[i]),
+            read,
+            writes: Groups::new(writers.len(), nodes, |i| writers[i]),
+            written,
+            current,
             left,
-            blocked: vec![Vec::new(); keys],
+            blocked: vec![Vec::new(); open.len()],
         }
     }
 
@@ -103,13 +98,12 @@ impl Run {
             return;
         }
         self.placed += 1;
-        for i in self.reads.range(node as usize) {
-            let slot = self.read_slots[self.reads.items[i] as usize] as usize;
-            self.left[slot] -= 1;
+        for &r in self.reads.of(node as usize) {
+            self.left[self.read[r as usize].number as usize] -= 1;
         }
-        for i in self.writes.range(node as usize) {
-            let (key, version) = self.write_keys[self.writes.items[i] as usize];
-            self.current[key as usize] = version;
+        for &w in self.writes.of(node as usize) {
+            let version = self.written[w as usize];
+            self.current[version.key as usize] = version.number;
         }
         for (to, _) in graph.edges(node) {
             self.waiting[to as usize] -= 1;
@@ -122,26 +116,26 @@ impl Run {
 
     /// A key that the transaction overwrites while others still have to read it.
     fn blocking_key(&self, node: u32) -> Option<u32> {
-        let mine = |slot: u32| {
-            let slots = self.reads.of(node as usize).iter();
-            slots.filter(|&&r| self.read_slots[r as usize] == slot).count() as u32
+        // The reads of a transaction lie in the order of keys.
+        let reads = self.reads.of(node as usize);
+        let mine = |key: u32, number: u32| {
+            let first = reads.partition_point(|&r| self.read[r as usize].key < key);
+            let same = reads[first..].iter().map(|&r| self.read[r as usize]);
+            same.take_while(|v| v.key == key).filter(|v| v.number == number).count() as u32
         };
         self.writes.of(node as usize).iter().find_map(|&w| {
-            let (key, _) = self.write_keys[w as usize];
+            let key = self.written[w as usize].key;
             let current = self.current[key as usize];
-            (self.left[current as usize] > mine(current)).then_some(key)
+            (self.left[current as usize] > mine(key, current)).then_some(key)
         })
     }
 
     /// What a transaction read may be overwritten now, and what it wrote may too: those who were
     /// blocked by these keys try again.
     fn wake_others(&mut self, node: u32) {
-        let read = self.reads.range(node as usize).map(|i| self.reads.items[i]);
-        let read = read.map(|r| self.read_keys[r as usize]);
-        let written = self.writes.range(node as usize).map(|i| self.writes.items[i]);
-        let written = written.map(|w| self.write_keys[w as usize].0);
-        let touched: Vec<u32> = read.chain(written).collect();
-        for key in touched.into_iter().map(|key| key as usize) {
+        let read = self.reads.of(node as usize).iter().map(|&r| self.read[r as usize].key);
+        let written = self.writes.of(node as usize).iter().map(|&w| self.written[w as usize].key);
+        for key in read.chain(written).map(|key| key as usize) {
             // One reader may be left: the one who overwrites it.
             if self.left[self.current[key] as usize] <= 1 {
                 self.ready.extend(self.blocked[key].drain(..).map(Reverse));

@@ -10,12 +10,12 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use hashbrown::{HashMap, HashSet};
-use isolde_history::Key;
+use hashbrown::HashSet;
 use isolde_spec::Edges;
 
-use crate::graph::{EdgeList, Graph};
-use crate::provenance::{Provenance, Source};
+use crate::edges::EdgeList;
+use crate::graph::Graph;
+use crate::open::OpenKey;
 use crate::snapshot;
 
 /// The largest graph whose reachability is computed: a bit for every pair of nodes, 32 MiB.
@@ -34,67 +34,67 @@ pub(crate) enum Sees {
     Snapshot,
 }
 
-/// Adds forced edges for keys without an order.
+/// Adds forced edges for keys without an order to those that are known.
 pub(crate) fn saturate(
     sees: Sees,
     nodes: usize,
+    known_edges: &[&EdgeList],
     edges: &mut EdgeList,
-    p: &Provenance,
-    keys: &[Key],
+    open: &[OpenKey],
 ) {
     let size = if sees == Sees::Snapshot { 2 * nodes } else { nodes };
-    if size > MAX_NODES || keys.is_empty() {
+    if size > MAX_NODES || open.is_empty() {
         return;
     }
-    let open = OpenKey::all(p, keys);
     let mut known: HashSet<(u32, u32, Edges)> = HashSet::new();
     for _ in 0..MAX_ROUNDS {
-        let Some(before) = Before::new(sees, nodes, edges) else { return };
-        let count = edges.from.len();
+        let lists: Vec<&EdgeList> = known_edges.iter().copied().chain([&*edges]).collect();
+        let Some(before) = Before::new(sees, &Graph::new(nodes, &lists)) else { return };
+        let count = edges.len();
         let mut pairs = 0usize;
-        for key in &open {
-            pairs = pairs.saturating_add(key.writers.len().saturating_mul(key.reads.len()));
+        for key in open {
+            let others = key.writers.len() + key.reads.len();
+            pairs = pairs.saturating_add(key.writers.len().saturating_mul(others));
             if pairs <= MAX_PAIRS {
                 key.force(&before, &mut known, edges);
             }
         }
-        if edges.from.len() == count {
+        if edges.len() == count {
             return;
         }
     }
 }
 
-/// An order of the versions of open keys that the edges allow, as edges: if the graph with them has
-/// no forbidden cycle, it is an explanation.
-pub(crate) fn choose(
-    nodes: usize,
-    edges: &EdgeList,
-    p: &Provenance,
-    keys: &[Key],
-) -> Option<EdgeList> {
-    let graph = Graph::new(nodes, edges);
-    let layered = snapshot::layers(&graph, nodes, Some, |_, _| true);
+/// An order of the versions of open keys that the graph allows, as edges: if the graph with them has
+/// no forbidden cycle, it is an explanation. `None` if the graph has a forbidden cycle already.
+pub(crate) fn choose(graph: &Graph, open: &[OpenKey], mut chosen: EdgeList) -> Option<EdgeList> {
+    let layered = snapshot::layers(graph, graph.node_count(), Some, |_, _| true);
     let times = topological_times(&layered)?;
-    let time = |txn: u32| times[snapshot::commit(txn) as usize];
-    let mut chosen = edges.clone();
-    for mut open in OpenKey::all(p, keys) {
-        open.writers.sort_unstable_by_key(|&w| time(w));
-        for pair in open.writers.windows(2) {
-            chosen.push(pair[0], pair[1], Edges::WW);
+    for key in open {
+        let mut order: Vec<u32> = (0..key.writers.len() as u32).collect();
+        let writer = |at: u32| key.writers[at as usize];
+        order.sort_unstable_by_key(|&at| times[snapshot::commit(writer(at)) as usize]);
+        for pair in order.windows(2) {
+            chosen.push(writer(pair[0]), writer(pair[1]), Edges::WW);
         }
-        let after = open.writers.iter().copied().zip(open.writers.iter().copied().skip(1));
-        let after: HashMap<u32, u32> = after.collect();
-        for &(reader, source) in &open.reads {
-            let next = match source {
-                None => open.writers.first(),
-                Some(writer) => after.get(&writer),
-            };
-            if let Some(&next) = next {
+        // What follows each version; the initial state is version 0.
+        let mut next = vec![None; key.writers.len() + 1];
+        let before = std::iter::once(0).chain(order.iter().map(|at| at + 1));
+        before.zip(&order).for_each(|(version, at)| next[version as usize] = Some(writer(*at)));
+        for &(reader, version) in &key.reads {
+            if let Some(next) = next[version as usize] {
                 chosen.push(reader, next, Edges::RW);
             }
         }
     }
     Some(chosen)
+}
+
+/// Whether edges have no cycle that snapshot isolation forbids.
+pub(crate) fn explains(nodes: usize, edges: &[&EdgeList]) -> bool {
+    let graph = Graph::new(nodes, edges);
+    let components = graph.components();
+    snapshot::cyclic(&graph, &components).is_empty()
 }
 
 /// A time for every node, such that edges lead forward; where there is a choice, the order of the
@@ -122,43 +122,15 @@ fn topological_times(graph: &Graph) -> Option<Vec<u32>> {
     (now as usize == nodes).then_some(times)
 }
 
-/// A key whose versions are not known to be in one order.
-struct OpenKey {
-    writers: Vec<u32>,
-    /// Each reader, with the writer of what it read; `None` for the initial state.
-    reads: Vec<(u32, Option<u32>)>,
-}
-
 impl OpenKey {
-    /// The writers and readers of all open keys.
-    fn all(p: &Provenance, keys: &[Key]) -> Vec<OpenKey> {
-        let mut number: HashMap<Key, usize> = HashMap::with_capacity(keys.len());
-        number.extend(keys.iter().enumerate().map(|(i, key)| (*key, i)));
-        let writers = |key: &Key| {
-            let writes = p.by_key.of(key.index()).iter().map(|&w| &p.writes[w as usize]);
-            writes.filter(|w| p.is_version(w)).map(|w| w.txn.0).collect()
-        };
-        let mut open: Vec<OpenKey> =
-            keys.iter().map(|key| OpenKey { writers: writers(key), reads: Vec::new() }).collect();
-        for (read, source) in p.reads.iter().zip(&p.sources) {
-            let Some(&at) = number.get(&read.key) else { continue };
-            let reads = &mut open[at].reads;
-            match source {
-                Source::Write(w) => reads.push((read.txn.0, Some(p.writes[*w as usize].txn.0))),
-                Source::Initial => reads.push((read.txn.0, None)),
-                Source::None => {}
-            }
-        }
-        open
-    }
-
     fn force(&self, order: &Before, known: &mut HashSet<(u32, u32, Edges)>, edges: &mut EdgeList) {
         let mut add = |from: u32, to: u32, kind: Edges| {
             if known.insert((from, to, kind)) {
                 edges.push(from, to, kind);
             }
         };
-        for &(reader, source) in &self.reads {
+        for &(reader, version) in &self.reads {
+            let source = self.writer(version);
             for &other in self.writers.iter().filter(|w| **w != reader && Some(**w) != source) {
                 match source {
                     Some(writer) => {
@@ -174,6 +146,15 @@ impl OpenKey {
                 }
             }
         }
+        // Of two writers, one had committed when the other took its snapshot.
+        let writers = || self.writers.iter().filter(|_| order.sees == Sees::Snapshot);
+        for &first in writers() {
+            for &second in writers().filter(|w| **w != first) {
+                if order.began_before(first, second) {
+                    add(first, second, Edges::WW);
+                }
+            }
+        }
     }
 }
 
@@ -185,11 +166,12 @@ struct Before {
 
 impl Before {
     /// `None` if there is a forbidden cycle already.
-    fn new(sees: Sees, nodes: usize, edges: &EdgeList) -> Option<Before> {
-        let graph = Graph::new(nodes, edges);
+    fn new(sees: Sees, graph: &Graph) -> Option<Before> {
         let reach = match sees {
-            Sees::Serial => Reach::new(&graph)?,
-            Sees::Snapshot => Reach::new(&snapshot::layers(&graph, nodes, Some, |_, _| true))?,
+            Sees::Serial => Reach::new(graph)?,
+            Sees::Snapshot => {
+                Reach::new(&snapshot::layers(graph, graph.node_count(), Some, |_, _| true))?
+            }
         };
         Some(Before { sees, reach })
     }
@@ -199,6 +181,11 @@ impl Before {
             Sees::Serial => self.reach.leads(a, b),
             Sees::Snapshot => self.reach.leads(snapshot::commit(a), snapshot::commit(b)),
         }
+    }
+
+    /// Whether one took its snapshot before the other committed.
+    fn began_before(&self, a: u32, b: u32) -> bool {
+        self.before(a, b) || self.reach.leads(snapshot::start(a), snapshot::commit(b))
     }
 
     fn seen(&self, a: u32, by: u32) -> bool {
@@ -219,7 +206,7 @@ impl Reach {
     /// `None` if the graph has a cycle: then everything is decided anyway.
     fn new(graph: &Graph) -> Option<Reach> {
         let nodes = graph.node_count();
-        let components = graph.components(Edges::ALL);
+        let components = graph.components();
         if !components.acyclic() {
             return None;
         }

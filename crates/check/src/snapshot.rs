@@ -8,7 +8,8 @@
 use isolde_spec::Edges;
 
 use crate::cycle::DEPENDENCIES;
-use crate::graph::{Components, EdgeList, Graph};
+use crate::edges::EdgeList;
+use crate::graph::{Components, Graph};
 
 /// The node of the lower layer: the transaction commits.
 pub(crate) const fn commit(node: u32) -> u32 {
@@ -27,7 +28,7 @@ pub(crate) fn layers(
     number: impl Fn(u32) -> Option<u32>,
     together: impl Fn(u32, u32) -> bool,
 ) -> Graph {
-    let mut layered = EdgeList::default();
+    let mut layered = EdgeList::new(2 * count);
     for node in 0..graph.node_count() as u32 {
         let Some(from) = number(node) else { continue };
         for (to, edge) in graph.edges(node).filter(|(to, _)| together(node, *to)) {
@@ -41,20 +42,26 @@ pub(crate) fn layers(
             }
         }
     }
-    Graph::new(2 * count, &layered)
+    Graph::new(2 * count, &[&layered])
 }
 
-/// Whether the history's graph has no cycle that snapshot isolation forbids.
-pub(crate) fn acyclic(graph: &Graph, components: &Components) -> bool {
+/// The nodes on cycles that snapshot isolation forbids, those of a strongly connected part together.
+pub(crate) fn cyclic(graph: &Graph, components: &Components) -> Vec<Vec<u32>> {
+    let cyclic = components.cyclic();
+    let nodes: Vec<u32> = cyclic.into_iter().flatten().collect();
+    if nodes.is_empty() {
+        return Vec::new();
+    }
     let mut numbers = vec![None; graph.node_count()];
-    let mut count = 0;
-    for (node, number) in numbers.iter_mut().enumerate() {
-        if components.sizes[components.of[node] as usize] > 1 {
-            *number = Some(count);
-            count += 1;
-        }
+    for (number, node) in nodes.iter().enumerate() {
+        numbers[*node as usize] = Some(number as u32);
     }
     let together = |a: u32, b: u32| components.of[a as usize] == components.of[b as usize];
-    let layered = layers(graph, count as usize, |node| numbers[node as usize], together);
-    layered.components(Edges::ALL).acyclic()
+    let layered = layers(graph, nodes.len(), |node| numbers[node as usize], together);
+    let both_layers = |part: Vec<u32>| -> Vec<u32> {
+        let mut part: Vec<u32> = part.into_iter().map(|n| nodes[n as usize / 2]).collect();
+        part.dedup();
+        part
+    };
+    layered.components().cyclic().into_iter().map(both_layers).collect()
 }

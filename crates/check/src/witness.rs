@@ -1,199 +1,178 @@
-//! From a cycle of nodes to something that a person can check.
+//! From cycles of nodes to something that a person can check.
 
-use isolde_history::{History, OpId, StmtId, TxnId};
+use hashbrown::{HashMap, HashSet};
+use isolde_history::{Key, OpId, StmtId, TxnId};
 use isolde_spec::{Anomaly, Because, Edges, Step, Witness};
 
+use crate::context::Context;
 use crate::cycle::Hop;
-use crate::group::Groups;
-use crate::provenance::{Provenance, Source};
+use crate::facts::KeyFacts;
+use crate::found::{Found, LocalFinding};
+use crate::name;
+use crate::order::{Dependencies, Dependency, Orderer};
+use crate::provenance;
 
 /// Explains dependencies by the operations that made them.
 pub(crate) struct Explainer<'a> {
-    history: &'a History,
-    p: &'a Provenance,
-    reads_of: Groups,
-    writes_of: Groups,
+    context: &'a Context<'a>,
+    session_order: bool,
+}
+
+/// An edge that is to be explained.
+type Wanted = (u32, u32, Edges);
+
+/// The dependencies of one key after another, of which some are wanted.
+struct Collector<'c> {
+    wanted: &'c HashSet<Wanted>,
+    key: Key,
+    found: HashMap<Wanted, (Key, Dependency)>,
+}
+
+impl Dependencies for Collector<'_> {
+    fn add(&mut self, d: Dependency) {
+        let edge = (d.from.0, d.to.0, d.kind);
+        if self.wanted.contains(&edge) {
+            self.found.entry(edge).or_insert((self.key, d));
+        }
+    }
 }
 
 impl<'a> Explainer<'a> {
-    pub(crate) fn new(history: &'a History, p: &'a Provenance) -> Explainer<'a> {
-        let txns = history.txn_count();
-        Explainer {
-            history,
-            p,
-            reads_of: Groups::new(p.reads.len(), txns, |i| p.reads[i].txn.index()),
-            writes_of: Groups::new(p.writes.len(), txns, |i| p.writes[i].txn.index()),
-        }
+    pub(crate) fn new(context: &'a Context<'a>, session_order: bool) -> Explainer<'a> {
+        Explainer { context, session_order }
     }
 
-    /// The witness of a cycle.
-    pub(crate) fn cycle(&self, hops: &[Hop]) -> Witness {
-        let steps = self.steps(hops);
+    /// The witnesses of cycles.
+    pub(crate) fn cycles(&self, cycles: &[Vec<Hop>]) -> Vec<Witness> {
+        let data = Edges::WR | Edges::WW | Edges::RW;
+        let hops = cycles.iter().flatten().filter(|hop| data.contains(hop.kind));
+        let wanted: HashSet<Wanted> = hops.map(|hop| (hop.from, hop.to, hop.kind)).collect();
+        let found = self.explain(&wanted);
+        cycles.iter().map(|hops| self.cycle(hops, &found)).collect()
+    }
+
+    /// Finds the dependencies behind edges, key by key.
+    fn explain(&self, wanted: &HashSet<Wanted>) -> HashMap<Wanted, (Key, Dependency)> {
+        let mut keys: Vec<Key> = Vec::new();
+        for &(from, to, _) in wanted {
+            keys.extend(self.common_keys(TxnId(from), TxnId(to)));
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        let sessions = self.session_order.then(|| self.context.history.txn_sessions());
+        let (mut facts, mut orderer) = (KeyFacts::default(), Orderer::default());
+        let mut collector = Collector { wanted, key: Key(0), found: HashMap::new() };
+        for key in keys {
+            facts.load(self.context, key.index());
+            provenance::settle(self.context, &mut facts, &mut Found::default());
+            collector.key = key;
+            let ignored = &mut Found::default();
+            orderer.key(self.context, &facts, sessions, ignored, &mut collector);
+        }
+        collector.found
+    }
+
+    /// The keys that two transactions touched both.
+    fn common_keys(&self, a: TxnId, b: TxnId) -> Vec<Key> {
+        let keys = |t: TxnId| self.context.history.txn(t).ops().map(|op| op.key());
+        let first: HashSet<Key> = keys(a).filter(|key| *key != Key::NONE).collect();
+        keys(b).filter(|key| first.contains(key)).collect()
+    }
+
+    fn cycle(&self, hops: &[Hop], found: &HashMap<Wanted, (Key, Dependency)>) -> Witness {
+        let mut support: Vec<TxnId> = Vec::new();
+        let steps: Vec<Step> = hops
+            .iter()
+            .map(|hop| {
+                let (from, to) = (TxnId(hop.from), TxnId(hop.to));
+                let because = match found.get(&(hop.from, hop.to, hop.kind)) {
+                    Some((key, d)) => {
+                        let behind = [d.version, d.shown_by].into_iter().flatten();
+                        support.extend(behind.map(|op| self.context.history.txn_of(op)));
+                        Because {
+                            key: Some(*key),
+                            from_op: Some(d.from_op),
+                            to_op: Some(d.to_op),
+                            inferred: false,
+                        }
+                    }
+                    None if (Edges::SO | Edges::RT).contains(hop.kind) => Because::default(),
+                    None => self.inferred(from, to),
+                };
+                Step { from, to, kind: hop.kind, because }
+            })
+            .collect();
         let needs = steps.iter().fold(Edges::NONE, |all, s| all | s.kind);
-        let mut txns: Vec<TxnId> = steps.iter().map(|s| s.from).collect();
-        txns.sort_unstable();
-        txns.dedup();
+        support.extend(steps.iter().map(|s| s.from));
+        let earlier = |a: OpId, b: OpId| self.statement(a) < self.statement(b);
         Witness {
-            anomaly: self.name(&steps),
+            anomaly: name::of_cycle(&steps, earlier),
             needs: needs & (Edges::SO | Edges::RT),
             steps,
             ops: Vec::new(),
-            txns,
+            txns: self.with_proofs(support),
         }
     }
 
-    /// Hops over helper nodes are one step in real time.
-    fn steps(&self, hops: &[Hop]) -> Vec<Step> {
-        let txns = self.history.txn_count() as u32;
-        // Begin at a transaction, not in the middle of a stretch of helpers.
-        let start = hops.iter().position(|hop| hop.from < txns).unwrap_or(0);
-        let mut steps: Vec<Step> = Vec::new();
-        let mut from = None;
-        for hop in hops[start..].iter().chain(&hops[..start]) {
-            let origin = *from.get_or_insert(hop.from);
-            if hop.to < txns {
-                let (from_txn, to) = (TxnId(origin), TxnId(hop.to));
-                let because = self.because(from_txn, to, hop.kind);
-                steps.push(Step { from: from_txn, to, kind: hop.kind, because });
-                from = None;
-            }
-        }
-        steps
-    }
-
-    /// The operations that show a dependency.
-    fn because(&self, from: TxnId, to: TxnId, kind: Edges) -> Because {
-        let found = match kind {
-            Edges::WR => self.write_read(from, to),
-            Edges::WW => self.write_write(from, to),
-            Edges::RW => self.read_write(from, to),
-            _ => None,
+    /// A dependency that no operation shows: the last operations of both on a key.
+    fn inferred(&self, from: TxnId, to: TxnId) -> Because {
+        let common = self.common_keys(from, to);
+        let writes = |t: TxnId, key: Key| {
+            let ops = self.context.history.txn(t).ops().filter(|op| op.key() == key);
+            ops.filter(|op| op.kind().writes()).last().map(|op| op.id())
         };
-        let Some((from_op, to_op)) = found else { return Because::default() };
-        let key = Some(self.history.op(to_op).key());
-        Because { key, from_op: Some(from_op), to_op: Some(to_op) }
-    }
-
-    fn write_read(&self, from: TxnId, to: TxnId) -> Option<(OpId, OpId)> {
-        self.reads_of.of(to.index()).iter().find_map(|&r| match self.p.sources[r as usize] {
-            Source::Write(w) if self.p.writes[w as usize].txn == from => {
-                Some((self.p.writes[w as usize].op, self.p.reads[r as usize].op))
-            }
-            _ => None,
-        })
-    }
-
-    /// The write that the second overwrote, or else two writes of the same key.
-    fn write_write(&self, from: TxnId, to: TxnId) -> Option<(OpId, OpId)> {
-        let last = |t: TxnId| {
-            let writes = self.writes_of.of(t.index()).iter();
-            writes.map(|&w| &self.p.writes[w as usize]).filter(|w| w.last)
-        };
-        let parent = |w: &crate::scan::WriteFact| {
-            let source = w.after.checked_sub(1).map(|r| self.p.sources[r as usize]);
-            match source {
-                Some(Source::Write(parent)) => Some(self.p.writes[parent as usize]),
-                _ => None,
-            }
-        };
-        let direct = last(to).find_map(|w| {
-            parent(w).filter(|parent| parent.txn == from).map(|parent| (parent.op, w.op))
-        });
-        direct.or_else(|| {
-            last(to).find_map(|w| last(from).find(|f| f.key == w.key).map(|f| (f.op, w.op)))
-        })
-    }
-
-    /// A read of the first, and the write of the second that overwrote what it read.
-    fn read_write(&self, from: TxnId, to: TxnId) -> Option<(OpId, OpId)> {
-        let writes = self.writes_of.of(to.index()).iter();
-        let last = || writes.clone().map(|&w| &self.p.writes[w as usize]).filter(|w| w.last);
-        let reads = self.reads_of.of(from.index()).iter();
-        let same_parent = |read: &u32, after: u32| {
-            after
-                .checked_sub(1)
-                .is_some_and(|a| self.p.sources[a as usize] == self.p.sources[*read as usize])
-        };
-        let pair = |exact: bool| {
-            reads.clone().find_map(|r| {
-                let read = &self.p.reads[*r as usize];
-                last()
-                    .find(|w| w.key == read.key && (!exact || same_parent(r, w.after)))
-                    .map(|w| (read.op, w.op))
-            })
-        };
-        pair(true).or_else(|| pair(false))
-    }
-
-    // ---- names ----
-
-    fn name(&self, steps: &[Step]) -> Anomaly {
-        let anti = steps.iter().filter(|s| s.kind == Edges::RW).count();
-        match anti {
-            0 if steps.iter().all(|s| s.kind == Edges::WW) => Anomaly::G0,
-            0 => Anomaly::G1c,
-            1 => self.name_of_single(steps),
-            _ if adjacent(steps) => name_of_adjacent(steps),
-            2 if is_fork(steps) => Anomaly::LongFork,
-            _ => Anomaly::GNonadjacent,
+        let key = common.iter().copied().find(|key| writes(to, *key).is_some());
+        Because {
+            key,
+            from_op: key.and_then(|key| writes(from, key)),
+            to_op: key.and_then(|key| writes(to, key)),
+            inferred: true,
         }
     }
 
-    /// A cycle with one anti-dependency: the transaction that missed something is where it begins.
-    fn name_of_single(&self, steps: &[Step]) -> Anomaly {
-        let Some(at) = steps.iter().position(|s| s.kind == Edges::RW) else {
-            return Anomaly::GSingle;
-        };
-        let missed = steps[at];
-        let rest = || (1..steps.len()).map(|i| steps[(at + i) % steps.len()]);
-        let mut others = rest();
-        match (others.next(), others.next()) {
-            (Some(only), None) => match only.kind {
-                Edges::SO => Anomaly::SessionGuaranteeViolation,
-                Edges::WR if self.is_earlier(only.because.to_op, missed.because.from_op) => {
-                    Anomaly::NonMonotonicRead
-                }
-                Edges::WR => Anomaly::FracturedRead,
-                Edges::WW if only.because.key == missed.because.key => Anomaly::LostUpdate,
-                _ => Anomaly::GSingle,
-            },
-            _ if rest().all(|s| s.kind == Edges::SO || s.kind == Edges::WR) => {
-                Anomaly::CausalityViolation
-            }
-            _ => Anomaly::GSingle,
+    /// The transactions, and for those of unknown outcome whoever shows that they committed.
+    fn with_proofs(&self, mut txns: Vec<TxnId>) -> Vec<TxnId> {
+        let mut at = 0;
+        while let Some(txn) = txns.get(at) {
+            let proof = self.context.proved_by.get(txn).filter(|proof| !txns.contains(*proof));
+            txns.extend(proof.copied());
+            at += 1;
+        }
+        txns.sort_unstable();
+        txns.dedup();
+        txns
+    }
+
+    /// The witness of what is wrong without any cycle.
+    pub(crate) fn local(&self, finding: &LocalFinding) -> Witness {
+        let ops = finding.ops();
+        let mut txns: Vec<TxnId> =
+            ops.iter().map(|op| self.context.history.txn_of(*op)).collect();
+        if finding.anomaly == Anomaly::IncompatibleOrder {
+            // What the lists hold must be known to be compared.
+            txns.extend(ops.iter().flat_map(|op| self.appenders(*op)));
+        }
+        Witness {
+            anomaly: finding.anomaly,
+            needs: Edges::NONE,
+            steps: Vec::new(),
+            ops: ops.to_vec(),
+            txns: self.with_proofs(txns),
         }
     }
 
-    /// Whether one operation's statement comes before another's in the same transaction.
-    fn is_earlier(&self, first: Option<OpId>, second: Option<OpId>) -> bool {
-        match (first, second) {
-            (Some(a), Some(b)) => self.statement(a) < self.statement(b),
-            _ => false,
-        }
+    /// Whoever appended the elements of a list that was read.
+    fn appenders(&self, read: OpId) -> Vec<TxnId> {
+        let op = self.context.history.op(read);
+        let Some(elements) = op.elements() else { return Vec::new() };
+        let mut facts = KeyFacts::default();
+        facts.load(self.context, op.key().index());
+        let writers = |v: &isolde_history::Value| facts.values.chain(&facts.writes, *v).next();
+        elements.iter().filter_map(writers).map(|w| facts.writes[w as usize].txn).collect()
     }
 
     fn statement(&self, op: OpId) -> Option<StmtId> {
-        let txn = self.history.txn(self.history.txn_of(op));
+        let txn = self.context.history.txn(self.context.history.txn_of(op));
         txn.stmts().find(|s| s.ops().any(|o| o.id() == op)).map(|s| s.id())
     }
-}
-
-fn adjacent(steps: &[Step]) -> bool {
-    let next = |i: usize| steps[(i + 1) % steps.len()].kind;
-    (0..steps.len()).any(|i| steps[i].kind == Edges::RW && next(i) == Edges::RW)
-}
-
-fn name_of_adjacent(steps: &[Step]) -> Anomaly {
-    match steps {
-        [a, b] if a.because.key == b.because.key => Anomaly::LostUpdate,
-        [_, _] => Anomaly::WriteSkew,
-        _ => Anomaly::G2Item,
-    }
-}
-
-/// Two readers, each of whom saw one write and missed the other.
-fn is_fork(steps: &[Step]) -> bool {
-    let kinds: Vec<Edges> = steps.iter().map(|s| s.kind).collect();
-    let (wr, rw) = (Edges::WR, Edges::RW);
-    kinds == [wr, rw, wr, rw] || kinds == [rw, wr, rw, wr]
 }

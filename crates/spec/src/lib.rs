@@ -13,4 +13,4 @@ mod verdict;
 pub use anomaly::{Anomaly, CATALOGUE, Catalogued, Finding, Reads};
 pub use edge::Edges;
 pub use level::{Level, Promise};
-pub use verdict::{Answer, Because, Counted, Step, Verdict, Witness};
+pub use verdict::{Answer, Because, Counted, Procedure, Step, Verdict, Witness};

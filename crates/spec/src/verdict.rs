@@ -15,6 +15,24 @@ pub struct Verdict {
     pub answer: Answer,
     /// Every violation that was found, counted by anomaly, the most basic first.
     pub counts: Vec<Counted>,
+    /// What is worth knowing beside the answer: which reads are ambiguous, which intervals were not
+    /// used.
+    pub notes: Vec<String>,
+    /// What ran, and on what.
+    pub procedure: Procedure,
+}
+
+/// What ran, on which evidence, with its figures.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Procedure {
+    /// Its name.
+    pub name: &'static str,
+    /// How the order of versions was known, and what else was used.
+    pub evidence: Vec<String>,
+    /// Why this procedure and no other.
+    pub why: String,
+    /// What it counted, by name.
+    pub figures: Vec<(&'static str, u64)>,
 }
 
 /// Whether a promise was kept.
@@ -33,9 +51,11 @@ pub enum Answer {
 pub struct Counted {
     /// The anomaly.
     pub anomaly: Anomaly,
-    /// How often: every instance of a local anomaly; for cycles, the strongly connected parts of the
-    /// graph that have one, since cycles themselves can be exponentially many.
+    /// How often: every instance of a local anomaly, every pair of updates of which one was lost.
     pub count: u64,
+    /// Whether there may be more: other cycles are counted as far as they were searched for, since
+    /// they can be exponentially many.
+    pub at_least: bool,
 }
 
 /// A piece of the history that proves a violation and can be checked by hand.
@@ -50,8 +70,16 @@ pub struct Witness {
     pub steps: Vec<Step>,
     /// The operations to look at, for local anomalies.
     pub ops: Vec<OpId>,
-    /// All transactions involved.
+    /// All transactions involved: those of the cycle, and those whose writes and reads show that the
+    /// dependencies are there.
     pub txns: Vec<TxnId>,
+}
+
+impl Witness {
+    /// How many transactions into the history it is first visible.
+    pub fn position(&self) -> usize {
+        self.txns.iter().map(|txn| txn.index() + 1).max().unwrap_or(0)
+    }
 }
 
 /// One dependency of a cycle.
@@ -76,6 +104,8 @@ pub struct Because {
     pub from_op: Option<OpId>,
     /// The operation of the second transaction.
     pub to_op: Option<OpId>,
+    /// Nobody saw it: no other order of the writes explains what was read.
+    pub inferred: bool,
 }
 
 impl Verdict {

@@ -1,0 +1,133 @@
+//! A history that can be asked about several promises: what they share is worked out once.
+
+use std::cell::OnceCell;
+
+use isolde_history::{Clock, History};
+use isolde_spec::{Promise, Verdict};
+
+use crate::context::Context;
+use crate::decide::Case;
+use crate::edges::EdgeList;
+use crate::graph::{Components, Graph};
+use crate::real_time::{self, RealTime};
+use crate::walk::{self, Walk};
+
+/// How to decide.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How far the clocks of clients may be apart: one transaction precedes another in real time
+    /// only if it ended more than this before the other began. Positions in an event log are exact.
+    pub clock_skew: i64,
+    /// How many witnesses of each anomaly to keep.
+    pub witnesses: usize,
+    /// How many edges the searches for shortest cycles may look at.
+    pub search_budget: usize,
+    /// How the verdict is to be found; `None` leaves it to the evidence.
+    pub procedure: Option<Road>,
+}
+
+/// A way to decide a strong level from values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Road {
+    /// The dependency graph of what is known, and nothing else: "unknown" where the order of some
+    /// versions is not.
+    Graph,
+    /// The graph, the edges that every explanation must have, and a try at a serial execution.
+    Saturation,
+}
+
+impl Road {
+    /// Every procedure.
+    pub const ALL: [Road; 2] = [Road::Graph, Road::Saturation];
+
+    /// The name on the command line and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Road::Graph => "graph",
+            Road::Saturation => "saturation",
+        }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { clock_skew: 0, witnesses: 10, search_budget: 2_000_000, procedure: None }
+    }
+}
+
+/// Decides whether a history keeps a promise.
+pub fn check(history: &History, promise: Promise, options: &Options) -> Verdict {
+    Checker::new(history, *options).check(promise)
+}
+
+/// A history under examination.
+pub struct Checker<'h> {
+    pub(crate) context: Context<'h>,
+    pub(crate) options: Options,
+    walks: [OnceCell<Walk>; 2],
+    real_time: OnceCell<RealTime<'h>>,
+    graphs: [[OnceCell<Sorted>; 2]; 2],
+}
+
+/// A graph and its strongly connected components.
+pub(crate) struct Sorted {
+    pub(crate) graph: Graph,
+    pub(crate) components: Components,
+}
+
+impl Sorted {
+    pub(crate) fn new(nodes: usize, edges: &[&EdgeList]) -> Sorted {
+        let graph = Graph::new(nodes, edges);
+        let components = graph.components();
+        Sorted { graph, components }
+    }
+}
+
+impl<'h> Checker<'h> {
+    /// Sorts a history by keys and finds out which of its transactions count.
+    pub fn new(history: &'h History, options: Options) -> Checker<'h> {
+        Checker {
+            context: Context::new(history),
+            options,
+            walks: Default::default(),
+            real_time: OnceCell::new(),
+            graphs: Default::default(),
+        }
+    }
+
+    /// Decides whether the history keeps a promise.
+    pub fn check(&self, promise: Promise) -> Verdict {
+        Case::new(self, promise).decide()
+    }
+
+    pub(crate) fn walk(&self, session_order: bool) -> &Walk {
+        let walk = || walk::walk(&self.context, session_order);
+        self.walks[usize::from(session_order)].get_or_init(walk)
+    }
+
+    pub(crate) fn real_time(&self) -> &RealTime<'h> {
+        let events = self.context.history.meta().clock == Clock::Events;
+        let skew = if events { 0 } else { self.options.clock_skew };
+        self.real_time.get_or_init(|| real_time::find(&self.context, skew))
+    }
+
+    /// All edges that are known, and how many nodes they are between.
+    pub(crate) fn known(&self, session_order: bool, real_time: bool) -> (usize, Vec<&EdgeList>) {
+        let mut edges: Vec<&EdgeList> = self.walk(session_order).edges.iter().collect();
+        let mut nodes = self.context.play.len();
+        if real_time {
+            let rt = self.real_time();
+            edges.push(&rt.edges);
+            nodes += rt.helpers;
+        }
+        (nodes, edges)
+    }
+
+    /// The graph of the edges that are known.
+    pub(crate) fn sorted(&self, session_order: bool, real_time: bool) -> &Sorted {
+        self.graphs[usize::from(session_order)][usize::from(real_time)].get_or_init(|| {
+            let (nodes, edges) = self.known(session_order, real_time);
+            Sorted::new(nodes, &edges)
+        })
+    }
+}

@@ -1,0 +1,69 @@
+//! What every part of a check needs to know of the history.
+
+use hashbrown::HashMap;
+use isolde_history::{History, Outcome, TxnId, Value, info};
+
+use crate::edges::EdgeList;
+use crate::index::Index;
+use crate::play::{self, Play};
+use crate::savepoints::Savepoints;
+
+/// A history, sorted by keys, with what is known of its transactions.
+pub(crate) struct Context<'h> {
+    pub(crate) history: &'h History,
+    pub(crate) index: Index,
+    pub(crate) outcomes: &'h [Outcome],
+    pub(crate) savepoints: Savepoints,
+    /// Whether an explicit write of the initial value is the initial write.
+    pub(crate) explicit_initial: bool,
+    /// The values that keys start with, where they differ from the default.
+    initial: HashMap<usize, Value>,
+    /// Where each key's given order of versions stands, in [`History::version_orders`].
+    pub(crate) given: HashMap<usize, usize>,
+    /// Which transactions count.
+    pub(crate) play: Vec<Play>,
+    /// Who shows that a transaction of unknown outcome committed.
+    pub(crate) proved_by: HashMap<TxnId, TxnId>,
+}
+
+impl<'h> Context<'h> {
+    pub(crate) fn new(history: &'h History) -> Context<'h> {
+        let initial = history.meta().initial.given.iter();
+        let given = history.version_orders().iter().enumerate();
+        let mut context = Context {
+            history,
+            index: Index::new(history),
+            outcomes: history.txn_outcomes(),
+            savepoints: Savepoints::new(history),
+            explicit_initial: history.info(info::EXPLICIT_INITIAL) == Some(Value::TRUE),
+            initial: initial.map(|(key, value)| (key.index(), *value)).collect(),
+            given: given.map(|(at, (key, _))| (key.index(), at)).collect(),
+            play: play::at_first(history),
+            proved_by: HashMap::new(),
+        };
+        play::prove(&mut context);
+        context
+    }
+
+    /// Whether a transaction counts.
+    #[inline]
+    pub(crate) fn counts(&self, txn: TxnId) -> bool {
+        self.play[txn.index()].counts()
+    }
+
+    /// A list for edges between transactions and the helpers of real time, which are as many at most.
+    pub(crate) fn edges(&self) -> EdgeList {
+        EdgeList::new(2 * self.play.len())
+    }
+
+    /// What a key starts with, if the history says so.
+    pub(crate) fn initial(&self, key: usize) -> Option<Value> {
+        let given = if self.initial.is_empty() { None } else { self.initial.get(&key).copied() };
+        given.or(self.history.meta().initial.default)
+    }
+
+    /// What a key starts with: without a first version it is absent until somebody writes it.
+    pub(crate) fn first_value(&self, key: usize) -> Value {
+        self.initial(key).unwrap_or(Value::ABSENT)
+    }
+}

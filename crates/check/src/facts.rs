@@ -1,0 +1,360 @@
+//! What was done to one key: who read which value from others, who left which value behind, and who
+//! broke the rules inside a transaction.
+//!
+//! Nothing here depends on who committed; that comes in [`crate::provenance`]. The facts of a key are
+//! made in memory that is used again for the next one.
+
+use isolde_history::{Effect, History, Key, Op, OpId, OpKind, Outcome, TxnId, Value};
+use isolde_spec::Anomaly;
+
+use crate::context::Context;
+use crate::found::LocalFinding;
+use crate::index::Touch;
+use crate::provenance::Source;
+use crate::values::ValueTable;
+
+/// A read whose value must have come from another transaction, or from the initial state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadFact {
+    pub(crate) txn: TxnId,
+    pub(crate) op: OpId,
+    pub(crate) value: Value,
+    /// The value is the last element of a list: `Some(true)` of an empty one, which is the initial
+    /// state whatever that is called.
+    pub(crate) empty_list: Option<bool>,
+}
+
+/// A write, and whether anyone but its transaction may ever see it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WriteFact {
+    pub(crate) txn: TxnId,
+    pub(crate) op: OpId,
+    pub(crate) value: Value,
+    /// The last write of the key in the transaction, and not undone by a rollback to a savepoint.
+    pub(crate) last: bool,
+    /// Undone by a rollback to a savepoint, or with its transaction.
+    pub(crate) undone: bool,
+    /// Whether it is known that this write, and no other of the key in its transaction after it, was
+    /// done.
+    pub(crate) certain: bool,
+    /// The read of the key that came before the transaction's first write of it.
+    /// As one more than an index of reads, 0 for none.
+    pub(crate) after: u32,
+    /// The next write of the same value; one more than an index of writes, 0 for none.
+    pub(crate) same: u32,
+}
+
+/// A list read, and how many of its elements are not the reader's own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ListRead {
+    pub(crate) op: OpId,
+    pub(crate) txn: TxnId,
+    pub(crate) foreign: u32,
+}
+
+/// The facts of one key.
+#[derive(Default)]
+pub(crate) struct KeyFacts {
+    pub(crate) key: usize,
+    pub(crate) reads: Vec<ReadFact>,
+    pub(crate) writes: Vec<WriteFact>,
+    /// The source of every read, once it is known who committed.
+    pub(crate) sources: Vec<Source>,
+    /// Which writes have which value.
+    pub(crate) values: ValueTable,
+    pub(crate) list_reads: Vec<ListRead>,
+    /// Whether the key holds a list.
+    pub(crate) is_list: bool,
+    /// Breaches of the rules inside a transaction.
+    pub(crate) inside: Vec<LocalFinding>,
+    /// The first operation of which nobody knows whether it was done.
+    pub(crate) unsure: Option<OpId>,
+    /// The first operation, if the key is used as a list and as something else: what an append means
+    /// there (Porcupine's pieces of text, say) is beyond this road.
+    pub(crate) mixed: Option<OpId>,
+    /// Reads that did not return the last own write.
+    not_own: Vec<(OpId, ReadFact)>,
+    run: Run,
+}
+
+/// What the transaction under way has done to the key so far.
+#[derive(Default)]
+struct Run {
+    /// Index of the last write that stands, plus one.
+    write: u32,
+    /// Index of the last read before the first write, plus one.
+    read: u32,
+    /// The last operation that wrote, if only to be rolled back.
+    wrote: Option<OpId>,
+    /// Own writes that stand or stood when the last operation came, each with the rollback that
+    /// undid it. Kept for lists, and in transactions with savepoints.
+    own: Vec<Own>,
+    own_unsure: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Own {
+    op: OpId,
+    value: Value,
+    until: OpId,
+}
+
+const LIST: u8 = 1;
+const OTHER: u8 = 2;
+
+impl KeyFacts {
+    /// Makes the facts of a key.
+    pub(crate) fn load(&mut self, context: &Context<'_>, key: usize) {
+        self.clear(key);
+        let history = context.history;
+        let mut txn = None;
+        let mut uses = 0;
+        let mut first = None;
+        for touch in context.index.of(key) {
+            let op = history.op(touch.op);
+            let list = matches!(op.kind(), OpKind::Append | OpKind::ListRead);
+            uses |= if list { LIST } else { OTHER };
+            let aborted = context.outcomes[touch.txn.index()] == Outcome::Aborted;
+            if !aborted {
+                first = first.or(Some(touch.op));
+            }
+            if txn != Some(touch.txn) {
+                txn = Some(touch.txn);
+                self.run.restart();
+            }
+            if aborted { self.aborted(touch.txn, &op) } else { self.touch(context, touch, &op) }
+        }
+        if uses == LIST | OTHER {
+            self.clear(key);
+            self.mixed = first;
+            return;
+        }
+        self.is_list = uses == LIST;
+        if context.explicit_initial {
+            let initial = context.initial(key);
+            self.writes.retain(|w| initial != Some(w.value));
+        }
+        self.values.index(&mut self.writes);
+        self.name_own_reads();
+    }
+
+    fn clear(&mut self, key: usize) {
+        self.key = key;
+        self.reads.clear();
+        self.writes.clear();
+        self.sources.clear();
+        self.list_reads.clear();
+        self.inside.clear();
+        self.not_own.clear();
+        self.run.restart();
+        (self.unsure, self.mixed, self.is_list) = (None, None, false);
+    }
+
+    /// Writes of aborted transactions are kept: somebody may have read them.
+    fn aborted(&mut self, txn: TxnId, op: &Op<'_>) {
+        if let Some(value) = what_it_wrote(op) {
+            let certain = op.effect() == Effect::Done;
+            let op = op.id();
+            self.writes.push(WriteFact {
+                txn,
+                op,
+                value,
+                last: false,
+                undone: true,
+                certain,
+                after: 0,
+                same: 0,
+            });
+        }
+    }
+
+    fn touch(&mut self, context: &Context<'_>, touch: Touch, op: &Op<'_>) {
+        if op.effect() == Effect::Unknown {
+            self.unsure = self.unsure.or(Some(op.id()));
+        }
+        if op.kind() == OpKind::ListRead {
+            self.list_read(touch.txn, op);
+        } else if let Some(value) = what_it_read(op) {
+            let read = ReadFact { txn: touch.txn, op: op.id(), value, empty_list: None };
+            let savepoints = context.savepoints.any_in(touch.txn);
+            if !(savepoints && self.read_of_undone(context.history, &read)) {
+                self.read(read);
+            }
+        }
+        if let Some(value) = what_it_wrote(op) {
+            self.write(context, touch.txn, op, value);
+        }
+    }
+
+    /// A read in a transaction with savepoints: whether it is one of an own write that was rolled
+    /// back later, and says nothing about others.
+    #[cold]
+    fn read_of_undone(&mut self, history: &History, read: &ReadFact) -> bool {
+        let Some(own) = self.run.standing(read.op).last().copied() else { return false };
+        let last = self.run.write.checked_sub(1).map(|w| self.writes[w as usize]);
+        if last.is_some_and(|w| w.op == own.op) {
+            return false;
+        }
+        if last.is_some_and(|w| !w.certain) || history.op(own.op).effect() != Effect::Done {
+            // Whether there was anything to read, nobody knows.
+            return true;
+        }
+        if own.value != read.value {
+            self.not_own.push((own.op, *read));
+        }
+        true
+    }
+
+    /// A list read is an external read of its last foreign element, whatever the transaction itself
+    /// has appended.
+    fn list_read(&mut self, txn: TxnId, op: &Op<'_>) {
+        let Some(elements) = op.elements() else { return };
+        if self.run.own_unsure {
+            return;
+        }
+        let own = self.run.standing(op.id());
+        let tail = elements.len().checked_sub(own.len());
+        let same = |tail: &usize| elements[*tail..].iter().eq(own.iter().map(|own| &own.value));
+        let Some(tail) = tail.filter(same) else {
+            let anomaly = misses_own(own, elements);
+            self.inside.push(LocalFinding::new(anomaly, &[op.id()]));
+            return;
+        };
+        self.list_reads.push(ListRead { op: op.id(), txn, foreign: tail as u32 });
+        let value = elements[..tail].last().copied().unwrap_or(Value::ABSENT);
+        self.external(ReadFact { txn, op: op.id(), value, empty_list: Some(tail == 0) });
+    }
+
+    fn read(&mut self, read: ReadFact) {
+        let Some(own) = self.run.write.checked_sub(1) else {
+            self.external(read);
+            return;
+        };
+        let own = &self.writes[own as usize];
+        if own.certain && own.value != read.value {
+            self.not_own.push((own.op, read));
+        }
+    }
+
+    #[inline]
+    fn external(&mut self, read: ReadFact) {
+        if let Some(before) = self.run.read.checked_sub(1) {
+            let before = &self.reads[before as usize];
+            if before.value == read.value {
+                return;
+            }
+            // Written in between, if only to roll that back, it may differ.
+            if self.run.wrote.is_none_or(|op| op < before.op) {
+                let ops = [before.op, read.op];
+                self.inside.push(LocalFinding::new(Anomaly::NonRepeatableReads, &ops));
+            }
+        }
+        self.reads.push(read);
+        self.run.read = self.reads.len() as u32;
+    }
+
+    fn write(&mut self, context: &Context<'_>, txn: TxnId, op: &Op<'_>, value: Value) {
+        let undone = op.undone();
+        let append = op.kind() == OpKind::Append;
+        // An append does not say where in the list it ends up; the reads of the list do.
+        let mut after = if append { 0 } else { self.run.read };
+        let mut certain = op.effect() == Effect::Done;
+        if append {
+            self.run.own_unsure |= !certain;
+        }
+        if let Some(before) = self.run.write.checked_sub(1) {
+            let before = &mut self.writes[before as usize];
+            after = before.after;
+            if !undone {
+                before.last = false;
+            }
+            // Which of the writes was the last is not known any more.
+            before.certain &= certain;
+            certain &= before.certain;
+        }
+        let op = op.id();
+        self.run.wrote = Some(op);
+        let last = !undone;
+        self.writes.push(WriteFact { txn, op, value, last, undone, certain, after, same: 0 });
+        if !undone {
+            self.run.write = self.writes.len() as u32;
+        }
+        if append || context.savepoints.any_in(txn) {
+            self.run.standing(op);
+            self.run.own.push(Own { op, value, until: context.savepoints.undone_at(op) });
+        }
+    }
+
+    /// What is wrong with reads after an own write that returned another value.
+    fn name_own_reads(&mut self) {
+        for i in 0..self.not_own.len() {
+            let (own, read) = self.not_own[i];
+            let same = self.values.chain(&self.writes, read.value);
+            // Nobody writes one value so often without meaning to be slow.
+            let mut same = same.take(64).map(|w| self.writes[w as usize]);
+            let anomaly = match same.find(|w| w.txn == read.txn) {
+                Some(w) if w.op < own => Anomaly::NotMyLastWrite,
+                Some(w) if w.op > read.op => Anomaly::FutureRead,
+                _ => Anomaly::NotMyOwnWrite,
+            };
+            self.inside.push(LocalFinding::new(anomaly, &[own, read.op]));
+        }
+    }
+}
+
+impl Run {
+    fn restart(&mut self) {
+        (self.write, self.read, self.wrote, self.own_unsure) = (0, 0, None, false);
+        self.own.clear();
+    }
+
+    /// The own writes that stood when an operation came. What is rolled back comes off the end.
+    fn standing(&mut self, at: OpId) -> &[Own] {
+        while self.own.last().is_some_and(|own| own.until < at) {
+            self.own.pop();
+        }
+        &self.own
+    }
+}
+
+/// What is wrong with a list read that does not end with the transaction's own elements.
+#[cold]
+fn misses_own(own: &[Own], elements: &[Value]) -> Anomaly {
+    let seen: hashbrown::HashSet<Value> = elements.iter().copied().collect();
+    let some = own.iter().any(|own| seen.contains(&own.value));
+    if some { Anomaly::NotMyLastWrite } else { Anomaly::NotMyOwnWrite }
+}
+
+/// The value that an operation observed, if it says so. A failed compare-and-set has seen some other
+/// value, and a failed insert some value: neither names one.
+#[inline]
+fn what_it_read(op: &Op<'_>) -> Option<Value> {
+    let done = op.effect() == Effect::Done;
+    let value = match op.kind() {
+        OpKind::Read => op.value(),
+        OpKind::Cas if done => op.expected()?,
+        OpKind::InsertIfAbsent if done => Value::ABSENT,
+        _ => return None,
+    };
+    (value != Value::UNOBSERVED && (done || op.kind() != OpKind::Read)).then_some(value)
+}
+
+/// The value that an operation left under its key; a delete leaves the absence of one.
+#[inline]
+fn what_it_wrote(op: &Op<'_>) -> Option<Value> {
+    if op.effect() == Effect::Failed {
+        return None;
+    }
+    match op.kind() {
+        OpKind::Write | OpKind::Append | OpKind::Cas | OpKind::InsertIfAbsent => Some(op.value()),
+        OpKind::Delete => Some(Value::ABSENT),
+        _ => None,
+    }
+}
+
+impl KeyFacts {
+    /// The key.
+    pub(crate) fn key(&self) -> Key {
+        Key(self.key as u32)
+    }
+}

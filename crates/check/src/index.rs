@@ -1,0 +1,102 @@
+//! Operations by key: what was done to one key lies together, in the order of the history.
+//!
+//! Nearly everything that values tell is told key by key, so this is what lets the work be cut into
+//! pieces for all cores, each of which stays in a cache.
+
+use std::ops::Range;
+
+use isolde_history::{History, OpId, TxnId};
+
+use crate::parallel;
+
+/// An operation on a key, and the transaction that made it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touch {
+    pub(crate) op: OpId,
+    pub(crate) txn: TxnId,
+}
+
+/// The operations of every key.
+pub(crate) struct Index {
+    /// One for each run of transactions that was sorted on its own.
+    parts: Vec<Part>,
+    keys: usize,
+}
+
+struct Part {
+    touches: Vec<Touch>,
+    /// Where each key's touches end.
+    ends: Vec<u32>,
+}
+
+/// A history with fewer operations is not worth a second thread.
+const SMALL: usize = 20_000;
+
+impl Index {
+    pub(crate) fn new(history: &History) -> Index {
+        let (ops, keys) = (history.op_count(), history.key_count());
+        // Every part has a table of all keys, which should stay small beside the operations.
+        let most = if ops < SMALL { 1 } else { (ops / (4 * keys.max(1))).clamp(1, 8) };
+        let first_op = |txn: usize| match txn.checked_sub(1) {
+            None => 0,
+            Some(before) => history.txn(TxnId(before as u32)).op_range().end,
+        };
+        let pieces =
+            parallel::cut(history.txn_count(), parallel::cores().clamp(1, most), first_op);
+        let parts = parallel::map(&pieces, |txns| Part::new(history, txns.clone(), keys));
+        Index { parts, keys }
+    }
+
+    /// The operations on a key, in the order of the history.
+    #[inline]
+    pub(crate) fn of(&self, key: usize) -> impl Iterator<Item = Touch> + '_ {
+        self.parts.iter().flat_map(move |part| part.of(key)).copied()
+    }
+
+    /// The keys, cut into pieces of about equal work.
+    pub(crate) fn pieces(&self) -> Vec<Range<usize>> {
+        let touches: usize = self.parts.iter().map(|part| part.touches.len()).sum();
+        let pieces = if touches < SMALL { 1 } else { 8 * parallel::cores() };
+        parallel::cut(self.keys, pieces, |key| self.parts.iter().map(|p| p.start(key)).sum())
+    }
+}
+
+impl Part {
+    /// A counting sort of the operations of some transactions.
+    fn new(history: &History, txns: Range<usize>, keys: usize) -> Part {
+        let range = |t: usize| history.txn(TxnId(t as u32)).op_range();
+        let first = if txns.is_empty() { 0 } else { range(txns.start).start };
+        let last = if txns.is_empty() { 0 } else { range(txns.end - 1).end };
+        let column = history.op_keys();
+        let mut ends = vec![0u32; keys];
+        for key in &column[first..last] {
+            // Operations without a key have one beyond all.
+            if let Some(count) = ends.get_mut(key.index()) {
+                *count += 1;
+            }
+        }
+        let mut sum = 0;
+        for end in &mut ends {
+            sum += std::mem::replace(end, sum);
+        }
+        let mut touches = vec![Touch { op: OpId(0), txn: TxnId(0) }; sum as usize];
+        for txn in txns {
+            for op in range(txn) {
+                if let Some(at) = ends.get_mut(column[op].index()) {
+                    touches[*at as usize] = Touch { op: OpId(op as u32), txn: TxnId(txn as u32) };
+                    *at += 1;
+                }
+            }
+        }
+        Part { touches, ends }
+    }
+
+    fn start(&self, key: usize) -> usize {
+        if key == 0 { 0 } else { self.ends[key - 1] as usize }
+    }
+
+    #[inline]
+    fn of(&self, key: usize) -> &[Touch] {
+        &self.touches[self.start(key)..self.ends[key] as usize]
+    }
+}

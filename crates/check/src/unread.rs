@@ -1,0 +1,86 @@
+//! Versions that nobody read, under snapshot isolation.
+//!
+//! They may come in any order, but not concurrently. Where the graph has no cycle a serial order
+//! explains everything; between the components of a graph with cycles too, one after the other. Only
+//! writers of the same key in the same component need a choice, so only components are looked at.
+
+use hashbrown::HashMap;
+use isolde_history::Key;
+
+use crate::checker::Sorted;
+use crate::context::Context;
+use crate::edges::EdgeList;
+use crate::graph::{Components, Graph};
+use crate::open::OpenKey;
+use crate::saturate::{self, Sees};
+
+/// The components of a graph that are not single nodes, with their open keys.
+pub(crate) struct Inside {
+    /// Their nodes, which are numbered anew here.
+    nodes: Vec<u32>,
+    edges: EdgeList,
+    open: Vec<OpenKey>,
+    forced: EdgeList,
+}
+
+impl Inside {
+    /// Looks into the components. `None` if no key has a choice there.
+    pub(crate) fn new(context: &Context<'_>, sorted: &Sorted, keys: &[Key]) -> Option<Inside> {
+        let components = &sorted.components;
+        let nodes: Vec<u32> = components.cyclic().into_iter().flatten().collect();
+        let numbers: HashMap<u32, u32> =
+            nodes.iter().enumerate().map(|(i, node)| (*node, i as u32)).collect();
+        let open: Vec<OpenKey> = OpenKey::all(context, keys)
+            .iter()
+            .flat_map(|key| split(key, components, &numbers))
+            .collect();
+        if open.is_empty() {
+            return None;
+        }
+        let mut edges = EdgeList::new(nodes.len());
+        for &node in &nodes {
+            for (to, kind) in sorted.graph.edges(node) {
+                if components.of[to as usize] == components.of[node as usize] {
+                    edges.push(numbers[&node], numbers[&to], kind);
+                }
+            }
+        }
+        let forced = EdgeList::new(nodes.len());
+        Some(Inside { nodes, edges, open, forced })
+    }
+
+    /// The edges that every order of the open keys must have.
+    pub(crate) fn force(&mut self, mut into: EdgeList) -> EdgeList {
+        let count = self.nodes.len();
+        saturate::saturate(Sees::Snapshot, count, &[&self.edges], &mut self.forced, &self.open);
+        for (from, to, kind) in self.forced.iter() {
+            into.push(self.nodes[from as usize], self.nodes[to as usize], kind);
+        }
+        into
+    }
+
+    /// Whether some order of the open keys has no cycle that snapshot isolation forbids.
+    pub(crate) fn choice_exists(&self) -> bool {
+        let count = self.nodes.len();
+        let graph = Graph::new(count, &[&self.edges, &self.forced]);
+        let Some(chosen) = saturate::choose(&graph, &self.open, EdgeList::new(count)) else {
+            return false;
+        };
+        saturate::explains(count, &[&self.edges, &self.forced, &chosen])
+    }
+}
+
+/// The writers of a key, component by component, where there are several: those that nobody reads
+/// have no readers to go with them.
+fn split(key: &OpenKey, components: &Components, numbers: &HashMap<u32, u32>) -> Vec<OpenKey> {
+    let mut by_component: HashMap<u32, Vec<u32>> = HashMap::new();
+    for writer in &key.writers {
+        if let Some(number) = numbers.get(writer) {
+            let component = components.of[*writer as usize];
+            by_component.entry(component).or_default().push(*number);
+        }
+    }
+    let mut parts: Vec<Vec<u32>> = by_component.into_values().filter(|w| w.len() > 1).collect();
+    parts.sort_unstable();
+    parts.into_iter().map(|writers| OpenKey { writers, reads: Vec::new() }).collect()
+}

@@ -1,0 +1,126 @@
+//! The walk over all keys, on all cores: what is wrong, what is in doubt, and who depends on whom.
+
+use std::ops::Range;
+
+use isolde_history::{Key, OpKind, SessionId, TxnId};
+use isolde_spec::Edges;
+
+use crate::context::Context;
+use crate::edges::EdgeList;
+use crate::facts::KeyFacts;
+use crate::found::{Doubt, Found};
+use crate::order::{Divergence, Known, Orderer};
+use crate::parallel;
+use crate::play::Play;
+use crate::provenance;
+
+/// What a walk brings back.
+pub(crate) struct Walk {
+    pub(crate) found: Found,
+    /// Session order, wr, ww and rw.
+    pub(crate) edges: Vec<EdgeList>,
+    pub(crate) divergences: Vec<(Key, Divergence)>,
+    /// Keys whose versions are not known to be in one order.
+    pub(crate) unordered: Vec<Key>,
+    /// Keys with versions that nobody read, which may come in any order after all others.
+    pub(crate) unread: Vec<Key>,
+    /// How many keys have an order that is known in each way.
+    pub(crate) known: [u64; Known::WAYS.len()],
+}
+
+/// A piece of the work.
+enum Piece {
+    Sessions,
+    Keys(Range<usize>),
+}
+
+/// Walks over all keys. Session order counts if it is asked for.
+pub(crate) fn walk(context: &Context<'_>, session_order: bool) -> Walk {
+    let mut pieces: Vec<Piece> = context.index.pieces().into_iter().map(Piece::Keys).collect();
+    if session_order {
+        pieces.insert(0, Piece::Sessions);
+    }
+    let parts = parallel::map(&pieces, |piece| match piece {
+        Piece::Sessions => session_edges(context),
+        Piece::Keys(keys) => over_keys(context, keys.clone(), session_order),
+    });
+    let mut all = Walk::new();
+    for mut part in parts {
+        all.found.append(part.found);
+        all.edges.append(&mut part.edges);
+        all.divergences.append(&mut part.divergences);
+        all.unordered.append(&mut part.unordered);
+        all.unread.append(&mut part.unread);
+        all.known.iter_mut().zip(part.known).for_each(|(all, part)| *all += part);
+    }
+    all.found.doubts.extend(first_predicate(context));
+    all
+}
+
+impl Walk {
+    fn new() -> Walk {
+        Walk {
+            found: Found::default(),
+            edges: Vec::new(),
+            divergences: Vec::new(),
+            unordered: Vec::new(),
+            unread: Vec::new(),
+            known: [0; Known::WAYS.len()],
+        }
+    }
+}
+
+fn over_keys(context: &Context<'_>, keys: Range<usize>, session_order: bool) -> Walk {
+    let sessions = session_order.then(|| context.history.txn_sessions());
+    let mut walk = Walk::new();
+    let mut edges = context.edges();
+    let (mut facts, mut orderer) = (KeyFacts::default(), Orderer::default());
+    for key in keys {
+        facts.load(context, key);
+        provenance::settle(context, &mut facts, &mut walk.found);
+        let known = orderer.key(context, &facts, sessions, &mut walk.found, &mut edges);
+        let key = Key(key as u32);
+        walk.divergences.extend(orderer.divergences.iter().map(|d| (key, *d)));
+        walk.known[known as usize] += 1;
+        match known {
+            Known::Unread => walk.unread.push(key),
+            Known::Not => walk.unordered.push(key),
+            _ => {}
+        }
+    }
+    walk.edges.push(edges);
+    walk
+}
+
+/// Session order: each transaction that counts before the next one of its session. One of unknown
+/// outcome may have committed later than anything that its session did next, so nothing leaves it.
+fn session_edges(context: &Context<'_>) -> Walk {
+    let mut edges = context.edges();
+    for session in 0..context.history.session_count() as u32 {
+        let mut before: Option<TxnId> = None;
+        for &txn in context.history.session(SessionId(session)) {
+            if !context.counts(txn) {
+                continue;
+            }
+            if let Some(before) = before {
+                edges.push(before.0, txn.0, Edges::SO);
+            }
+            if context.play[txn.index()] == Play::In {
+                before = Some(txn);
+            }
+        }
+    }
+    Walk { edges: vec![edges], ..Walk::new() }
+}
+
+/// The first predicate read of a transaction that may have committed, which this road cannot follow.
+fn first_predicate(context: &Context<'_>) -> Option<Doubt> {
+    if context.history.op_counts()[OpKind::PredicateRead as usize] == 0 {
+        return None;
+    }
+    let mut ops = context.history.txns().filter(|t| context.play[t.id().index()] != Play::Out);
+    ops.find_map(|t| {
+        let mut predicates = t.ops().filter(|op| op.kind() == OpKind::PredicateRead);
+        predicates.next().map(|op| Doubt::Predicate(op.id()))
+    })
+}

@@ -1,0 +1,74 @@
+//! What doubts, operations and keys are called in a reason.
+
+use isolde_history::{History, Key, OpId, TxnId, Value};
+
+use crate::found::Doubt;
+
+/// Speaks of a history.
+pub(crate) struct Words<'h>(pub(crate) &'h History);
+
+impl Words<'_> {
+    /// The first doubt, and how many more there are.
+    pub(crate) fn doubts(&self, first: &Doubt, all: &[Doubt]) -> String {
+        let kind = std::mem::discriminant(first);
+        let same = all.iter().filter(|d| std::mem::discriminant(*d) == kind).count();
+        let more = if same > 1 { format!(" (and {} more like it)", same - 1) } else { String::new() };
+        format!("{}{more}", self.doubt(first))
+    }
+
+    pub(crate) fn doubt(&self, doubt: &Doubt) -> String {
+        match doubt {
+            Doubt::AmbiguousRead(op) => {
+                format!("{} read a value that was written more than once", self.place(*op))
+            }
+            Doubt::UnknownWriter(op) => format!(
+                "{} read a value that nobody wrote, but the history is not complete",
+                self.place(*op)
+            ),
+            Doubt::Predicate(op) => format!("{} is a predicate read", self.place(*op)),
+            Doubt::Mixed(op) => {
+                format!("the key of {} is used as a list and as something else", self.place(*op))
+            }
+            Doubt::AmbiguousOrder(key) => format!(
+                "the given order of key {} names a value that several wrote",
+                self.key(*key)
+            ),
+            Doubt::InitialNotFirst(key) => format!(
+                "the given order of key {} puts the initial state after others",
+                self.key(*key)
+            ),
+            Doubt::Unsure(op) => format!("nobody knows whether {} was done", self.place(*op)),
+        }
+    }
+
+    pub(crate) fn contradiction(&self, txn: TxnId) -> String {
+        format!("the interval of transaction {} contradicts the order of its session", self.txn(txn))
+    }
+
+    /// Where the user finds an operation: "operation 2 of transaction T7 (key x)".
+    pub(crate) fn place(&self, op: OpId) -> String {
+        let txn = self.0.txn(self.0.txn_of(op));
+        let number = op.index() - txn.op_range().start + 1;
+        let key = self.0.op(op).key();
+        let key =
+            if key == Key::NONE { String::new() } else { format!(" (key {})", self.key(key)) };
+        format!("operation {number} of transaction {}{key}", self.txn(txn.id()))
+    }
+
+    pub(crate) fn txn(&self, id: TxnId) -> String {
+        match self.0.txn(id).label() {
+            Some(label) => format!("T{}", self.value(label)),
+            None => format!("#{}", id.0),
+        }
+    }
+
+    pub(crate) fn key(&self, key: Key) -> String {
+        self.value(self.0.pool().key_name(key))
+    }
+
+    fn value(&self, value: Value) -> String {
+        let mut text = String::new();
+        isolde_history::notation::write_value(self.0.pool(), value, &mut text);
+        text
+    }
+}
