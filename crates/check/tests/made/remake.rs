@@ -209,9 +209,9 @@ impl Remaking<'_> {
             let list = added.key.is_some_and(|key| is_list(self.history, key));
             let key = added.key.map_or(key, |key| self.keys[key.index()]);
             if list {
-                self.draft.append(key, value)
+                self.draft.append(key, value);
             } else {
-                self.draft.write(key, value)
+                self.draft.write(key, value);
             }
             self.builder.transaction(&self.draft).unwrap();
         }
