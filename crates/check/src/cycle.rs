@@ -121,15 +121,19 @@ impl Search<'_> {
             if len >= longest || self.budget == 0 {
                 return None;
             }
-            let in_time = if kinds.contains(Edges::RT) { step(class, memory, Edges::RT) } else { None };
+            let in_time =
+                if kinds.contains(Edges::RT) { step(class, memory, Edges::RT) } else { None };
             let mut next: Vec<(u32, Edges, u8)> = Vec::new();
             if let Some(memory) = in_time {
                 let reached = &mut reached[memory as usize];
-                next.extend(self.later(node, start, begins, reached).map(|t| (t, Edges::RT, memory)));
+                next.extend(
+                    self.later(node, start, begins, reached).map(|t| (t, Edges::RT, memory)),
+                );
             }
             for (to, all) in self.graph.edges(node) {
                 self.budget = self.budget.saturating_sub(1);
-                if self.component[to as usize] != self.component[start as usize] || to >= self.txns {
+                if self.component[to as usize] != self.component[start as usize] || to >= self.txns
+                {
                     continue;
                 }
                 for (kind, _) in (all & kinds).each() {
@@ -190,13 +194,8 @@ mod tests {
         let mut list = EdgeList::new(5);
         edges.iter().for_each(|&(a, b, k)| list.push(a, b, k));
         let graph = Graph::new(5, &[&list]);
-        let mut search = Search {
-            graph: &graph,
-            component: &[0; 5],
-            txns: 5,
-            real_time: None,
-            budget: 1000,
-        };
+        let mut search =
+            Search { graph: &graph, component: &[0; 5], txns: 5, real_time: None, budget: 1000 };
         let hops = search.through(0, class, Edges::ALL, 5, &[])?;
         Some(hops.iter().map(|h| h.kind).collect())
     }

@@ -50,7 +50,13 @@ impl<'c, 'h> Case<'c, 'h> {
         } else {
             Answer::Violated(found.witnesses)
         };
-        Verdict { promise: self.promise, answer, counts: found.counts, notes: self.notes(), procedure }
+        Verdict {
+            promise: self.promise,
+            answer,
+            counts: found.counts,
+            notes: self.notes(),
+            procedure,
+        }
     }
 
     /// Whether the dependency graph decides the level.
@@ -195,7 +201,10 @@ impl<'c, 'h> Case<'c, 'h> {
     fn beyond_objects(&self) -> Option<String> {
         let (history, words) = (self.context().history, self.words());
         if let Some(txn) = history.txns().find(|t| t.ops().len() > 1) {
-            return Some(format!("transaction {} has more than one operation", words.txn(txn.id())));
+            return Some(format!(
+                "transaction {} has more than one operation",
+                words.txn(txn.id())
+            ));
         }
         let failed = history.ops().find(|op| op.effect() == Effect::Failed);
         failed.map(|op| format!("{} failed, and what it saw is not used", words.place(op.id())))
@@ -319,7 +328,8 @@ impl<'c> Dependent<'c> {
         let mut count = 0;
         for node in components.cyclic().into_iter().flatten() {
             let inside = |to: u32| components.of[to as usize] == components.of[node as usize];
-            let anti = graph.edges(node).filter(|(to, kind)| kind.contains(Edges::RW) && inside(*to));
+            let anti =
+                graph.edges(node).filter(|(to, kind)| kind.contains(Edges::RW) && inside(*to));
             count += anti.count() as u64;
         }
         count

@@ -256,8 +256,7 @@ impl KeyFacts {
     fn write(&mut self, context: &Context<'_>, txn: TxnId, op: &Op<'_>, value: Value) {
         let undone = op.undone();
         let append = op.kind() == OpKind::Append;
-        // An append does not say where in the list it ends up; the reads of the list do.
-        let mut after = if append { 0 } else { self.run.read };
+        let mut after = self.run.read;
         let mut certain = op.effect() == Effect::Done;
         if append {
             self.run.own_unsure |= !certain;

@@ -3,7 +3,7 @@
 use isolde_spec::Edges;
 
 use crate::edges::{self, EdgeList};
-use crate::parallel;
+use crate::parallel::{self, Work};
 
 /// A directed graph over dense nodes.
 pub(crate) struct Graph {
@@ -33,7 +33,7 @@ impl Graph {
             targets: vec![0; count],
             kinds: vec![Edges::NONE; count],
         };
-        parallel::each(graph.jobs(lists), |job| job.sort(lists));
+        parallel::each(Work::of(count), graph.jobs(lists), |job| job.sort(lists));
         graph
     }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use isolde_history::{History, OpId, TxnId};
 
-use crate::parallel;
+use crate::parallel::{self, Work};
 
 /// An operation on a key, and the transaction that made it.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +21,7 @@ pub(crate) struct Index {
     /// One for each run of transactions that was sorted on its own.
     parts: Vec<Part>,
     keys: usize,
+    pub(crate) size: Work,
 }
 
 struct Part {
@@ -29,22 +30,20 @@ struct Part {
     ends: Vec<u32>,
 }
 
-/// A history with fewer operations is not worth a second thread.
-const SMALL: usize = 20_000;
-
 impl Index {
     pub(crate) fn new(history: &History) -> Index {
         let (ops, keys) = (history.op_count(), history.key_count());
         // Every part has a table of all keys, which should stay small beside the operations.
-        let most = if ops < SMALL { 1 } else { (ops / (4 * keys.max(1))).clamp(1, 8) };
+        let most = (ops / (4 * keys.max(1))).clamp(1, 8);
+        let size = Work::of(ops);
+        let parts = if size == Work::Small { 1 } else { parallel::cores().clamp(1, most) };
         let first_op = |txn: usize| match txn.checked_sub(1) {
             None => 0,
             Some(before) => history.txn(TxnId(before as u32)).op_range().end,
         };
-        let pieces =
-            parallel::cut(history.txn_count(), parallel::cores().clamp(1, most), first_op);
-        let parts = parallel::map(&pieces, |txns| Part::new(history, txns.clone(), keys));
-        Index { parts, keys }
+        let pieces = parallel::cut(history.txn_count(), parts, first_op);
+        let parts = parallel::map(size, &pieces, |txns| Part::new(history, txns.clone(), keys));
+        Index { parts, keys, size }
     }
 
     /// The operations on a key, in the order of the history.
@@ -55,8 +54,7 @@ impl Index {
 
     /// The keys, cut into pieces of about equal work.
     pub(crate) fn pieces(&self) -> Vec<Range<usize>> {
-        let touches: usize = self.parts.iter().map(|part| part.touches.len()).sum();
-        let pieces = if touches < SMALL { 1 } else { 8 * parallel::cores() };
+        let pieces = if self.size == Work::Small { 1 } else { 8 * parallel::cores() };
         parallel::cut(self.keys, pieces, |key| self.parts.iter().map(|p| p.start(key)).sum())
     }
 }

@@ -3,6 +3,8 @@
 //! The longest read of a key gives its order; every other read must be a prefix of it. A read is from
 //! the writer of its last foreign element, an empty one from the initial state.
 
+use std::collections::BTreeSet;
+
 use hashbrown::{HashMap, HashSet};
 use isolde_history::{OpId, TxnId, Value};
 use isolde_spec::Anomaly;
@@ -34,6 +36,7 @@ pub(crate) fn order(context: &Context<'_>, facts: &KeyFacts, found: &mut Found) 
     list.compare(found);
     list.future_elements(found);
     list.duplicates(found);
+    list.from_nowhere(found);
     list.prefixes(found);
     list.versions(found)
 }
@@ -139,25 +142,48 @@ impl<'a> List<'a> {
 
     /// An element that is in a list more often than it was appended.
     fn duplicates(&self, found: &mut Found) {
-        let Some(longest_read) = self.longest_read else { return };
-        // What nobody appended at all is a read from nowhere, whatever its number.
-        let writers = |v: Value| self.facts.values.chain(&self.facts.writes, v);
-        let once = |place: usize, v: Value| {
-            let writer = writers(v).next();
-            writer.is_none_or(|w| self.places[w as usize] as usize == place + 1)
-        };
-        let mut elements = self.longest.iter().enumerate();
-        if !self.twice && elements.all(|(place, v)| once(place, *v)) {
-            return;
+        let in_longest = self.first_repeated(self.longest);
+        for (read, elements) in &self.reads {
+            let repeated = if self.is_prefix(elements) {
+                in_longest.filter(|(place, _)| *place < elements.len())
+            } else {
+                self.first_repeated(elements)
+            };
+            if let Some((_, append)) = repeated {
+                found.find(Anomaly::DuplicateElements, &[append, read.op]);
+            }
         }
-        let mut counts: HashMap<Value, usize> = HashMap::with_capacity(self.longest.len());
-        self.longest.iter().for_each(|v| *counts.entry(*v).or_default() += 1);
-        let too_many = |(v, count): (&Value, &usize)| {
-            let appended = writers(*v).take(*count).count();
-            appended > 0 && appended < *count
+    }
+
+    /// Where the first element stands that is there too often, and who appended it. What nobody
+    /// appended at all is a read from nowhere, whatever its number.
+    fn first_repeated(&self, elements: &[Value]) -> Option<(usize, OpId)> {
+        let mut counts: HashMap<Value, usize> = HashMap::with_capacity(elements.len());
+        elements.iter().enumerate().find_map(|(place, v)| {
+            let count = counts.entry(*v).or_default();
+            *count += 1;
+            let mut writers = self.facts.values.chain(&self.facts.writes, *v);
+            let first = writers.next()?;
+            let appended = 1 + writers.take(*count).count();
+            (appended < *count).then(|| (place, self.facts.writes[first as usize].op))
+        })
+    }
+
+    /// Elements that nobody appended. The last one is matched with its writer like any other read.
+    fn from_nowhere(&self, found: &mut Found) {
+        let unknown = |elements: &[Value]| {
+            elements.iter().position(|v| self.facts.values.first(&self.facts.writes, *v) == 0)
         };
-        if counts.iter().any(too_many) {
-            found.find(Anomaly::DuplicateElements, &[longest_read]);
+        let in_longest = unknown(self.longest);
+        for (read, elements) in &self.reads {
+            let place = if self.is_prefix(elements) { in_longest } else { unknown(elements) };
+            if place.is_some_and(|place| place + 1 < elements.len()) {
+                if self.context.history.meta().complete {
+                    found.find(Anomaly::ThinAirRead, &[read.op]);
+                } else {
+                    found.doubt(Doubt::UnknownWriter(read.op));
+                }
+            }
         }
     }
 
@@ -168,18 +194,26 @@ impl<'a> List<'a> {
             return;
         }
         let prefixes = Prefixes::new(self);
+        let append = |place: usize| {
+            let writer = self.facts.values.first(&self.facts.writes, self.longest[place]);
+            writer.checked_sub(1).map(|w| self.facts.writes[w as usize].op)
+        };
         for (read, elements) in &self.reads {
             let Some(last) = elements.len().checked_sub(1) else { continue };
             if !self.is_prefix(elements) {
                 continue;
             }
             // The last element is matched with its writer like any other read.
-            if prefixes.dirty.is_some_and(|at| at < last) {
-                found.find(Anomaly::DirtyUpdate, &[read.op]);
-            } else if prefixes.partial.get(last).is_some_and(|partial| *partial) {
-                found.find(Anomaly::IntermediateRead, &[read.op]);
-            } else if prefixes.shuffled.is_some_and(|at| at <= last) {
-                found.find(Anomaly::IncompatibleOrder, &[read.op]);
+            let wrong = if let Some(at) = prefixes.dirty.filter(|at| *at < last) {
+                Some((Anomaly::DirtyUpdate, at))
+            } else if let Some(at) = prefixes.partial(last) {
+                Some((Anomaly::IntermediateRead, at))
+            } else {
+                let shuffled = prefixes.shuffled.filter(|at| *at <= last);
+                shuffled.map(|at| (Anomaly::IncompatibleOrder, at))
+            };
+            if let Some((anomaly, place)) = wrong {
+                found.find(anomaly, &[append(place).unwrap_or(read.op), read.op]);
             }
         }
     }
@@ -190,16 +224,8 @@ impl<'a> List<'a> {
         let writes = &self.facts.writes;
         let mut order =
             ShownOrder { unseen_last: true, shown_by: self.longest_read, ..ShownOrder::default() };
-        let appended = |v: &Value| self.facts.values.first(writes, *v) != 0;
-        if let Some(read) = self.longest_read {
-            if !self.longest.iter().all(appended) {
-                // Elements under the last one are not read from anybody, but they must come from
-                // somewhere.
-                found.doubt(Doubt::UnknownWriter(read));
-            }
-            if self.twice {
-                found.doubt(Doubt::AmbiguousRead(read));
-            }
+        if let Some(read) = self.longest_read.filter(|_| self.twice) {
+            found.doubt(Doubt::AmbiguousRead(read));
         }
         let (mut seen, mut all) = (Vec::new(), Vec::new());
         for (i, (write, &place)) in writes.iter().zip(&self.places).enumerate() {
@@ -229,8 +255,9 @@ impl<'a> List<'a> {
 struct Prefixes {
     /// Where the first element stands that was rolled back.
     dirty: Option<usize>,
-    /// Whether the prefix up to a place holds some, but not all, of what a transaction appended.
-    partial: Vec<bool>,
+    /// For the prefix up to each place, one more than the place of an element whose transaction has
+    /// others that are missing; 0 if there is none.
+    partial: Vec<u32>,
     /// Where the first element stands that its transaction appended before one that stands before it.
     shuffled: Option<usize>,
 }
@@ -242,6 +269,8 @@ struct Appended {
     left: Option<u32>,
     seen: u32,
     last: u32,
+    /// Where its first element stands.
+    place: u32,
 }
 
 impl Prefixes {
@@ -264,7 +293,7 @@ impl Prefixes {
             }
         }
         let mut prefixes = Prefixes { dirty: None, partial: Vec::new(), shuffled: None };
-        let mut open = 0usize;
+        let mut open: BTreeSet<u32> = BTreeSet::new();
         for (place, element) in list.longest.iter().enumerate() {
             if let Some(w) = list.facts.values.first(writes, *element).checked_sub(1) {
                 let write = &writes[w as usize];
@@ -277,16 +306,25 @@ impl Prefixes {
                     prefixes.shuffled = prefixes.shuffled.or(Some(place));
                 }
                 appended.last = w;
-                if let Some(left) = appended.left.filter(|left| *left > 0) {
-                    open += usize::from(appended.seen == 1);
-                    open -= usize::from(appended.seen == left);
+                if appended.seen == 1 {
+                    appended.place = place as u32;
                 }
+                match appended.left {
+                    Some(left) if left == appended.seen => open.remove(&appended.place),
+                    Some(left) if left > appended.seen => open.insert(appended.place),
+                    _ => false,
+                };
             }
             if several {
-                prefixes.partial.push(open > 0);
+                prefixes.partial.push(open.first().map_or(0, |place| place + 1));
             }
         }
         prefixes
+    }
+
+    /// The place of an element whose transaction has others that a prefix misses.
+    fn partial(&self, last: usize) -> Option<usize> {
+        self.partial.get(last)?.checked_sub(1).map(|place| place as usize)
     }
 }
 
@@ -321,8 +359,7 @@ pub(crate) fn given(
     // A value that several may have written does not say which of them comes there.
     let mut unclear = false;
     for run in seen.chunk_by(|a, b| a.0 == b.0) {
-        let txns: HashSet<TxnId> =
-            run.iter().map(|(_, w)| facts.writes[*w as usize].txn).collect();
+        let txns: HashSet<TxnId> = run.iter().map(|(_, w)| facts.writes[*w as usize].txn).collect();
         unclear |= txns.len() > 1;
         let target = if txns.len() > 1 { &mut order.unseen } else { &mut order.seen };
         let versions = run.iter().map(|(_, w)| *w);

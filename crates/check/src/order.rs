@@ -245,11 +245,8 @@ impl Orderer {
                 Source::None => self.blind.push(v),
             }
         }
-        self.next.sort_unstable();
+        self.diverge(facts);
         let txn = |v: u32| facts.writes[v as usize].txn;
-        for pair in self.next.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
-            self.divergences.push([txn(pair[0].1), txn(pair[1].1)]);
-        }
         for pair in self.first.windows(2) {
             self.divergences.push([txn(pair[0]), txn(pair[1])]);
         }
@@ -321,12 +318,39 @@ impl Orderer {
                 }
             }
         }
+        if order.unseen_last {
+            self.divergent_appends(site.facts, &order.unseen);
+        }
         let unread = || order.unseen.iter().all(|&v| !self.readers.any(v as usize));
         match order.unseen.len() {
             0 => way,
             1 if order.unseen_last => way,
             _ if order.unseen_last && unread() => Known::Unread,
             _ => Known::Not,
+        }
+    }
+
+    /// Appends that nobody read, of transactions that had read the same list.
+    fn divergent_appends(&mut self, facts: &KeyFacts, unseen: &[u32]) {
+        self.next.clear();
+        let initial = facts.writes.len() as u32;
+        for &v in unseen {
+            let read = facts.writes[v as usize].after.checked_sub(1);
+            match read.map(|read| facts.sources[read as usize]) {
+                Some(Source::Write(parent)) => self.next.push((parent, v)),
+                Some(Source::Initial) => self.next.push((initial, v)),
+                Some(Source::None) | None => {}
+            }
+        }
+        self.diverge(facts);
+    }
+
+    /// Versions that follow the same one.
+    fn diverge(&mut self, facts: &KeyFacts) {
+        self.next.sort_unstable();
+        let txn = |v: u32| facts.writes[v as usize].txn;
+        for pair in self.next.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            self.divergences.push([txn(pair[0].1), txn(pair[1].1)]);
         }
     }
 

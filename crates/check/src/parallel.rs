@@ -9,10 +9,28 @@ pub(crate) fn cores() -> usize {
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
+/// How much there is to do: a small history is checked in less time than a thread takes to start.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    Small,
+    Large,
+}
+
+impl Work {
+    /// The work of so many operations or edges.
+    pub(crate) fn of(count: usize) -> Work {
+        if count < 20_000 { Work::Small } else { Work::Large }
+    }
+}
+
 /// Does the work of every piece. What comes back does not depend on the number of cores.
-pub(crate) fn map<T: Sync, R: Send>(pieces: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(crate) fn map<T: Sync, R: Send>(
+    size: Work,
+    pieces: &[T],
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
     let threads = cores().min(pieces.len());
-    if threads <= 1 {
+    if threads <= 1 || size == Work::Small {
         return pieces.iter().map(work).collect();
     }
     let next = AtomicUsize::new(0);
@@ -38,9 +56,9 @@ pub(crate) fn map<T: Sync, R: Send>(pieces: &[T], work: impl Fn(&T) -> R + Sync)
 }
 
 /// Does the work of every job, each of which may own what it changes.
-pub(crate) fn each<T: Send>(jobs: Vec<T>, work: impl Fn(T) + Sync) {
+pub(crate) fn each<T: Send>(size: Work, jobs: Vec<T>, work: impl Fn(T) + Sync) {
     let jobs: Vec<Mutex<Option<T>>> = jobs.into_iter().map(|job| Mutex::new(Some(job))).collect();
-    map(&jobs, |job| {
+    map(size, &jobs, |job| {
         let job = job.lock().unwrap_or_else(PoisonError::into_inner).take();
         job.map(&work)
     });
@@ -83,7 +101,7 @@ mod tests {
     #[test]
     fn results_come_in_order() {
         let pieces: Vec<usize> = (0..1000).collect();
-        let doubled = map(&pieces, |n| 2 * n);
+        let doubled = map(Work::Large, &pieces, |n| 2 * n);
         assert!(doubled.iter().enumerate().all(|(i, d)| *d == 2 * i));
     }
 

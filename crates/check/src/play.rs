@@ -50,7 +50,7 @@ pub(crate) fn prove(context: &mut Context<'_>) {
     }
     // Who proves whom does not depend on who counts, only whether the proof is worth anything does.
     let pieces = context.index.pieces();
-    let proofs = parallel::map(&pieces, |keys| {
+    let proofs = parallel::map(context.index.size, &pieces, |keys| {
         let (mut facts, mut proofs) = (KeyFacts::default(), Vec::new());
         for key in keys.clone() {
             facts.load(context, key);

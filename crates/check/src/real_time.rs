@@ -10,7 +10,7 @@ use isolde_spec::Edges;
 
 use crate::context::Context;
 use crate::edges::EdgeList;
-use crate::parallel;
+use crate::parallel::{self, Work};
 use crate::play::Play;
 
 /// What the intervals of a history give.
@@ -49,9 +49,6 @@ impl RealTime<'_> {
     }
 }
 
-/// Fewer transactions are not worth a second thread.
-const SMALL: usize = 10_000;
-
 /// Finds the real-time order of the transactions that count.
 pub(crate) fn find<'h>(context: &Context<'h>, skew: i64) -> RealTime<'h> {
     let history = context.history;
@@ -75,12 +72,8 @@ pub(crate) fn find<'h>(context: &Context<'h>, skew: i64) -> RealTime<'h> {
         let end = interval.end.filter(|_| usable.end);
         ends.extend(end.map(|end| (end.saturating_add(skew), t as u32)));
     }
-    if ends.len() < SMALL {
-        ends.sort_unstable();
-        begins.sort_unstable();
-    } else {
-        parallel::each(vec![&mut ends, &mut begins], |times| times.sort_unstable());
-    }
+    let size = Work::of(ends.len());
+    parallel::each(size, vec![&mut ends, &mut begins], |times| times.sort_unstable());
     let mut edges = context.edges();
     let helpers = chain(&begins, &ends, history.txn_count() as u32, &mut edges);
     RealTime { history, skew, edges, helpers, complete, contradictions, usable }

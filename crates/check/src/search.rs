@@ -77,9 +77,7 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
         },
         keep,
         cycles: lost.collect(),
-        seen: HashSet::new(),
     };
-    hunt.note_all();
     hunt.parts(case, &parts);
     let spent = budget - hunt.search.budget;
     let explainer = Explainer::new(case.context(), case.promise.session_order);
@@ -120,24 +118,17 @@ struct Hunt<'g> {
     search: Search<'g>,
     keep: usize,
     cycles: Vec<Vec<Hop>>,
-    /// The cycles that were found already, by their transactions.
-    seen: HashSet<Vec<u32>>,
 }
 
 /// How many parts of the graph are searched for each witness that is kept.
 const PARTS: usize = 8;
 
 impl Hunt<'_> {
-    fn note_all(&mut self) {
-        let cycles = std::mem::take(&mut self.cycles);
-        cycles.into_iter().for_each(|cycle| self.note(cycle));
-    }
-
-    /// Keeps a cycle, unless it goes through the same transactions as another one.
+    /// Keeps a cycle, unless it goes through all transactions of another one: that explains it.
     fn note(&mut self, cycle: Vec<Hop>) {
-        let mut nodes: Vec<u32> = cycle.iter().map(|hop| hop.from).collect();
-        nodes.sort_unstable();
-        if self.seen.insert(nodes) {
+        let nodes: HashSet<u32> = cycle.iter().map(|hop| hop.from).collect();
+        let known = |c: &Vec<Hop>| c.iter().all(|hop| nodes.contains(&hop.from));
+        if !self.cycles.iter().any(known) {
             self.cycles.push(cycle);
         }
     }

@@ -40,7 +40,7 @@ pub(crate) fn walk(context: &Context<'_>, session_order: bool) -> Walk {
     if session_order {
         pieces.insert(0, Piece::Sessions);
     }
-    let parts = parallel::map(&pieces, |piece| match piece {
+    let parts = parallel::map(context.index.size, &pieces, |piece| match piece {
         Piece::Sessions => session_edges(context),
         Piece::Keys(keys) => over_keys(context, keys.clone(), session_order),
     });

@@ -103,14 +103,15 @@ impl<'a> Explainer<'a> {
             })
             .collect();
         let needs = steps.iter().fold(Edges::NONE, |all, s| all | s.kind);
-        support.extend(steps.iter().map(|s| s.from));
+        let txns = sorted(steps.iter().map(|s| s.from).collect());
         let earlier = |a: OpId, b: OpId| self.statement(a) < self.statement(b);
         Witness {
             anomaly: name::of_cycle(&steps, earlier),
             needs: needs & (Edges::SO | Edges::RT),
             steps,
             ops: Vec::new(),
-            txns: self.with_proofs(support),
+            support: self.with_proofs(&txns, support),
+            txns,
         }
     }
 
@@ -130,34 +131,37 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    /// The transactions, and for those of unknown outcome whoever shows that they committed.
-    fn with_proofs(&self, mut txns: Vec<TxnId>) -> Vec<TxnId> {
+    /// What supports some transactions, and for those of unknown outcome whoever shows that they
+    /// committed.
+    fn with_proofs(&self, txns: &[TxnId], support: Vec<TxnId>) -> Vec<TxnId> {
+        let mut all: Vec<TxnId> = txns.iter().copied().chain(support).collect();
+        let mut known: HashSet<TxnId> = all.iter().copied().collect();
         let mut at = 0;
-        while let Some(txn) = txns.get(at) {
-            let proof = self.context.proved_by.get(txn).filter(|proof| !txns.contains(*proof));
-            txns.extend(proof.copied());
+        while let Some(txn) = all.get(at) {
+            let proof = self.context.proved_by.get(txn).copied().filter(|p| known.insert(*p));
+            all.extend(proof);
             at += 1;
         }
-        txns.sort_unstable();
-        txns.dedup();
-        txns
+        all.retain(|txn| !txns.contains(txn));
+        sorted(all)
     }
 
     /// The witness of what is wrong without any cycle.
     pub(crate) fn local(&self, finding: &LocalFinding) -> Witness {
         let ops = finding.ops();
-        let mut txns: Vec<TxnId> =
-            ops.iter().map(|op| self.context.history.txn_of(*op)).collect();
+        let txns = sorted(ops.iter().map(|op| self.context.history.txn_of(*op)).collect());
+        let mut support = Vec::new();
         if finding.anomaly == Anomaly::IncompatibleOrder {
             // What the lists hold must be known to be compared.
-            txns.extend(ops.iter().flat_map(|op| self.appenders(*op)));
+            support.extend(ops.iter().flat_map(|op| self.appenders(*op)));
         }
         Witness {
             anomaly: finding.anomaly,
             needs: Edges::NONE,
             steps: Vec::new(),
             ops: ops.to_vec(),
-            txns: self.with_proofs(txns),
+            support: self.with_proofs(&txns, support),
+            txns,
         }
     }
 
@@ -175,4 +179,10 @@ impl<'a> Explainer<'a> {
         let txn = self.context.history.txn(self.context.history.txn_of(op));
         txn.stmts().find(|s| s.ops().any(|o| o.id() == op)).map(|s| s.id())
     }
+}
+
+fn sorted(mut txns: Vec<TxnId>) -> Vec<TxnId> {
+    txns.sort_unstable();
+    txns.dedup();
+    txns
 }

@@ -12,7 +12,8 @@ impl Words<'_> {
     pub(crate) fn doubts(&self, first: &Doubt, all: &[Doubt]) -> String {
         let kind = std::mem::discriminant(first);
         let same = all.iter().filter(|d| std::mem::discriminant(*d) == kind).count();
-        let more = if same > 1 { format!(" (and {} more like it)", same - 1) } else { String::new() };
+        let more =
+            if same > 1 { format!(" (and {} more like it)", same - 1) } else { String::new() };
         format!("{}{more}", self.doubt(first))
     }
 
@@ -42,7 +43,10 @@ impl Words<'_> {
     }
 
     pub(crate) fn contradiction(&self, txn: TxnId) -> String {
-        format!("the interval of transaction {} contradicts the order of its session", self.txn(txn))
+        format!(
+            "the interval of transaction {} contradicts the order of its session",
+            self.txn(txn)
+        )
     }
 
     /// Where the user finds an operation: "operation 2 of transaction T7 (key x)".

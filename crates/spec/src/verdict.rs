@@ -70,15 +70,22 @@ pub struct Witness {
     pub steps: Vec<Step>,
     /// The operations to look at, for local anomalies.
     pub ops: Vec<OpId>,
-    /// All transactions involved: those of the cycle, and those whose writes and reads show that the
-    /// dependencies are there.
+    /// The transactions of the cycle, or of the operations to look at.
     pub txns: Vec<TxnId>,
+    /// Other transactions that are needed to see it: whose version two others read and overwrote, who
+    /// read the list that shows an order, who saw a transaction of unknown outcome.
+    pub support: Vec<TxnId>,
 }
 
 impl Witness {
     /// How many transactions into the history it is first visible.
     pub fn position(&self) -> usize {
-        self.txns.iter().map(|txn| txn.index() + 1).max().unwrap_or(0)
+        self.involved().map(|txn| txn.index() + 1).max().unwrap_or(0)
+    }
+
+    /// All transactions involved.
+    pub fn involved(&self) -> impl Iterator<Item = TxnId> + '_ {
+        self.txns.iter().chain(&self.support).copied()
     }
 }
 
