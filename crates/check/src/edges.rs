@@ -14,13 +14,22 @@ pub(crate) struct EdgeList {
     parts: Vec<Part>,
 }
 
-/// The edges that come from one run of nodes.
+/// The edges that come from one run of nodes, in blocks that never move.
 #[derive(Clone, Default)]
 pub(crate) struct Part {
-    pub(crate) from: Vec<u32>,
-    pub(crate) to: Vec<u32>,
-    pub(crate) kind: Vec<Edges>,
+    blocks: Vec<Vec<Packed>>,
+    len: usize,
 }
+
+/// An edge: where in its part it comes from and its kinds in one word, where it leads in the other.
+#[derive(Clone, Copy)]
+struct Packed {
+    from: u32,
+    to: u32,
+}
+
+const KIND_BITS: u32 = 5;
+const BLOCK: usize = 1024;
 
 /// Into how many parts edges are cut at most.
 const MAX_PARTS: usize = 64;
@@ -48,16 +57,15 @@ impl EdgeList {
     #[inline]
     pub(crate) fn push(&mut self, from: u32, to: u32, kind: Edges) {
         if from != to {
-            let part = &mut self.parts[(from >> self.shift) as usize];
-            part.from.push(from);
-            part.to.push(to);
-            part.kind.push(kind);
+            let place = from & ((1 << self.shift) - 1);
+            let from_and_kind = place << KIND_BITS | u32::from(kind.0);
+            self.parts[(from >> self.shift) as usize].push(Packed { from: from_and_kind, to });
         }
     }
 
     /// How many edges there are.
     pub(crate) fn len(&self) -> usize {
-        self.parts.iter().map(|part| part.from.len()).sum()
+        self.parts.iter().map(|part| part.len).sum()
     }
 
     /// How many nodes each part has.
@@ -74,14 +82,42 @@ impl EdgeList {
 impl EdgeList {
     /// All edges.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, u32, Edges)> + '_ {
-        self.parts.iter().flat_map(Part::iter)
+        self.parts.iter().enumerate().flat_map(move |(at, part)| {
+            let first = (at as u32) << self.shift;
+            part.iter().map(move |(place, to, kind)| (first + place, to, kind))
+        })
     }
 }
 
 impl Part {
+    #[inline]
+    fn push(&mut self, edge: Packed) {
+        match self.blocks.last_mut() {
+            Some(block) if block.len() < BLOCK => block.push(edge),
+            _ => self.grow(edge),
+        }
+        self.len += 1;
+    }
+
+    #[cold]
+    fn grow(&mut self, edge: Packed) {
+        // The first block of a part may stay small.
+        let size = if self.blocks.is_empty() { 16 } else { BLOCK };
+        let mut block = Vec::with_capacity(size);
+        block.push(edge);
+        self.blocks.push(block);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The edges, each with the place in the part where it comes from.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, u32, Edges)> + '_ {
-        let ends = self.from.iter().copied().zip(self.to.iter().copied());
-        ends.zip(self.kind.iter().copied()).map(|((from, to), kind)| (from, to, kind))
+        self.blocks.iter().flatten().map(|edge| {
+            let kind = Edges((edge.from & ((1 << KIND_BITS) - 1)) as u8);
+            (edge.from >> KIND_BITS, edge.to, kind)
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use isolde_spec::Edges;
 
-use crate::edges::{self, EdgeList};
+use crate::edges::{EdgeList, Part};
 use crate::parallel::{self, Work};
 
 /// A directed graph over dense nodes.
@@ -16,8 +16,7 @@ pub(crate) struct Graph {
 /// One run of nodes, whose edges are to be sorted.
 struct Job<'g> {
     part: usize,
-    /// The first node, and how many edges come before it.
-    node: usize,
+    /// How many edges come before those of the run.
     before: usize,
     ends: &'g mut [u32],
     targets: &'g mut [u32],
@@ -44,14 +43,13 @@ impl Graph {
         let mut before = 0;
         let mut jobs = Vec::new();
         for (part, ends) in self.ends.chunks_mut(len).enumerate() {
-            let edges = |list: &&EdgeList| list.part(part).map_or(0, |part| part.from.len());
+            let edges = |list: &&EdgeList| list.part(part).map_or(0, Part::len);
             let count: usize = lists.iter().map(edges).sum();
             let (mine, rest) = targets.split_at_mut(count);
             targets = rest;
             let (my_kinds, rest) = kinds.split_at_mut(count);
             kinds = rest;
-            let node = part * len;
-            jobs.push(Job { part, node, before, ends, targets: mine, kinds: my_kinds });
+            jobs.push(Job { part, before, ends, targets: mine, kinds: my_kinds });
             before += count;
         }
         jobs
@@ -88,16 +86,16 @@ impl Graph {
 impl Job<'_> {
     /// A counting sort.
     fn sort(self, lists: &[&EdgeList]) {
-        let parts = || lists.iter().filter_map(|list| list.part(self.part));
-        for &from in parts().flat_map(|part| &part.from) {
-            self.ends[from as usize - self.node] += 1;
+        let edges = || lists.iter().filter_map(|list| list.part(self.part)).flat_map(Part::iter);
+        for (from, ..) in edges() {
+            self.ends[from as usize] += 1;
         }
         let mut sum = self.before as u32;
         for end in self.ends.iter_mut() {
             sum += std::mem::replace(end, sum);
         }
-        for (from, to, kind) in parts().flat_map(edges::Part::iter) {
-            let end = &mut self.ends[from as usize - self.node];
+        for (from, to, kind) in edges() {
+            let end = &mut self.ends[from as usize];
             let at = *end as usize - self.before;
             self.targets[at] = to;
             self.kinds[at] = kind;

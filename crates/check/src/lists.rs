@@ -36,7 +36,7 @@ pub(crate) fn order(context: &Context<'_>, facts: &KeyFacts, found: &mut Found) 
     list.compare(found);
     list.future_elements(found);
     list.duplicates(found);
-    list.from_nowhere(found);
+    list.nobody_appended(found);
     list.prefixes(found);
     list.versions(found)
 }
@@ -45,7 +45,7 @@ pub(crate) fn order(context: &Context<'_>, facts: &KeyFacts, found: &mut Found) 
 struct List<'a> {
     context: &'a Context<'a>,
     facts: &'a KeyFacts,
-    reads: Vec<(ListRead, &'a [Value])>,
+    reads: Vec<Shown<'a>>,
     /// The longest read, without what the reader had appended itself.
     longest: &'a [Value],
     longest_read: Option<OpId>,
@@ -55,20 +55,33 @@ struct List<'a> {
     twice: bool,
 }
 
+/// A read of the list.
+struct Shown<'a> {
+    read: ListRead,
+    /// What it saw of others.
+    elements: &'a [Value],
+    /// Whether that is a prefix of the longest read.
+    is_prefix: bool,
+}
+
 impl<'a> List<'a> {
     fn new(context: &'a Context<'a>, facts: &'a KeyFacts) -> List<'a> {
         let counted = facts.list_reads.iter().filter(|read| context.counts(read.txn));
-        let reads: Vec<(ListRead, &[Value])> = counted
+        let mut reads: Vec<Shown<'_>> = counted
             .filter_map(|read| {
                 let elements = context.history.op(read.op).elements()?;
-                Some((*read, elements.get(..read.foreign as usize)?))
+                let elements = elements.get(..read.foreign as usize)?;
+                Some(Shown { read: *read, elements, is_prefix: false })
             })
             .collect();
         let (mut longest, mut longest_read): (&[Value], _) = (&[], None);
-        for (read, elements) in &reads {
+        for Shown { read, elements, .. } in &reads {
             if longest_read.is_none() || elements.len() > longest.len() {
                 (longest, longest_read) = (elements, Some(read.op));
             }
+        }
+        for shown in &mut reads {
+            shown.is_prefix = longest.get(..shown.elements.len()) == Some(shown.elements);
         }
         let twice = facts.writes.iter().any(|w| w.same != 0);
         let mut places = vec![0; facts.writes.len()];
@@ -80,14 +93,10 @@ impl<'a> List<'a> {
         List { context, facts, reads, longest, longest_read, places, twice }
     }
 
-    fn is_prefix(&self, elements: &[Value]) -> bool {
-        self.longest.get(..elements.len()) == Some(elements)
-    }
-
     /// Of two reads, one must be a prefix of the other.
     fn compare(&self, found: &mut Found) {
         let Some(longest_read) = self.longest_read else { return };
-        for (read, elements) in self.reads.iter().filter(|(_, e)| !self.is_prefix(e)) {
+        for Shown { read, elements, .. } in self.reads.iter().filter(|shown| !shown.is_prefix) {
             // In an incomplete history, who knows what the transactions did that are missing.
             let all = self.longest.iter().chain(*elements);
             if self.context.history.meta().complete || all.copied().all(|v| self.is_known(v)) {
@@ -111,13 +120,14 @@ impl<'a> List<'a> {
         let mut prefix: Option<(usize, OpId)> = None;
         let mut others: HashMap<Value, OpId> = HashMap::new();
         for (write, place) in self.facts.writes.iter().zip(&self.places) {
-            while let Some((read, elements)) = reads.next_if(|(read, _)| read.op < write.op) {
+            while let Some(shown) = reads.next_if(|shown| shown.read.op < write.op) {
+                let Shown { read, elements, is_prefix } = shown;
                 if txn.replace(read.txn) != Some(read.txn) {
                     prefix = None;
                     others.clear();
                 }
                 let Some((_, under)) = elements.split_last() else { continue };
-                if !self.is_prefix(elements) || self.twice {
+                if !is_prefix || self.twice {
                     others.extend(under.iter().map(|v| (*v, read.op)));
                 } else if prefix.is_none_or(|(len, _)| under.len() > len) {
                     prefix = Some((under.len(), read.op));
@@ -142,9 +152,10 @@ impl<'a> List<'a> {
 
     /// An element that is in a list more often than it was appended.
     fn duplicates(&self, found: &mut Found) {
-        let in_longest = self.first_repeated(self.longest);
-        for (read, elements) in &self.reads {
-            let repeated = if self.is_prefix(elements) {
+        let all_once = !self.twice && self.each_once();
+        let in_longest = if all_once { None } else { self.first_repeated(self.longest) };
+        for Shown { read, elements, is_prefix } in &self.reads {
+            let repeated = if *is_prefix {
                 in_longest.filter(|(place, _)| *place < elements.len())
             } else {
                 self.first_repeated(elements)
@@ -153,6 +164,14 @@ impl<'a> List<'a> {
                 found.find(Anomaly::DuplicateElements, &[append, read.op]);
             }
         }
+    }
+
+    /// Whether every element of the longest read that somebody appended stands there once.
+    fn each_once(&self) -> bool {
+        self.longest.iter().enumerate().all(|(place, v)| {
+            let writer = self.facts.values.first(&self.facts.writes, *v).checked_sub(1);
+            writer.is_none_or(|w| self.places[w as usize] as usize == place + 1)
+        })
     }
 
     /// Where the first element stands that is there too often, and who appended it. What nobody
@@ -170,13 +189,13 @@ impl<'a> List<'a> {
     }
 
     /// Elements that nobody appended. The last one is matched with its writer like any other read.
-    fn from_nowhere(&self, found: &mut Found) {
+    fn nobody_appended(&self, found: &mut Found) {
         let unknown = |elements: &[Value]| {
             elements.iter().position(|v| self.facts.values.first(&self.facts.writes, *v) == 0)
         };
         let in_longest = unknown(self.longest);
-        for (read, elements) in &self.reads {
-            let place = if self.is_prefix(elements) { in_longest } else { unknown(elements) };
+        for Shown { read, elements, is_prefix } in &self.reads {
+            let place = if *is_prefix { in_longest } else { unknown(elements) };
             if place.is_some_and(|place| place + 1 < elements.len()) {
                 if self.context.history.meta().complete {
                     found.find(Anomaly::ThinAirRead, &[read.op]);
@@ -198,11 +217,8 @@ impl<'a> List<'a> {
             let writer = self.facts.values.first(&self.facts.writes, self.longest[place]);
             writer.checked_sub(1).map(|w| self.facts.writes[w as usize].op)
         };
-        for (read, elements) in &self.reads {
+        for Shown { read, elements, .. } in self.reads.iter().filter(|shown| shown.is_prefix) {
             let Some(last) = elements.len().checked_sub(1) else { continue };
-            if !self.is_prefix(elements) {
-                continue;
-            }
             // The last element is matched with its writer like any other read.
             let wrong = if let Some(at) = prefixes.dirty.filter(|at| *at < last) {
                 Some((Anomaly::DirtyUpdate, at))

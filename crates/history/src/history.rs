@@ -99,6 +99,7 @@ impl History {
     ///
     /// # Panics
     /// If the history has no transaction of that number.
+    #[inline]
     pub fn txn(&self, id: TxnId) -> Txn<'_> {
         assert!(id.index() < self.txn_count(), "no transaction {id:?}");
         Txn { history: self, id }
@@ -117,6 +118,7 @@ impl History {
     }
 
     /// One operation.
+    #[inline]
     pub fn op(&self, id: OpId) -> Op<'_> {
         self.op_at(id.index())
     }
@@ -288,6 +290,7 @@ impl<'h> Txn<'h> {
     }
 
     /// The operations as a range of columns.
+    #[inline]
     pub fn op_range(&self) -> Range<usize> {
         let c = &self.history.columns;
         c.ops_of(c.stmts_of(self.id.index()))

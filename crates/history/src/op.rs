@@ -224,6 +224,7 @@ pub struct Op<'h> {
 
 impl<'h> Op<'h> {
     /// Its identifier.
+    #[inline]
     pub const fn id(&self) -> OpId {
         self.id
     }
@@ -235,11 +236,13 @@ impl<'h> Op<'h> {
     }
 
     /// Whether it had its effect.
+    #[inline]
     pub const fn effect(&self) -> Effect {
         self.code.effect()
     }
 
     /// Whether a rollback to a savepoint took its effect back.
+    #[inline]
     pub const fn undone(&self) -> bool {
         self.code.undone()
     }
