@@ -1,7 +1,7 @@
 //! What every part of a check needs to know of the history.
 
 use hashbrown::HashMap;
-use isolde_history::{History, Outcome, TxnId, Value, info};
+use isolde_history::{History, TxnId, Value, info};
 
 use crate::edges::EdgeList;
 use crate::index::Index;
@@ -12,7 +12,6 @@ use crate::savepoints::Savepoints;
 pub(crate) struct Context<'h> {
     pub(crate) history: &'h History,
     pub(crate) index: Index,
-    pub(crate) outcomes: &'h [Outcome],
     pub(crate) savepoints: Savepoints,
     /// Whether an explicit write of the initial value is the initial write.
     pub(crate) explicit_initial: bool,
@@ -33,7 +32,6 @@ impl<'h> Context<'h> {
         let mut context = Context {
             history,
             index: Index::new(history),
-            outcomes: history.txn_outcomes(),
             savepoints: Savepoints::new(history),
             explicit_initial: history.info(info::EXPLICIT_INITIAL) == Some(Value::TRUE),
             initial: initial.map(|(key, value)| (key.index(), *value)).collect(),

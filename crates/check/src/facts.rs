@@ -4,12 +4,13 @@
 //! Nothing here depends on who committed; that comes in [`crate::provenance`]. The facts of a key are
 //! made in memory that is used again for the next one.
 
-use isolde_history::{Effect, History, Key, Op, OpId, OpKind, Outcome, TxnId, Value};
+use isolde_history::{Effect, History, Key, Op, OpId, OpKind, TxnId, Value};
 use isolde_spec::Anomaly;
 
 use crate::context::Context;
 use crate::found::LocalFinding;
 use crate::index::Touch;
+use crate::play::Play;
 use crate::provenance::Source;
 use crate::values::ValueTable;
 
@@ -19,6 +20,8 @@ pub(crate) struct ReadFact {
     pub(crate) txn: TxnId,
     pub(crate) op: OpId,
     pub(crate) value: Value,
+    /// What is known of the transaction's outcome.
+    pub(crate) play: Play,
     /// The value is the last element of a list: `Some(true)` of an empty one, which is the initial
     /// state whatever that is called.
     pub(crate) empty_list: Option<bool>,
@@ -40,6 +43,8 @@ pub(crate) struct WriteFact {
     /// The read of the key that came before the transaction's first write of it.
     /// As one more than an index of reads, 0 for none.
     pub(crate) after: u32,
+    /// What is known of the transaction's outcome.
+    pub(crate) play: Play,
     /// The next write of the same value; one more than an index of writes, 0 for none.
     pub(crate) same: u32,
 }
@@ -78,8 +83,8 @@ pub(crate) struct KeyFacts {
 }
 
 /// What the transaction under way has done to the key so far.
-#[derive(Default)]
 struct Run {
+    play: Play,
     /// Index of the last write that stands, plus one.
     write: u32,
     /// Index of the last read before the first write, plus one.
@@ -92,11 +97,35 @@ struct Run {
     own_unsure: bool,
 }
 
+impl Default for Run {
+    fn default() -> Run {
+        let own = Vec::new();
+        Run { play: Play::Out, write: 0, read: 0, wrote: None, own, own_unsure: false }
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Own {
     op: OpId,
     value: Value,
     until: OpId,
+}
+
+/// How many operations are fetched at once.
+const BATCH: usize = 16;
+
+/// The next operations of a key. They lie far apart in a large history: fetched together, they come
+/// in the time of one.
+#[inline]
+fn batch<'h>(
+    context: &Context<'h>,
+    touches: &mut impl Iterator<Item = Touch>,
+) -> Option<[Option<(Touch, Op<'h>, Play)>; BATCH]> {
+    let batch = std::array::from_fn(|_| {
+        let touch = touches.next()?;
+        Some((touch, context.history.op(touch.op), context.play[touch.txn.index()]))
+    });
+    batch[0].is_some().then_some(batch)
 }
 
 const LIST: u8 = 1;
@@ -106,21 +135,23 @@ impl KeyFacts {
     /// Makes the facts of a key.
     pub(crate) fn load(&mut self, context: &Context<'_>, key: usize) {
         self.clear(key);
-        let history = context.history;
         let mut txn = None;
         let mut uses = 0;
         let mut first = None;
-        for touch in context.index.of(key) {
-            let op = history.op(touch.op);
+        let mut touches = context.index.of(key);
+        for (touch, op, play) in
+            std::iter::from_fn(|| batch(context, &mut touches)).flatten().flatten()
+        {
             let list = matches!(op.kind(), OpKind::Append | OpKind::ListRead);
             uses |= if list { LIST } else { OTHER };
-            let aborted = context.outcomes[touch.txn.index()] == Outcome::Aborted;
+            let aborted = play == Play::Out;
             if !aborted {
                 first = first.or(Some(touch.op));
             }
             if txn != Some(touch.txn) {
                 txn = Some(touch.txn);
                 self.run.restart();
+                self.run.play = play;
             }
             if aborted { self.aborted(touch.txn, &op) } else { self.touch(context, touch, &op) }
         }
@@ -164,6 +195,7 @@ impl KeyFacts {
                 certain,
                 after: 0,
                 same: 0,
+                play: Play::Out,
             });
         }
     }
@@ -175,7 +207,8 @@ impl KeyFacts {
         if op.kind() == OpKind::ListRead {
             self.list_read(touch.txn, op);
         } else if let Some(value) = what_it_read(op) {
-            let read = ReadFact { txn: touch.txn, op: op.id(), value, empty_list: None };
+            let (txn, play) = (touch.txn, self.run.play);
+            let read = ReadFact { txn, op: op.id(), value, play, empty_list: None };
             let savepoints = context.savepoints.any_in(touch.txn);
             if !(savepoints && self.read_of_undone(context.history, &read)) {
                 self.read(read);
@@ -222,7 +255,8 @@ impl KeyFacts {
         };
         self.list_reads.push(ListRead { op: op.id(), txn, foreign: tail as u32 });
         let value = elements[..tail].last().copied().unwrap_or(Value::ABSENT);
-        self.external(ReadFact { txn, op: op.id(), value, empty_list: Some(tail == 0) });
+        let (op, play, empty_list) = (op.id(), self.run.play, Some(tail == 0));
+        self.external(ReadFact { txn, op, value, play, empty_list });
     }
 
     fn read(&mut self, read: ReadFact) {
@@ -273,8 +307,8 @@ impl KeyFacts {
         }
         let op = op.id();
         self.run.wrote = Some(op);
-        let last = !undone;
-        self.writes.push(WriteFact { txn, op, value, last, undone, certain, after, same: 0 });
+        let (last, play) = (!undone, self.run.play);
+        self.writes.push(WriteFact { txn, op, value, last, undone, certain, after, play, same: 0 });
         if !undone {
             self.run.write = self.writes.len() as u32;
         }
@@ -348,6 +382,26 @@ fn what_it_wrote(op: &Op<'_>) -> Option<Value> {
         OpKind::Write | OpKind::Append | OpKind::Cas | OpKind::InsertIfAbsent => Some(op.value()),
         OpKind::Delete => Some(Value::ABSENT),
         _ => None,
+    }
+}
+
+impl WriteFact {
+    /// Whether it made a version of its key that all may see.
+    #[inline]
+    pub(crate) fn is_version(&self) -> bool {
+        self.last && self.certain && self.play.counts()
+    }
+
+    /// Whether it may have taken place, as far as anyone but its transaction can tell.
+    pub(crate) fn may_have_happened(&self) -> bool {
+        !self.undone && self.play != Play::Out
+    }
+
+    /// Whether a transaction may have read it and be right: the last of its transaction, which
+    /// committed or may have; or perhaps the last, where nobody knows which writes were done.
+    pub(crate) fn may_be_seen(&self, reader: TxnId) -> bool {
+        let visible = self.last || (!self.certain && !self.undone);
+        visible && self.txn != reader && self.play != Play::Out
     }
 }
 

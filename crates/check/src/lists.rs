@@ -248,10 +248,10 @@ impl<'a> List<'a> {
             if !write.certain && place > 0 {
                 found.doubt(Doubt::Unsure(write.op));
             }
-            if place > 0 && self.context.counts(write.txn) && write.certain && !write.undone {
+            if place > 0 && write.play.counts() && write.certain && !write.undone {
                 all.push((place, i as u32));
             }
-            if self.context.is_version(write) {
+            if write.is_version() {
                 if place > 0 {
                     seen.push((place, i as u32));
                 } else {
@@ -313,7 +313,7 @@ impl Prefixes {
         for (place, element) in list.longest.iter().enumerate() {
             if let Some(w) = list.facts.values.first(writes, *element).checked_sub(1) {
                 let write = &writes[w as usize];
-                if write.certain && (write.undone || !list.context.counts(write.txn)) {
+                if write.certain && (write.undone || !write.play.counts()) {
                     prefixes.dirty = prefixes.dirty.or(Some(place));
                 }
                 let appended = &mut appended[first[w as usize] as usize];
@@ -366,8 +366,8 @@ pub(crate) fn given(
     let (mut seen, mut order) = (Vec::new(), ShownOrder::default());
     for (i, write) in facts.writes.iter().enumerate() {
         match place.get(&write.value) {
-            Some(&at) if context.may_have_happened(write) => seen.push((at, i as u32)),
-            None if context.is_version(write) => order.unseen.push(i as u32),
+            Some(&at) if write.may_have_happened() => seen.push((at, i as u32)),
+            None if write.is_version() => order.unseen.push(i as u32),
             _ => {}
         }
     }
@@ -379,7 +379,7 @@ pub(crate) fn given(
         unclear |= txns.len() > 1;
         let target = if txns.len() > 1 { &mut order.unseen } else { &mut order.seen };
         let versions = run.iter().map(|(_, w)| *w);
-        target.extend(versions.filter(|&w| context.is_version(&facts.writes[w as usize])));
+        target.extend(versions.filter(|&w| facts.writes[w as usize].is_version()));
     }
     if unclear {
         found.doubt(Doubt::AmbiguousOrder(facts.key()));

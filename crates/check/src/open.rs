@@ -25,15 +25,15 @@ impl OpenKey {
         for key in keys {
             facts.load(context, key.index());
             provenance::settle(context, &mut facts, &mut Found::default());
-            all.push(OpenKey::new(context, &facts));
+            all.push(OpenKey::new(&facts));
         }
         all
     }
 
-    fn new(context: &Context<'_>, facts: &KeyFacts) -> OpenKey {
+    fn new(facts: &KeyFacts) -> OpenKey {
         let mut place: HashMap<u32, u32> = HashMap::with_capacity(facts.writes.len());
         let mut writers = Vec::new();
-        for (i, write) in facts.writes.iter().enumerate().filter(|(_, w)| context.is_version(w)) {
+        for (i, write) in facts.writes.iter().enumerate().filter(|(_, w)| w.is_version()) {
             writers.push(write.txn.0);
             place.insert(i as u32, writers.len() as u32);
         }

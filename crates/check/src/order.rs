@@ -226,7 +226,7 @@ impl Orderer {
         self.made.clear();
         self.made.resize(facts.reads.len(), 0);
         for (v, write) in facts.writes.iter().enumerate() {
-            if !site.context.is_version(write) {
+            if !write.is_version() {
                 continue;
             }
             let v = v as u32;

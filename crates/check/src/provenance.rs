@@ -28,7 +28,7 @@ pub(crate) fn settle(context: &Context<'_>, facts: &mut KeyFacts, found: &mut Fo
     let first = context.first_value(facts.key);
     for i in 0..facts.reads.len() {
         let read = facts.reads[i];
-        let source = if context.counts(read.txn) {
+        let source = if read.play.counts() {
             let initial = is_initial(&read, first);
             source(context, facts, &read, initial, found)
         } else {
@@ -61,9 +61,9 @@ fn source(
         (None, true) => Source::Initial,
         (None, false) => nobody_wrote(context, read, found),
         (Some(only), false) if facts.writes[only as usize].same == 0 => {
-            one_wrote(context, facts, read, only, found)
+            one_wrote(facts, read, only, found)
         }
-        _ => several_wrote(context, facts, read, initial, found),
+        _ => several_wrote(facts, read, initial, found),
     }
 }
 
@@ -78,15 +78,9 @@ fn nobody_wrote(context: &Context<'_>, read: &ReadFact, found: &mut Found) -> So
 }
 
 #[inline]
-fn one_wrote(
-    context: &Context<'_>,
-    facts: &KeyFacts,
-    read: &ReadFact,
-    index: u32,
-    found: &mut Found,
-) -> Source {
+fn one_wrote(facts: &KeyFacts, read: &ReadFact, index: u32, found: &mut Found) -> Source {
     let write = &facts.writes[index as usize];
-    if write.certain && write.last && write.txn != read.txn && context.counts(write.txn) {
+    if write.certain && write.last && write.txn != read.txn && write.play.counts() {
         return Source::Write(index);
     }
     if !write.certain {
@@ -96,7 +90,7 @@ fn one_wrote(
         let future = write.op > read.op;
         let anomaly = if future { Anomaly::FutureRead } else { Anomaly::AbortedRead };
         found.find(anomaly, &[read.op, write.op]);
-    } else if write.undone || !context.counts(write.txn) {
+    } else if write.undone || !write.play.counts() {
         found.find(Anomaly::AbortedRead, &[write.op, read.op]);
     } else {
         found.find(Anomaly::IntermediateRead, &[write.op, read.op]);
@@ -107,18 +101,17 @@ fn one_wrote(
 /// Several writes of the value. If none of them may be seen, the read is wrong whichever it was.
 #[cold]
 fn several_wrote(
-    context: &Context<'_>,
     facts: &KeyFacts,
     read: &ReadFact,
     initial: bool,
     found: &mut Found,
 ) -> Source {
     let writers = || facts.values.chain(&facts.writes, read.value);
-    let visible = |w: &u32| may_be_seen(&facts.writes[*w as usize], read.txn, &context.play);
+    let visible = |w: &u32| facts.writes[*w as usize].may_be_seen(read.txn);
     let mut visible = writers().filter(visible);
     match (visible.next(), visible.next(), initial) {
         (None, _, true) => Source::Initial,
-        (Some(only), None, false) => one_wrote(context, facts, read, only, found),
+        (Some(only), None, false) => one_wrote(facts, read, only, found),
         (None, _, false) => {
             let op = writers().next().map(|w| facts.writes[w as usize].op);
             found.find(Anomaly::AbortedRead, &[op.unwrap_or(read.op), read.op]);
@@ -131,16 +124,9 @@ fn several_wrote(
     }
 }
 
-/// Whether a transaction may have read this write and be right: the last of its transaction, which
-/// committed or may have; or perhaps the last, where nobody knows which writes were done.
-fn may_be_seen(write: &WriteFact, reader: TxnId, play: &[Play]) -> bool {
-    let visible = write.last || (!write.certain && !write.undone);
-    visible && write.txn != reader && play[write.txn.index()] != Play::Out
-}
-
 /// Which readers prove that a transaction of unknown outcome committed: pairs of reader and writer.
 pub(crate) fn proofs(context: &Context<'_>, facts: &KeyFacts, proofs: &mut Vec<(TxnId, TxnId)>) {
-    let open = |write: &WriteFact| context.play[write.txn.index()] == Play::Open;
+    let open = |write: &WriteFact| write.play == Play::Open;
     if !facts.writes.iter().any(open) {
         return;
     }
@@ -148,7 +134,7 @@ pub(crate) fn proofs(context: &Context<'_>, facts: &KeyFacts, proofs: &mut Vec<(
     for read in facts.reads.iter().filter(|read| !is_initial(read, first)) {
         let writers = facts.values.chain(&facts.writes, read.value);
         let writers = writers.map(|w| &facts.writes[w as usize]);
-        let mut possible = writers.filter(|w| may_be_seen(w, read.txn, &context.play));
+        let mut possible = writers.filter(|w| w.may_be_seen(read.txn));
         let (Some(only), None) = (possible.next(), possible.next()) else { continue };
         // In an incomplete history, somebody else may have written it.
         if open(only) && (only.certain || context.history.meta().complete) {
@@ -168,18 +154,5 @@ pub(crate) fn proofs(context: &Context<'_>, facts: &KeyFacts, proofs: &mut Vec<(
                 }
             }
         }
-    }
-}
-
-impl Context<'_> {
-    /// Whether a write made a version of its key that all may see.
-    #[inline]
-    pub(crate) fn is_version(&self, write: &WriteFact) -> bool {
-        write.last && write.certain && self.counts(write.txn)
-    }
-
-    /// Whether a write may have taken place, as far as anyone but its transaction can tell.
-    pub(crate) fn may_have_happened(&self, write: &WriteFact) -> bool {
-        !write.undone && self.play[write.txn.index()] != Play::Out
     }
 }
