@@ -5,11 +5,11 @@
 
 use std::collections::VecDeque;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use isolde_spec::{Edges, Reads};
 
 use crate::graph::Graph;
-use crate::real_time::RealTime;
+use crate::later::{Later, Reached};
 
 /// One edge of a cycle, with the kind that the search took it for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,31 @@ const AFTER_FIRST: u8 = 1;
 const ONE: u8 = 2;
 const AFTER_OTHER: u8 = 3;
 const SEVERAL: u8 = 4;
-const MEMORIES: usize = 5;
+/// Added once the walk has taken an edge that it must take.
+const HAS_TAKEN: u8 = 8;
+
+/// What a search is for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) class: Class,
+    /// The kinds of edge that may be used.
+    pub(crate) kinds: Edges,
+    /// The kind that must be, if any.
+    pub(crate) must: Edges,
+}
+
+impl Wanted {
+    /// How a walk may go on over an edge of a kind, and what it remembers then.
+    fn step(self, memory: u8, kind: Edges) -> Option<u8> {
+        let taken = (memory & HAS_TAKEN) | if kind == self.must { HAS_TAKEN } else { 0 };
+        step(self.class, memory & !HAS_TAKEN, kind).map(|memory| memory | taken)
+    }
+
+    /// Whether a walk that is back at its start is what was wanted.
+    fn closes(self, memory: u8) -> bool {
+        (self.must.is_empty() || memory & HAS_TAKEN != 0) && closes(self.class, memory & !HAS_TAKEN)
+    }
+}
 
 /// How a walk may go on over an edge of a kind, and what it remembers then.
 fn step(class: Class, memory: u8, kind: Edges) -> Option<u8> {
@@ -82,67 +106,37 @@ pub(crate) struct Search<'g> {
     pub(crate) component: &'g [u32],
     /// How many nodes are transactions; the others are helpers of real time.
     pub(crate) txns: u32,
-    pub(crate) real_time: Option<&'g RealTime<'g>>,
+    /// Where alone a search may go, if not everywhere in its component.
+    pub(crate) within: Option<HashSet<u32>>,
     /// How many more edges may be looked at, in all searches.
     pub(crate) budget: usize,
 }
 
-/// The transactions of a component, sorted by when they began.
-pub(crate) type Begins = Vec<(i64, u32)>;
-
 type CameFrom = HashMap<(u32, u8), (u32, u8, Edges)>;
 
 impl Search<'_> {
-    /// When the transactions of a component began, if real time counts.
-    pub(crate) fn begins(&self, nodes: &[u32]) -> Begins {
-        let Some(rt) = self.real_time else { return Vec::new() };
-        let begin = |node: &u32| rt.begin(*node).map(|begin| (begin, *node));
-        let txns = nodes.iter().filter(|node| **node < self.txns);
-        let mut begins: Begins = txns.filter_map(begin).collect();
-        begins.sort_unstable();
-        begins
-    }
-
     /// The shortest cycle of a class through a transaction, over edges of some kinds and not longer
     /// than a limit, if the search finds one before the budget is spent.
     pub(crate) fn through(
         &mut self,
         start: u32,
-        class: Class,
-        kinds: Edges,
+        wanted: Wanted,
         longest: usize,
-        begins: &[(i64, u32)],
+        later: &Later<'_>,
     ) -> Option<Vec<Hop>> {
         let mut came: CameFrom = HashMap::new();
         let mut queue = VecDeque::from([(start, START, 0)]);
-        // Of the transactions sorted by their beginning, those from here on were reached already.
-        let mut reached = [begins.len(); MEMORIES];
+        let mut reached = Reached::default();
         while let Some((node, memory, len)) = queue.pop_front() {
             if len >= longest || self.budget == 0 {
                 return None;
             }
-            let in_time =
-                if kinds.contains(Edges::RT) { step(class, memory, Edges::RT) } else { None };
-            let mut next: Vec<(u32, Edges, u8)> = Vec::new();
-            if let Some(memory) = in_time {
-                let reached = &mut reached[memory as usize];
-                next.extend(
-                    self.later(node, start, begins, reached).map(|t| (t, Edges::RT, memory)),
-                );
-            }
-            for (to, all) in self.graph.edges(node) {
-                self.budget = self.budget.saturating_sub(1);
-                if self.component[to as usize] != self.component[start as usize] || to >= self.txns
-                {
-                    continue;
-                }
-                for (kind, _) in (all & kinds).each() {
-                    next.extend(step(class, memory, kind).map(|memory| (to, kind, memory)));
-                }
-            }
+            let mut next = self.in_graph(node, start, wanted, memory);
+            in_order((node, start), wanted, memory, later, &mut reached, &mut next);
+            self.budget = self.budget.saturating_sub(next.len());
             for (to, kind, remembered) in next {
                 if to == start {
-                    if closes(class, remembered) {
+                    if wanted.closes(remembered) {
                         return Some(path(&came, start, Hop { from: node, to, kind }, memory));
                     }
                 } else if !came.contains_key(&(to, remembered)) {
@@ -154,21 +148,47 @@ impl Search<'_> {
         None
     }
 
-    /// Whoever began after a transaction ended and was not reached before, and the start if it did.
-    fn later<'b>(
-        &self,
-        node: u32,
-        start: u32,
-        begins: &'b [(i64, u32)],
-        reached: &mut usize,
-    ) -> impl Iterator<Item = u32> + use<'b> {
-        let end = self.real_time.and_then(|rt| rt.end(node));
-        let back = self.real_time.and_then(|rt| rt.begin(start)).zip(end);
-        let back = back.filter(|(begin, end)| begin > end).map(|_| start);
-        let first = end.map_or(begins.len(), |end| begins.partition_point(|(b, _)| *b <= end));
-        let until = std::mem::replace(reached, first.min(*reached));
-        let later = begins.get(first..until).unwrap_or_default().iter().map(|(_, txn)| *txn);
-        back.into_iter().chain(later.filter(move |txn| *txn != start))
+    /// Where the edges of the graph lead.
+    fn in_graph(&mut self, node: u32, start: u32, wanted: Wanted, memory: u8) -> Vec<Next> {
+        let mut next = Vec::new();
+        for (to, all) in self.graph.edges(node) {
+            self.budget = self.budget.saturating_sub(1);
+            let same = self.component[to as usize] == self.component[start as usize];
+            let within = self.within.as_ref().is_none_or(|nodes| nodes.contains(&to));
+            if !same || !within || to >= self.txns {
+                continue;
+            }
+            for (kind, _) in (all & wanted.kinds).each() {
+                next.extend(wanted.step(memory, kind).map(|memory| (to, kind, memory)));
+            }
+        }
+        next
+    }
+}
+
+/// Where a walk goes next, by an edge of which kind, and what it remembers then.
+type Next = (u32, Edges, u8);
+
+/// Everyone later in session order and real time.
+fn in_order(
+    (node, start): (u32, u32),
+    wanted: Wanted,
+    memory: u8,
+    later: &Later<'_>,
+    reached: &mut Reached,
+    next: &mut Vec<Next>,
+) {
+    let step = |kind: Edges| wanted.step(memory, kind).filter(|_| wanted.kinds.contains(kind));
+    if let Some(memory) = step(Edges::SO) {
+        let back = later.precedes_in_session(node, start).then_some(&start);
+        let txns = later.in_session(node, memory, reached).iter().filter(|t| **t != start);
+        next.extend(back.into_iter().chain(txns).map(|txn| (*txn, Edges::SO, memory)));
+    }
+    if let Some(memory) = step(Edges::RT) {
+        let back = later.precedes_in_time(node, start).then_some(start);
+        let txns = later.in_time(node, memory, reached).iter().map(|(_, txn)| *txn);
+        let txns = txns.filter(|txn| *txn != start);
+        next.extend(back.into_iter().chain(txns).map(|txn| (txn, Edges::RT, memory)));
     }
 }
 
@@ -186,17 +206,25 @@ fn path(came: &CameFrom, start: u32, last: Hop, memory: u8) -> Vec<Hop> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
+    use isolde_history::notation::parse;
+
     use super::*;
+    use crate::context::Context;
     use crate::edges::EdgeList;
 
     fn find(edges: &[(u32, u32, Edges)], class: Class) -> Option<Vec<Edges>> {
         let mut list = EdgeList::new(5);
         edges.iter().for_each(|&(a, b, k)| list.push(a, b, k));
         let graph = Graph::new(5, &[&list]);
-        let mut search =
-            Search { graph: &graph, component: &[0; 5], txns: 5, real_time: None, budget: 1000 };
-        let hops = search.through(0, class, Edges::ALL, 5, &[])?;
+        let history = parse("a: r(x,0)").unwrap();
+        let context = Context::new(&history);
+        let later = Later::new(&context, None, false, &[]);
+        let component = &[0; 5];
+        let mut search = Search { graph: &graph, component, txns: 5, within: None, budget: 1000 };
+        let wanted = Wanted { class, kinds: Edges::ALL, must: Edges::NONE };
+        let hops = search.through(0, wanted, 5, &later)?;
         Some(hops.iter().map(|h| h.kind).collect())
     }
 

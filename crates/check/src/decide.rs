@@ -9,6 +9,7 @@ use crate::found::Doubt;
 use crate::open::OpenKey;
 use crate::order::Known;
 use crate::real_time::RealTime;
+use crate::reasons::Reasons;
 use crate::saturate::{self, Sees};
 use crate::search::{self, Found};
 use crate::unread::Inside;
@@ -98,10 +99,10 @@ impl<'c, 'h> Case<'c, 'h> {
         let (nodes, known) =
             self.checker.known(self.promise.session_order, self.real_time.is_some());
         let mut forced = self.context().edges();
-        saturate::saturate(sees, nodes, &known, &mut forced, &open);
+        let reasons = saturate::saturate(sees, nodes, &known, &mut forced, &open);
         let all: Vec<_> = known.iter().copied().chain([&forced]).collect();
         let sorted = Shared::Own(Box::new(Sorted::new(nodes, &all)));
-        Dependent { sorted, open, inside: None, forced: forced.len() }
+        Dependent { sorted, open, inside: None, reasons: Some(reasons) }
     }
 
     fn open_keys(&self) -> Vec<Key> {
@@ -117,13 +118,14 @@ impl<'c, 'h> Case<'c, 'h> {
         let Some(mut inside) = Inside::new(self.context(), known, &self.walk.unread) else {
             return Dependent::known(known);
         };
-        let forced = inside.force(self.context().edges());
+        let mut forced = self.context().edges();
+        let reasons = inside.force(&mut forced);
         let (nodes, mut edges) =
             self.checker.known(self.promise.session_order, self.real_time.is_some());
         edges.push(&forced);
         let sorted = Shared::Own(Box::new(Sorted::new(nodes, &edges)));
-        let (open, forced) = (Vec::new(), forced.len());
-        Dependent { sorted, open, inside: Some(inside), forced }
+        let (open, reasons) = (Vec::new(), Some(reasons));
+        Dependent { sorted, open, inside: Some(inside), reasons }
     }
 
     // ---- when nothing is wrong ----
@@ -276,7 +278,8 @@ impl<'c, 'h> Case<'c, 'h> {
         if let Some(graph) = graph {
             figures.push(("nodes", graph.sorted().graph.node_count() as u64));
             figures.push(("edges", graph.sorted().graph.edge_count() as u64));
-            figures.push(("inferred edges", graph.forced as u64));
+            figures
+                .push(("inferred edges", graph.reasons.as_ref().map_or(0, |r| r.of.len() as u64)));
             figures.extend(&cycles.figures);
         }
         Procedure { name, evidence, why, figures }
@@ -295,14 +298,14 @@ pub(crate) struct Dependent<'c> {
     /// The keys that need an order.
     open: Vec<OpenKey>,
     inside: Option<Inside>,
-    /// How many edges were inferred.
-    forced: usize,
+    /// Why edges were inferred, if any were.
+    pub(crate) reasons: Option<Reasons>,
 }
 
 impl<'c> Dependent<'c> {
     fn known(known: &'c Sorted) -> Dependent<'c> {
         let sorted = Shared::Known(known);
-        Dependent { sorted, open: Vec::new(), inside: None, forced: 0 }
+        Dependent { sorted, open: Vec::new(), inside: None, reasons: None }
     }
 
     pub(crate) fn sorted(&self) -> &Sorted {

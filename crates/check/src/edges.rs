@@ -79,16 +79,6 @@ impl EdgeList {
     }
 }
 
-impl EdgeList {
-    /// All edges.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, u32, Edges)> + '_ {
-        self.parts.iter().enumerate().flat_map(move |(at, part)| {
-            let first = (at as u32) << self.shift;
-            part.iter().map(move |(place, to, kind)| (first + place, to, kind))
-        })
-    }
-}
-
 impl Part {
     #[inline]
     fn push(&mut self, edge: Packed) {

@@ -77,6 +77,11 @@ impl Graph {
         self.targets[range.clone()].iter().copied().zip(self.kinds[range].iter().copied())
     }
 
+    /// Whether there is an edge of a kind.
+    pub(crate) fn leads(&self, from: u32, to: u32, kind: Edges) -> bool {
+        self.edges(from).any(|(target, kinds)| target == to && kinds.contains(kind))
+    }
+
     /// The strongly connected component of every node.
     pub(crate) fn components(&self) -> Components {
         Search::new(self.node_count()).run(self)

@@ -194,8 +194,10 @@ impl Orderer {
             play[first] == Play::In && writers.all(own)
         });
         if one_session && self.versions.len() > 1 && self.next.len() + 1 < self.versions.len() {
-            // They follow each other as the transactions of the session do.
-            self.write_read(site, false);
+            // They follow each other as the transactions of the session do; what was read and
+            // overwritten has its own order beside.
+            self.write_read(site, true);
+            self.adjacent(site);
             let versions = std::mem::take(&mut self.versions);
             self.in_order(site, &versions, None);
             self.versions = versions;
@@ -319,7 +321,7 @@ impl Orderer {
             }
         }
         if order.unseen_last {
-            self.divergent_appends(site.facts, &order.unseen);
+            self.divergent_appends(site.facts, order);
         }
         let unread = || order.unseen.iter().all(|&v| !self.readers.any(v as usize));
         match order.unseen.len() {
@@ -330,16 +332,14 @@ impl Orderer {
         }
     }
 
-    /// Appends that nobody read, of transactions that had read the same list.
-    fn divergent_appends(&mut self, facts: &KeyFacts, unseen: &[u32]) {
+    /// Appends that nobody read, of transactions that had read all that anyone has.
+    fn divergent_appends(&mut self, facts: &KeyFacts, order: &ShownOrder) {
         self.next.clear();
-        let initial = facts.writes.len() as u32;
-        for &v in unseen {
+        let last = order.seen.last().map_or(Source::Initial, |last| Source::Write(*last));
+        for &v in &order.unseen {
             let read = facts.writes[v as usize].after.checked_sub(1);
-            match read.map(|read| facts.sources[read as usize]) {
-                Some(Source::Write(parent)) => self.next.push((parent, v)),
-                Some(Source::Initial) => self.next.push((initial, v)),
-                Some(Source::None) | None => {}
+            if read.is_some_and(|read| facts.sources[read as usize] == last) {
+                self.next.push((0, v));
             }
         }
         self.diverge(facts);

@@ -100,12 +100,7 @@ fn one_wrote(facts: &KeyFacts, read: &ReadFact, index: u32, found: &mut Found) -
 
 /// Several writes of the value. If none of them may be seen, the read is wrong whichever it was.
 #[cold]
-fn several_wrote(
-    facts: &KeyFacts,
-    read: &ReadFact,
-    initial: bool,
-    found: &mut Found,
-) -> Source {
+fn several_wrote(facts: &KeyFacts, read: &ReadFact, initial: bool, found: &mut Found) -> Source {
     let writers = || facts.values.chain(&facts.writes, read.value);
     let visible = |w: &u32| facts.writes[*w as usize].may_be_seen(read.txn);
     let mut visible = writers().filter(visible);

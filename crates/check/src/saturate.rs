@@ -10,12 +10,12 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use hashbrown::HashSet;
 use isolde_spec::Edges;
 
 use crate::edges::EdgeList;
 use crate::graph::Graph;
 use crate::open::OpenKey;
+use crate::reasons::{Moment, Reason, Reasons};
 use crate::snapshot;
 
 /// The largest graph whose reachability is computed: a bit for every pair of nodes, 32 MiB.
@@ -26,7 +26,7 @@ const MAX_PAIRS: usize = 1 << 24;
 const MAX_ROUNDS: usize = 20;
 
 /// What a transaction sees.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sees {
     /// Everything before it.
     Serial,
@@ -41,28 +41,29 @@ pub(crate) fn saturate(
     known_edges: &[&EdgeList],
     edges: &mut EdgeList,
     open: &[OpenKey],
-) {
+) -> Reasons {
+    let mut reasons = Reasons::new(sees);
     let size = if sees == Sees::Snapshot { 2 * nodes } else { nodes };
     if size > MAX_NODES || open.is_empty() {
-        return;
+        return reasons;
     }
-    let mut known: HashSet<(u32, u32, Edges)> = HashSet::new();
-    for _ in 0..MAX_ROUNDS {
+    for round in 0..MAX_ROUNDS as u32 {
         let lists: Vec<&EdgeList> = known_edges.iter().copied().chain([&*edges]).collect();
-        let Some(before) = Before::new(sees, &Graph::new(nodes, &lists)) else { return };
+        let Some(before) = Before::new(sees, Graph::new(nodes, &lists)) else { return reasons };
         let count = edges.len();
         let mut pairs = 0usize;
         for key in open {
             let others = key.writers.len() + key.reads.len();
             pairs = pairs.saturating_add(key.writers.len().saturating_mul(others));
             if pairs <= MAX_PAIRS {
-                key.force(&before, &mut known, edges);
+                key.force(&before, round, &mut reasons, edges);
             }
         }
         if edges.len() == count {
-            return;
+            break;
         }
     }
+    reasons
 }
 
 /// An order of the versions of open keys that the graph allows, as edges: if the graph with them has
@@ -123,26 +124,31 @@ fn topological_times(graph: &Graph) -> Option<Vec<u32>> {
 }
 
 impl OpenKey {
-    fn force(&self, order: &Before, known: &mut HashSet<(u32, u32, Edges)>, edges: &mut EdgeList) {
-        let mut add = |from: u32, to: u32, kind: Edges| {
-            if known.insert((from, to, kind)) {
+    fn force(&self, order: &Before, round: u32, reasons: &mut Reasons, edges: &mut EdgeList) {
+        let mut add = |from: u32, to: u32, kind: Edges, path, also| {
+            let reason = Reason { round, path, also };
+            if !order.graph.leads(from, to, kind) && reasons.insert((from, to, kind), reason) {
                 edges.push(from, to, kind);
             }
         };
+        let commits = Moment::Commit;
+        let sees = if order.sees == Sees::Snapshot { Moment::Start } else { Moment::Commit };
         for &(reader, version) in &self.reads {
             let source = self.writer(version);
             for &other in self.writers.iter().filter(|w| **w != reader && Some(**w) != source) {
                 match source {
                     Some(writer) => {
                         if order.seen(other, reader) {
-                            add(other, writer, Edges::WW);
+                            let path = [(other, commits), (reader, sees)];
+                            add(other, writer, Edges::WW, Some(path), Some(reader));
                         }
                         if order.before(writer, other) {
-                            add(reader, other, Edges::RW);
+                            let path = [(writer, commits), (other, commits)];
+                            add(reader, other, Edges::RW, Some(path), Some(writer));
                         }
                     }
                     // The initial state comes before every version.
-                    None => add(reader, other, Edges::RW),
+                    None => add(reader, other, Edges::RW, None, None),
                 }
             }
         }
@@ -150,8 +156,12 @@ impl OpenKey {
         let writers = || self.writers.iter().filter(|_| order.sees == Sees::Snapshot);
         for &first in writers() {
             for &second in writers().filter(|w| **w != first) {
-                if order.began_before(first, second) {
-                    add(first, second, Edges::WW);
+                if order.before(first, second) {
+                    let path = [(first, commits), (second, commits)];
+                    add(first, second, Edges::WW, Some(path), None);
+                } else if order.began_before(first, second) {
+                    let path = [(first, sees), (second, commits)];
+                    add(first, second, Edges::WW, Some(path), None);
                 }
             }
         }
@@ -161,19 +171,20 @@ impl OpenKey {
 /// Who comes before whom, and who must have been seen by whom.
 struct Before {
     sees: Sees,
+    graph: Graph,
     reach: Reach,
 }
 
 impl Before {
     /// `None` if there is a forbidden cycle already.
-    fn new(sees: Sees, graph: &Graph) -> Option<Before> {
+    fn new(sees: Sees, graph: Graph) -> Option<Before> {
         let reach = match sees {
-            Sees::Serial => Reach::new(graph)?,
+            Sees::Serial => Reach::new(&graph)?,
             Sees::Snapshot => {
-                Reach::new(&snapshot::layers(graph, graph.node_count(), Some, |_, _| true))?
+                Reach::new(&snapshot::layers(&graph, graph.node_count(), Some, |_, _| true))?
             }
         };
-        Some(Before { sees, reach })
+        Some(Before { sees, graph, reach })
     }
 
     fn before(&self, a: u32, b: u32) -> bool {
@@ -185,7 +196,7 @@ impl Before {
 
     /// Whether one took its snapshot before the other committed.
     fn began_before(&self, a: u32, b: u32) -> bool {
-        self.before(a, b) || self.reach.leads(snapshot::start(a), snapshot::commit(b))
+        self.reach.leads(snapshot::start(a), snapshot::commit(b))
     }
 
     fn seen(&self, a: u32, by: u32) -> bool {

@@ -7,8 +7,10 @@
 use hashbrown::HashSet;
 use isolde_spec::{Anomaly, CATALOGUE, Counted, Edges, Finding, Reads, Witness};
 
-use crate::cycle::{Begins, Class, DEPENDENCIES, Hop, Search};
+use crate::cycle::{Class, DEPENDENCIES, Hop, Search, Wanted};
 use crate::decide::{Case, Dependent};
+use crate::later::Later;
+use crate::reasons::Reasons;
 use crate::witness::Explainer;
 
 /// Witnesses, how many there are of each kind, and what the search counted.
@@ -72,16 +74,17 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
             graph: &sorted.graph,
             component: &sorted.components.of,
             txns: case.context().play.len() as u32,
-            real_time: case.real_time,
+            within: None,
             budget,
         },
+        reasons: graph.reasons.as_ref(),
         keep,
         cycles: lost.collect(),
     };
     hunt.parts(case, &parts);
     let spent = budget - hunt.search.budget;
     let explainer = Explainer::new(case.context(), case.promise.session_order);
-    let mut witnesses = explainer.cycles(&hunt.cycles);
+    let mut witnesses = explainer.cycles(graph, &hunt.cycles);
     for witness in witnesses.iter_mut().take(divergences.len().min(keep)) {
         witness.anomaly = Anomaly::LostUpdate;
     }
@@ -116,21 +119,69 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
 /// A hunt for the shortest cycles.
 struct Hunt<'g> {
     search: Search<'g>,
+    reasons: Option<&'g Reasons>,
     keep: usize,
     cycles: Vec<Vec<Hop>>,
 }
 
 /// How many parts of the graph are searched for each witness that is kept.
 const PARTS: usize = 8;
+/// The longest cycle whose transactions are searched for a more basic one.
+const BASIC: usize = 32;
 
 impl Hunt<'_> {
-    /// Keeps a cycle, unless it goes through all transactions of another one: that explains it.
-    fn note(&mut self, cycle: Vec<Hop>) {
-        let nodes: HashSet<u32> = cycle.iter().map(|hop| hop.from).collect();
-        let known = |c: &Vec<Hop>| c.iter().all(|hop| nodes.contains(&hop.from));
-        if !self.cycles.iter().any(known) {
+    /// Keeps a cycle, or the most basic one among fewer of its transactions. One that goes through all
+    /// transactions of another and more is explained by that.
+    fn note(&mut self, case: &Case<'_, '_>, cycle: Vec<Hop>) {
+        let cycle = self.most_basic(case, cycle);
+        if !self.cycles.iter().any(|other| self.explains(other, &cycle)) {
+            let cycles = std::mem::take(&mut self.cycles);
+            self.cycles = cycles.into_iter().filter(|old| !self.explains(&cycle, old)).collect();
             self.cycles.push(cycle);
         }
+    }
+
+    /// Whether one cycle makes another one superfluous: it needs fewer of the same transactions, or
+    /// the same and nothing that nobody saw, or it is the same.
+    fn explains(&self, one: &[Hop], other: &[Hop]) -> bool {
+        let nodes: HashSet<u32> = other.iter().map(|hop| hop.from).collect();
+        let kinds = |c: &[Hop]| {
+            let mut kinds: Vec<Edges> = c.iter().map(|hop| hop.kind).collect();
+            kinds.sort_unstable();
+            kinds
+        };
+        let inferred = |c: &[Hop]| {
+            let edge = |hop: &Hop| (hop.from, hop.to, hop.kind);
+            c.iter().any(|hop| self.reasons.is_some_and(|r| r.of.contains_key(&edge(hop))))
+        };
+        one.iter().all(|hop| nodes.contains(&hop.from))
+            && (one.len() < other.len()
+                || kinds(one) == kinds(other)
+                || (inferred(other) && !inferred(one)))
+    }
+
+    /// The first class of which there is a cycle among fewer transactions of one, and the shortest.
+    fn most_basic(&mut self, case: &Case<'_, '_>, cycle: Vec<Hop>) -> Vec<Hop> {
+        let mut nodes: Vec<u32> = cycle.iter().map(|hop| hop.from).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        if nodes.len() > BASIC || nodes.len() < 3 {
+            return cycle;
+        }
+        let later = self.later(case, &nodes);
+        self.search.within = Some(nodes.iter().copied().collect());
+        let mut basic: Option<Vec<Hop>> = None;
+        for wanted in wanted(case) {
+            for &start in &nodes {
+                let longest = basic.as_ref().map_or(nodes.len(), Vec::len) - 1;
+                basic = self.search.through(start, wanted, longest, &later).or(basic);
+            }
+            if basic.is_some() {
+                break;
+            }
+        }
+        self.search.within = None;
+        basic.unwrap_or(cycle)
     }
 
     fn parts(&mut self, case: &Case<'_, '_>, parts: &[Vec<u32>]) {
@@ -147,70 +198,79 @@ impl Hunt<'_> {
             debug_assert!(self.search.budget == 0, "a part without a cycle: {parts:?}");
             let class = if case.allows_adjacent() { Class::Snapshot } else { Class::Any };
             for part in parts.iter().take(1) {
-                let begins = self.search.begins(part);
+                let later = self.later(case, part);
                 self.search.budget = usize::MAX;
                 let txns = self.search.txns;
-                let any = part.iter().filter(|node| **node < txns).find_map(|node| {
-                    self.search.through(*node, class, Edges::ALL, usize::MAX, &begins)
-                });
+                let wanted = Wanted { class, kinds: Edges::ALL, must: Edges::NONE };
+                let any = part
+                    .iter()
+                    .filter(|node| **node < txns)
+                    .find_map(|node| self.search.through(*node, wanted, usize::MAX, &later));
                 self.search.budget = 0;
-                any.into_iter().for_each(|cycle| self.note(cycle));
+                any.into_iter().for_each(|cycle| self.note(case, cycle));
             }
         }
+    }
+
+    fn later<'c>(&self, case: &Case<'c, '_>, part: &[u32]) -> Later<'c> {
+        let txns: Vec<u32> = part.iter().copied().filter(|n| *n < self.search.txns).collect();
+        Later::new(case.context(), case.real_time, case.promise.session_order, &txns)
     }
 
     /// The shortest cycles of each class in one part of the graph.
     fn part(&mut self, case: &Case<'_, '_>, part: &[u32]) {
         let txns: Vec<u32> = part.iter().copied().filter(|n| *n < self.search.txns).collect();
-        let begins = self.search.begins(&txns);
-        let data = Edges::WR | Edges::WW | Edges::RW;
-        for class in classes(case.allows_adjacent()) {
-            // Without session order and real time first: what needs them is another variant.
-            for kinds in [data, data | Edges::SO, data | Edges::SO | Edges::RT] {
-                let possible = (kinds.contains(Edges::SO) <= case.promise.session_order
-                    || kinds.contains(Edges::RT))
-                    && kinds.contains(Edges::RT) <= case.real_time.is_some();
-                if possible && self.shortest(&txns, class, kinds, &begins) {
-                    break;
-                }
-            }
+        let later = self.later(case, &txns);
+        for wanted in wanted(case) {
+            self.shortest(case, &txns, wanted, &later);
         }
     }
 
     /// Looks for the shortest cycles of a class, with longer and longer ones until there are some.
-    fn shortest(&mut self, txns: &[u32], class: Reads, kinds: Edges, begins: &Begins) -> bool {
+    fn shortest(&mut self, case: &Case<'_, '_>, txns: &[u32], wanted: Wanted, later: &Later<'_>) {
         let mut longest = 2;
         loop {
-            let before = self.cycles.len();
+            let (before, mut any) = (self.cycles.len(), false);
             for &start in txns {
                 if self.cycles.len() >= before + self.keep || self.search.budget == 0 {
-                    break;
+                    return;
                 }
-                let class = Class::Catalogued(class);
-                let cycle = self.search.through(start, class, kinds, longest, begins);
-                cycle.into_iter().for_each(|cycle| self.note(cycle));
+                if let Some(cycle) = self.search.through(start, wanted, longest, later) {
+                    any = true;
+                    self.note(case, cycle);
+                }
             }
-            if self.cycles.len() > before {
-                return true;
-            }
-            if longest >= txns.len() || self.search.budget == 0 {
-                return false;
+            if any || longest >= txns.len() {
+                return;
             }
             longest = (longest + 1 + longest / 4).min(txns.len());
         }
     }
 }
 
-/// The classes of forbidden cycles, the most basic first.
-fn classes(allows_adjacent: bool) -> Vec<Reads> {
+/// The forbidden cycles, the most basic first: without session order and real time, then what needs
+/// the one, then what needs the other.
+fn wanted(case: &Case<'_, '_>) -> Vec<Wanted> {
+    let data = Edges::WR | Edges::WW | Edges::RW;
+    let mut variants = vec![(data, Edges::NONE)];
+    if case.promise.session_order {
+        variants.push((data | Edges::SO, Edges::SO));
+    }
+    if case.real_time.is_some() {
+        variants.push((Edges::ALL, Edges::RT));
+    }
     let mut classes = vec![
         Reads::None(Edges::WW | Edges::SO | Edges::RT),
         Reads::None(DEPENDENCIES),
         Reads::One,
         Reads::Apart,
     ];
-    if !allows_adjacent {
+    if !case.allows_adjacent() {
         classes.push(Reads::Adjacent);
     }
-    classes
+    let class = |class: Reads| {
+        let class = Class::Catalogued(class);
+        variants.iter().map(move |&(kinds, must)| Wanted { class, kinds, must })
+    };
+    classes.into_iter().flat_map(class).collect()
 }

@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::edges::EdgeList;
 use crate::graph::{Components, Graph};
 use crate::open::OpenKey;
+use crate::reasons::{Reason, Reasons};
 use crate::saturate::{self, Sees};
 
 /// The components of a graph that are not single nodes, with their open keys.
@@ -50,13 +51,19 @@ impl Inside {
     }
 
     /// The edges that every order of the open keys must have.
-    pub(crate) fn force(&mut self, mut into: EdgeList) -> EdgeList {
-        let count = self.nodes.len();
-        saturate::saturate(Sees::Snapshot, count, &[&self.edges], &mut self.forced, &self.open);
-        for (from, to, kind) in self.forced.iter() {
-            into.push(self.nodes[from as usize], self.nodes[to as usize], kind);
+    pub(crate) fn force(&mut self, into: &mut EdgeList) -> Reasons {
+        let (count, edges) = (self.nodes.len(), [&self.edges]);
+        let inside =
+            saturate::saturate(Sees::Snapshot, count, &edges, &mut self.forced, &self.open);
+        let node = |number: u32| self.nodes[number as usize];
+        let mut reasons = Reasons::new(inside.sees);
+        for ((from, to, kind), reason) in inside.of {
+            into.push(node(from), node(to), kind);
+            let path = reason.path.map(|path| path.map(|(at, moment)| (node(at), moment)));
+            let also = reason.also.map(node);
+            reasons.insert((node(from), node(to), kind), Reason { path, also, ..reason });
         }
-        into
+        reasons
     }
 
     /// Whether some order of the open keys has no cycle that snapshot isolation forbids.

@@ -6,11 +6,13 @@ use isolde_spec::{Anomaly, Because, Edges, Step, Witness};
 
 use crate::context::Context;
 use crate::cycle::Hop;
+use crate::decide::Dependent;
 use crate::facts::KeyFacts;
 use crate::found::{Found, LocalFinding};
 use crate::name;
 use crate::order::{Dependencies, Dependency, Orderer};
 use crate::provenance;
+use crate::reasons::Edge;
 
 /// Explains dependencies by the operations that made them.
 pub(crate) struct Explainer<'a> {
@@ -18,14 +20,11 @@ pub(crate) struct Explainer<'a> {
     session_order: bool,
 }
 
-/// An edge that is to be explained.
-type Wanted = (u32, u32, Edges);
-
 /// The dependencies of one key after another, of which some are wanted.
 struct Collector<'c> {
-    wanted: &'c HashSet<Wanted>,
+    wanted: &'c HashSet<Edge>,
     key: Key,
-    found: HashMap<Wanted, (Key, Dependency)>,
+    found: HashMap<Edge, (Key, Dependency)>,
 }
 
 impl Dependencies for Collector<'_> {
@@ -42,17 +41,49 @@ impl<'a> Explainer<'a> {
         Explainer { context, session_order }
     }
 
-    /// The witnesses of cycles.
-    pub(crate) fn cycles(&self, cycles: &[Vec<Hop>]) -> Vec<Witness> {
+    /// The witnesses of cycles of a graph.
+    pub(crate) fn cycles(&self, graph: &Dependent<'_>, cycles: &[Vec<Hop>]) -> Vec<Witness> {
+        let behind: Vec<(Vec<Edge>, Vec<u32>)> = cycles
+            .iter()
+            .map(|hops| {
+                let hops: Vec<Edge> = hops.iter().map(|h| (h.from, h.to, h.kind)).collect();
+                match &graph.reasons {
+                    Some(reasons) => reasons.behind(&graph.sorted().graph, &hops),
+                    None => (hops, Vec::new()),
+                }
+            })
+            .collect();
         let data = Edges::WR | Edges::WW | Edges::RW;
-        let hops = cycles.iter().flatten().filter(|hop| data.contains(hop.kind));
-        let wanted: HashSet<Wanted> = hops.map(|hop| (hop.from, hop.to, hop.kind)).collect();
+        let edges = behind.iter().flat_map(|(edges, _)| edges);
+        let wanted: HashSet<Edge> = edges.filter(|edge| data.contains(edge.2)).copied().collect();
         let found = self.explain(&wanted);
-        cycles.iter().map(|hops| self.cycle(hops, &found)).collect()
+        let cycle = |(hops, behind): (&Vec<Hop>, &(Vec<Edge>, Vec<u32>))| {
+            let mut support = self.support(behind, &found);
+            // Helpers of real time are no transactions.
+            support.retain(|txn| txn.index() < self.context.play.len());
+            self.cycle(hops, &found, support)
+        };
+        cycles.iter().zip(&behind).map(cycle).collect()
+    }
+
+    /// The transactions that are needed to see some edges.
+    fn support(
+        &self,
+        (edges, also): &(Vec<Edge>, Vec<u32>),
+        found: &HashMap<Edge, (Key, Dependency)>,
+    ) -> Vec<TxnId> {
+        let mut support: Vec<TxnId> = also.iter().map(|txn| TxnId(*txn)).collect();
+        for edge in edges {
+            support.extend([TxnId(edge.0), TxnId(edge.1)]);
+            let behind = found.get(edge).map(|(_, d)| [d.version, d.shown_by]);
+            let behind = behind.into_iter().flatten().flatten();
+            support.extend(behind.map(|op| self.context.history.txn_of(op)));
+        }
+        support
     }
 
     /// Finds the dependencies behind edges, key by key.
-    fn explain(&self, wanted: &HashSet<Wanted>) -> HashMap<Wanted, (Key, Dependency)> {
+    fn explain(&self, wanted: &HashSet<Edge>) -> HashMap<Edge, (Key, Dependency)> {
         let mut keys: Vec<Key> = Vec::new();
         for &(from, to, _) in wanted {
             keys.extend(self.common_keys(TxnId(from), TxnId(to)));
@@ -79,23 +110,23 @@ impl<'a> Explainer<'a> {
         keys(b).filter(|key| first.contains(key)).collect()
     }
 
-    fn cycle(&self, hops: &[Hop], found: &HashMap<Wanted, (Key, Dependency)>) -> Witness {
-        let mut support: Vec<TxnId> = Vec::new();
+    fn cycle(
+        &self,
+        hops: &[Hop],
+        found: &HashMap<Edge, (Key, Dependency)>,
+        support: Vec<TxnId>,
+    ) -> Witness {
         let steps: Vec<Step> = hops
             .iter()
             .map(|hop| {
                 let (from, to) = (TxnId(hop.from), TxnId(hop.to));
                 let because = match found.get(&(hop.from, hop.to, hop.kind)) {
-                    Some((key, d)) => {
-                        let behind = [d.version, d.shown_by].into_iter().flatten();
-                        support.extend(behind.map(|op| self.context.history.txn_of(op)));
-                        Because {
-                            key: Some(*key),
-                            from_op: Some(d.from_op),
-                            to_op: Some(d.to_op),
-                            inferred: false,
-                        }
-                    }
+                    Some((key, d)) => Because {
+                        key: Some(*key),
+                        from_op: Some(d.from_op),
+                        to_op: Some(d.to_op),
+                        inferred: false,
+                    },
                     None if (Edges::SO | Edges::RT).contains(hop.kind) => Because::default(),
                     None => self.inferred(from, to),
                 };

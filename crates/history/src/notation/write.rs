@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
+use hashbrown::HashSet;
+
 use crate::evidence::{Interval, Outcome, Timestamp};
 use crate::history::{History, Stmt, Txn};
-use crate::ids::Key;
+use crate::ids::{Key, OpId, TxnId};
 use crate::meta::Clock;
 use crate::notation::literal::write_value;
 use crate::op::{Effect, Op, OpKind};
@@ -17,23 +19,75 @@ pub(super) const LINE_WORDS: [&str; 7] =
 /// The whole history as a text.
 pub fn to_text(history: &History) -> String {
     let mut text = String::new();
-    Writer { history, out: &mut text }.history();
+    Writer { history, out: &mut text, hidden: &[] }.history();
+    text
+}
+
+/// Some transactions of a history.
+#[derive(Clone, Copy, Debug)]
+pub struct Excerpt<'a> {
+    /// Which.
+    pub txns: &'a [TxnId],
+    /// Whether to claim that nothing else ran.
+    pub complete: bool,
+    /// The operations whose results are left out.
+    pub hidden: &'a [OpId],
+}
+
+/// Some transactions as a history of their own: with the initial state of their keys and the order of
+/// the versions that they wrote, as far as it was given.
+pub fn excerpt_to_text(history: &History, excerpt: &Excerpt<'_>) -> String {
+    let mut text = String::new();
+    Writer { history, out: &mut text, hidden: excerpt.hidden }.excerpt(excerpt);
     text
 }
 
 /// Appends one transaction to a text, as a line without its end.
 pub fn write_txn(history: &History, txn: Txn<'_>, out: &mut String) {
-    Writer { history, out }.txn(txn);
+    Writer { history, out, hidden: &[] }.txn(txn);
 }
 
 struct Writer<'h, 'o> {
     history: &'h History,
     out: &'o mut String,
+    hidden: &'h [OpId],
 }
 
 impl Writer<'_, '_> {
+    fn excerpt(&mut self, excerpt: &Excerpt<'_>) {
+        let txns = || excerpt.txns.iter().map(|txn| self.history.txn(*txn));
+        let ops = || txns().flat_map(|txn| txn.ops());
+        let keys: HashSet<Key> = ops().map(|op| op.key()).collect();
+        let written: HashSet<(Key, Value)> = ops().map(|op| (op.key(), op.value())).collect();
+        let meta = self.history.meta();
+        self.meta(excerpt.complete && meta.complete, |key| keys.contains(&key));
+        for txn in txns() {
+            self.txn(txn);
+            self.out.push('\n');
+        }
+        for (key, versions) in self.history.version_orders() {
+            let first = meta.initial.of(*key);
+            let known = |v: &&Value| written.contains(&(*key, **v)) || first == Some(**v);
+            let versions: Vec<Value> = versions.iter().filter(known).copied().collect();
+            if keys.contains(key) && !versions.is_empty() {
+                self.order(*key, &versions);
+            }
+        }
+    }
+
+    fn order(&mut self, key: Key, versions: &[Value]) {
+        self.out.push_str("order ");
+        self.key(key);
+        self.out.push(':');
+        for &version in versions {
+            self.out.push(' ');
+            self.value(version);
+        }
+        self.out.push('\n');
+    }
+
     fn history(&mut self) {
-        self.meta();
+        self.meta(self.history.meta().complete, |_| true);
         for event in self.history.events() {
             self.out.push_str("event ");
             self.value(event.name);
@@ -49,18 +103,11 @@ impl Writer<'_, '_> {
             self.out.push('\n');
         }
         for (key, versions) in self.history.version_orders() {
-            self.out.push_str("order ");
-            self.key(*key);
-            self.out.push(':');
-            for &version in versions {
-                self.out.push(' ');
-                self.value(version);
-            }
-            self.out.push('\n');
+            self.order(*key, versions);
         }
     }
 
-    fn meta(&mut self) {
+    fn meta(&mut self, complete: bool, wanted: impl Fn(Key) -> bool) {
         let meta = self.history.meta();
         for &(name, value) in &meta.info {
             self.out.push_str("meta ");
@@ -72,7 +119,7 @@ impl Writer<'_, '_> {
         if meta.clock != Clock::default() {
             let _ = writeln!(self.out, "clock {}", meta.clock.name());
         }
-        if !meta.complete {
+        if !complete {
             self.out.push_str("incomplete\n");
         }
         match meta.initial.default {
@@ -84,7 +131,7 @@ impl Writer<'_, '_> {
                 self.out.push('\n');
             }
         }
-        for &(key, value) in &meta.initial.given {
+        for &(key, value) in meta.initial.given.iter().filter(|(key, _)| wanted(*key)) {
             self.out.push_str("given ");
             self.key(key);
             self.out.push(' ');
@@ -171,6 +218,9 @@ impl Writer<'_, '_> {
     fn op_values(&mut self, op: Op<'_>) {
         match op.kind() {
             OpKind::Delete => {}
+            OpKind::Read | OpKind::ListRead if self.hidden.contains(&op.id()) => {
+                self.out.push('_');
+            }
             OpKind::ListRead => match op.elements() {
                 None => self.out.push('_'),
                 Some(elements) => {

@@ -1,0 +1,137 @@
+//! Why an edge was inferred: a path that was there before it, and the read that the path concerns.
+//!
+//! The transactions of these paths belong to a witness as much as those of its cycle: without them
+//! nobody could infer the edge again.
+
+use std::collections::VecDeque;
+
+use hashbrown::hash_map::Entry;
+use hashbrown::{HashMap, HashSet};
+use isolde_spec::Edges;
+
+use crate::cycle::DEPENDENCIES;
+use crate::graph::Graph;
+use crate::saturate::Sees;
+
+/// A transaction at a moment.
+type State = (u32, Moment);
+
+/// An edge with one kind.
+pub(crate) type Edge = (u32, u32, Edges);
+
+/// The moment of a transaction that a path begins or ends with.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Moment {
+    /// It takes its snapshot.
+    Start,
+    /// It commits; in a serial order, all of it.
+    Commit,
+}
+
+/// Why an edge was inferred.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reason {
+    /// In which round: what it rests on was there before.
+    pub(crate) round: u32,
+    /// From where to where there was a path.
+    pub(crate) path: Option<[State; 2]>,
+    /// The transaction whose read, or whose version that was read, makes it so.
+    pub(crate) also: Option<u32>,
+}
+
+/// The reasons of all inferred edges of a graph.
+pub(crate) struct Reasons {
+    pub(crate) sees: Sees,
+    pub(crate) of: HashMap<Edge, Reason>,
+}
+
+impl Reasons {
+    pub(crate) fn new(sees: Sees) -> Reasons {
+        Reasons { sees, of: HashMap::new() }
+    }
+
+    /// Notes why an edge was inferred, unless it was before.
+    pub(crate) fn insert(&mut self, edge: Edge, reason: Reason) -> bool {
+        match self.of.entry(edge) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(entry) => {
+                entry.insert(reason);
+                true
+            }
+        }
+    }
+
+    /// All edges that some edges rest on, with themselves, and the transactions that matter beside.
+    pub(crate) fn behind(&self, graph: &Graph, edges: &[Edge]) -> (Vec<Edge>, Vec<u32>) {
+        let mut all: Vec<Edge> = edges.to_vec();
+        let mut known: HashSet<Edge> = edges.iter().copied().collect();
+        let mut also = Vec::new();
+        let mut at = 0;
+        while let Some(edge) = all.get(at) {
+            at += 1;
+            let Some(reason) = self.of.get(edge) else { continue };
+            also.extend(reason.also);
+            let Some(path) = reason.path else { continue };
+            let path = self
+                .path(graph, path, |edge| self.of.get(edge).is_none_or(|r| r.round < reason.round))
+                .or_else(|| self.path(graph, path, |_| true));
+            all.extend(path.into_iter().flatten().filter(|edge| known.insert(*edge)));
+        }
+        (all, also)
+    }
+
+    /// A shortest path over edges that are allowed.
+    fn path(
+        &self,
+        graph: &Graph,
+        [from, to]: [State; 2],
+        allowed: impl Fn(&Edge) -> bool,
+    ) -> Option<Vec<Edge>> {
+        let mut came: HashMap<State, (State, Edge)> = HashMap::new();
+        let mut queue = VecDeque::from([from]);
+        while let Some(at) = queue.pop_front() {
+            for (next, kinds) in graph.edges(at.0) {
+                for (kind, _) in kinds.each() {
+                    let edge = (at.0, next, kind);
+                    if !allowed(&edge) {
+                        continue;
+                    }
+                    for moment in self.leads(at.1, kind) {
+                        let state = (next, *moment);
+                        if state != from && !came.contains_key(&state) {
+                            came.insert(state, (at, edge));
+                            queue.push_back(state);
+                        }
+                        if state == to {
+                            return Some(way_back(&came, from, to));
+                        }
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Which moments of the next transaction an edge leads to.
+    fn leads(&self, at: Moment, kind: Edges) -> &'static [Moment] {
+        match (self.sees, at) {
+            (Sees::Serial, _) => &[Moment::Commit],
+            (Sees::Snapshot, Moment::Commit) if DEPENDENCIES.contains(kind) => {
+                &[Moment::Commit, Moment::Start]
+            }
+            (Sees::Snapshot, Moment::Start) if kind == Edges::RW => &[Moment::Commit],
+            _ => &[],
+        }
+    }
+}
+
+fn way_back(came: &HashMap<State, (State, Edge)>, from: State, to: State) -> Vec<Edge> {
+    let mut edges = Vec::new();
+    let mut at = to;
+    while at != from {
+        let Some((before, edge)) = came.get(&at) else { break };
+        edges.push(*edge);
+        at = *before;
+    }
+    edges
+}
