@@ -78,6 +78,18 @@ pub struct Witness {
 }
 
 impl Witness {
+    /// Which variant of its anomaly it is: by what the operations show alone, or one that needs the
+    /// order of sessions, or one that needs real time.
+    pub fn variant(&self) -> &'static str {
+        if self.needs.contains(Edges::RT) {
+            "real-time"
+        } else if self.needs.contains(Edges::SO) {
+            "session"
+        } else {
+            "item"
+        }
+    }
+
     /// How many transactions into the history it is first visible.
     pub fn position(&self) -> usize {
         self.involved().map(|txn| txn.index() + 1).max().unwrap_or(0)
@@ -116,6 +128,14 @@ pub struct Because {
 }
 
 impl Verdict {
+    /// The witnesses that were kept, if the promise was broken.
+    pub fn witnesses(&self) -> &[Witness] {
+        match &self.answer {
+            Answer::Violated(witnesses) => witnesses,
+            Answer::Holds | Answer::Unknown(_) => &[],
+        }
+    }
+
     /// Whether the promise was kept, as far as anyone knows.
     pub fn holds(&self) -> Option<bool> {
         match self.answer {
