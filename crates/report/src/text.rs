@@ -108,7 +108,7 @@ fn procedure(procedure: &Procedure, out: &mut String) {
     if let [Some((_, budget)), Some((_, spent))] = SEARCH.map(named) {
         let mut text = format!("{} edges of a budget of {}", number(spent), number(budget));
         if spent >= budget {
-            text.push_str(": used up, there may be shorter cycles and others (--search-budget)");
+            text.push_str(": used up, so there may be more cycles, or shorter ones");
         }
         row(out, "search", &text);
     }
