@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
+use isolde_check::{Options, Road};
 
 /// Does this database really deliver the isolation it promises?
 ///
@@ -41,20 +42,29 @@ pub(crate) enum Command {
 
 /// Decide which isolation levels explain a history
 ///
-/// Serializability, snapshot isolation and their strict variants, from the values that were read and
-/// written. For a level that is violated, a piece of the history shows it. Weaker levels are decided
-/// only where a stronger one holds or a transaction contradicts itself.
+/// Without --level: the strongest level that holds and, for each stronger one, what forbids it. With
+/// --level: each of the named levels, with a piece of the history that shows why it is violated.
+///
+/// Decided from the values that were read and written: serializability, snapshot isolation, and both
+/// with real time where the clients' intervals are known. Weaker levels are decided only where a
+/// stronger one holds or a transaction contradicts itself. The output says which procedure ran, on
+/// which evidence, and why.
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  isolde check history.edn\n  \
+#[command(
+    after_help = "Exit codes: 0 every named level holds (without --level: some level holds), \
+                        1 violated, 2 the input or the environment is at fault, 3 unknown; of \
+                        several files, the worst: violated, at fault, unknown.\n\n\
+                        Examples:\n  isolde check history.edn\n  \
                         isolde check --level si --level ser history.isolde\n  \
-                        isolde check --level sser --clock-skew 2000000 history.jsonl --json")]
+                        isolde check --level sser --clock-skew 2000000 history.jsonl --json"
+)]
 pub(crate) struct CheckArgs {
     /// The histories: files, folders of logs, or - for standard input
     #[arg(required = true)]
     pub(crate) histories: Vec<PathBuf>,
-    /// A level to decide, such as si or snapshot-isolation; several may be named. Without it, the
-    /// strong ones are decided, and it is enough if one holds
-    #[arg(long, short, value_name = "LEVEL")]
+    /// A level to decide, such as si or snapshot-isolation; several with commas or one --level each.
+    /// All of them must hold
+    #[arg(long, short, value_name = "LEVEL", value_delimiter = ',')]
     pub(crate) level: Vec<String>,
     /// Do not bind the transactions of a session to their order
     #[arg(long)]
@@ -63,12 +73,45 @@ pub(crate) struct CheckArgs {
     /// counts only where an end plus this lies before a beginning
     #[arg(long, value_name = "TIME", default_value_t = 0)]
     pub(crate) clock_skew: i64,
+    /// How to decide, if the evidence is not to choose
+    #[arg(long, value_enum)]
+    pub(crate) procedure: Option<Procedure>,
+    /// How many witnesses of each anomaly to keep; what can be counted is counted beyond it
+    #[arg(long, value_name = "N", default_value_t = 10,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) witnesses: u32,
+    /// How many dependencies the search for the shortest cycles may look at; where it runs out, a
+    /// violation is still shown, but perhaps not by the shortest cycle
+    #[arg(long, value_name = "N", default_value_t = Options::default().search_budget)]
+    pub(crate) search_budget: usize,
+    /// Show every witness that was kept, not only the first (with --level)
+    #[arg(long, requires = "level")]
+    pub(crate) all: bool,
     /// The format, if it is not to be recognised from the content (see `isolde formats`)
     #[arg(long, short, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
-    /// Print JSON
+    /// Print JSON: all that the text says, and every witness that was kept; one object a file
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// How to decide.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum Procedure {
+    /// The dependencies that are certain, and nothing else: fast, and unknown where the order of
+    /// versions is not known
+    Graph,
+    /// The graph, the dependencies that every explanation must have, and a try at a serial execution
+    Saturation,
+}
+
+impl From<Procedure> for Road {
+    fn from(procedure: Procedure) -> Road {
+        match procedure {
+            Procedure::Graph => Road::Graph,
+            Procedure::Saturation => Road::Saturation,
+        }
+    }
 }
 
 /// Say what is in a history

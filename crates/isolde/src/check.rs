@@ -1,26 +1,20 @@
 //! `isolde check`.
 
-use std::io::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
+use std::time::Instant;
 
 use anyhow::{Result, anyhow};
-use isolde_check::Options;
+use isolde_check::{Checker, Options, Road};
 use isolde_history::History;
-use isolde_report::{to_json, to_text};
-use isolde_spec::{Level, Promise, Verdict};
+use isolde_report::{Decided, summary_to_json, summary_to_text, to_json, to_text};
+use isolde_spec::{Level, Promise};
 use serde_json::json;
 
 use crate::args::CheckArgs;
-use crate::load;
+use crate::load::{self, Loaded};
 use crate::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
-
-/// What is asked where no level is named, strongest first.
-const STRONG: [Level; 4] = [
-    Level::StrictSerializable,
-    Level::Serializable,
-    Level::StrongSnapshotIsolation,
-    Level::SnapshotIsolation,
-];
 
 /// Checks every file; the exit code is that of the worst.
 pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
@@ -29,6 +23,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
     for file in &args.histories {
         match check_file(args, file, &levels) {
             Ok(code) => codes.push(code),
+            Err(error) if crate::is_broken_pipe(&error) => return Err(error),
             Err(error) => {
                 anstream::eprintln!("{}: {error:#}", load::ERROR.label("error"));
                 codes.push(EXIT_FAULT);
@@ -46,59 +41,150 @@ fn levels(names: &[String]) -> Result<Vec<Level>> {
             anyhow!("there is no level '{name}'\n  hint: levels are {}", all.join(", "))
         })
     };
-    if names.is_empty() { Ok(STRONG.to_vec()) } else { names.iter().map(level).collect() }
+    names.iter().map(level).collect()
+}
+
+fn options(args: &CheckArgs) -> Options {
+    Options {
+        clock_skew: args.clock_skew,
+        witnesses: args.witnesses as usize,
+        search_budget: args.search_budget,
+        procedure: args.procedure.map(Road::from),
+    }
 }
 
 fn check_file(args: &CheckArgs, file: &Path, levels: &[Level]) -> Result<u8> {
+    let began = Instant::now();
     let loaded = load::load(file, args.format.as_deref())?;
     let progress = load::progress(&format!("checking {}", file.display()));
-    let options = Options { clock_skew: args.clock_skew, ..Options::default() };
-    let ask = |level: &Level| {
-        let promise = Promise { level: *level, session_order: !args.no_session_order };
-        isolde_check::check(&loaded.history, promise, &options)
+    let desk = Desk {
+        checker: Checker::new(&loaded.history, options(args)),
+        session_order: !args.no_session_order,
     };
-    let verdicts: Vec<Verdict> = levels.iter().map(ask).collect();
-    let without = |v: &Verdict| holds_without_sessions(&loaded.history, v, &options);
-    let without: Vec<bool> = verdicts.iter().map(without).collect();
+    let decided = if levels.is_empty() { desk.all(&loaded.history) } else { desk.each(levels) };
     progress.finish_and_clear();
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        let verdict = |v: &Verdict| to_json(&loaded.history, v);
-        let all: Vec<_> = verdicts.iter().map(verdict).collect();
-        let report = json!({
-            "history": file.display().to_string(),
-            "format": loaded.format.name,
-            "verdicts": all,
-            "holds_without_session_order": without,
-        });
-        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+    let text = if args.json {
+        as_json(args, file, &loaded, &decided, began)?
     } else {
-        writeln!(out, "{}", file.display())?;
-        for (verdict, without) in verdicts.iter().zip(without) {
-            out.write_all(to_text(&loaded.history, verdict).as_bytes())?;
-            if without {
-                writeln!(out, "  it holds without session order")?;
+        as_text(args, file, &loaded.history, &decided)
+    };
+    std::io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(exit_code(&decided, levels.is_empty()))
+}
+
+// ---- asking ----
+
+/// Where questions about one history are asked.
+struct Desk<'h> {
+    checker: Checker<'h>,
+    session_order: bool,
+}
+
+impl Desk<'_> {
+    fn ask(&self, level: Level) -> Decided {
+        let began = Instant::now();
+        let verdict = self.checker.check(Promise { level, session_order: self.session_order });
+        let seconds = began.elapsed().as_secs_f64();
+        Decided { verdict, holds_without_session_order: false, seconds }
+    }
+
+    /// The levels that were named, in that order.
+    fn each(&self, levels: &[Level]) -> Vec<Decided> {
+        let mut decided: Vec<Decided> = levels.iter().map(|level| self.ask(*level)).collect();
+        self.without_session_order(&mut decided);
+        decided
+    }
+
+    /// Every level that does not follow from one that holds, weakest first.
+    fn all(&self, history: &History) -> Vec<Decided> {
+        let mut decided: Vec<Decided> = Vec::new();
+        for level in Level::ALL.into_iter().rev() {
+            let follows = |d: &Decided| {
+                d.verdict.holds() == Some(true) && d.verdict.promise.level.implies(level)
+            };
+            // Linearizability speaks of single operations.
+            let speaks = level != Level::Linearizable || history.txns().all(|t| t.ops().len() == 1);
+            if speaks && !decided.iter().any(follows) {
+                decided.push(self.ask(level));
+            }
+        }
+        decided.reverse();
+        self.without_session_order(&mut decided);
+        decided
+    }
+
+    /// Finds out whether session order alone is what levels break.
+    fn without_session_order(&self, decided: &mut [Decided]) {
+        let mut violated: Vec<Level> = Vec::new();
+        for d in decided.iter_mut() {
+            let level = d.verdict.promise.level;
+            let broken = d.verdict.holds() == Some(false) && d.verdict.promise.session_order;
+            if !broken || violated.iter().any(|weaker| level.implies(*weaker)) {
+                continue;
+            }
+            let verdict = self.checker.check(Promise { level, session_order: false });
+            d.holds_without_session_order = verdict.holds() == Some(true);
+            if verdict.holds() == Some(false) {
+                violated.push(level);
             }
         }
     }
-    Ok(exit_code(&verdicts, args.level.is_empty()))
-}
-
-/// Whether session order alone is what a level breaks.
-fn holds_without_sessions(history: &History, verdict: &Verdict, options: &Options) -> bool {
-    let promise = Promise { session_order: false, ..verdict.promise };
-    verdict.holds() == Some(false)
-        && verdict.promise.session_order
-        && isolde_check::check(history, promise, options).holds() == Some(true)
 }
 
 /// Where no level was named, one that holds is enough.
-fn exit_code(verdicts: &[Verdict], any: bool) -> u8 {
-    let holds = |wanted: Option<bool>| verdicts.iter().any(|v| v.holds() == wanted);
+fn exit_code(decided: &[Decided], any: bool) -> u8 {
+    let holds = |wanted: Option<bool>| decided.iter().any(|d| d.verdict.holds() == wanted);
     match (any && holds(Some(true)), holds(Some(false)), holds(None)) {
         (true, _, _) => EXIT_OK,
         (_, true, _) => EXIT_VIOLATED,
         (_, _, true) => EXIT_UNKNOWN,
         _ => EXIT_OK,
     }
+}
+
+// ---- saying ----
+
+fn as_text(args: &CheckArgs, file: &Path, history: &History, decided: &[Decided]) -> String {
+    let mut out = format!("{}\n", file.display());
+    if args.level.is_empty() {
+        out += &summary_to_text(history, decided);
+        if decided.iter().any(|d| d.verdict.holds() == Some(false)) {
+            // Writing to a String cannot fail.
+            let _ = writeln!(out, "more: isolde check --level LEVEL {}", file.display());
+        }
+    } else {
+        decided.iter().for_each(|d| out += &to_text(history, d, args.all));
+    }
+    out
+}
+
+fn as_json(
+    args: &CheckArgs,
+    file: &Path,
+    loaded: &Loaded,
+    decided: &[Decided],
+    began: Instant,
+) -> Result<String> {
+    let history = &loaded.history;
+    let options = options(args);
+    let mut report = json!({
+        "history": file.display().to_string(),
+        "format": loaded.format.name,
+        "transactions": history.txn_count(),
+        "options": {
+            "session_order": !args.no_session_order,
+            "clock_skew": options.clock_skew,
+            "procedure": options.procedure.map(Road::name),
+            "witnesses": options.witnesses,
+            "search_budget": options.search_budget,
+        },
+        "verdicts": decided.iter().map(|d| to_json(history, d)).collect::<Vec<_>>(),
+        "warnings": loaded.warnings.kept.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "warning_count": loaded.warnings.count,
+        "seconds": began.elapsed().as_secs_f64(),
+    });
+    if args.level.is_empty() {
+        report["summary"] = summary_to_json(decided);
+    }
+    Ok(serde_json::to_string_pretty(&report)? + "\n")
 }

@@ -6,6 +6,7 @@ use std::io::Write as _;
 use anyhow::Result;
 use isolde_history::notation::write_value;
 use isolde_history::{Entity, History, OpKind, Outcome, Summary, Value};
+use isolde_report::number;
 use serde_json::{Map, json};
 
 use crate::args::StatArgs;
@@ -86,19 +87,6 @@ impl Table {
         let _ = writeln!(self.text, "{shown:<14} {text}");
         name.clone_into(&mut self.last);
     }
-}
-
-/// A number with its thousands apart.
-fn number(n: usize) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 fn about_the_run(table: &mut Table, history: &History) {

@@ -238,6 +238,164 @@ fn check_says_when_session_order_alone_is_broken() {
     assert_eq!(output.status.code(), Some(0));
 }
 
+/// Standard output whatever the exit code, which must be the wanted one.
+#[track_caller]
+fn exits(output: &Output, code: i32) -> String {
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{text}{errors}");
+    text
+}
+
+const SKEW: &[u8] = b"initial 0\na: r(x,0) r(y,0) w(x,1)\nb: r(x,0) r(y,0) w(y,1)\n";
+
+#[test]
+fn check_without_a_level_says_the_strongest_and_what_forbids_the_others() {
+    let text = exits(&with_input(&["check", "-"], SKEW), 0);
+    assert!(text.contains("strongest level that holds: snapshot-isolation\n"), "{text}");
+    assert!(text.contains("  serializable               violated: WriteSkew\n"), "{text}");
+    assert!(text.contains("not decided yet: repeatable-read\n"), "{text}");
+    assert!(text.contains("more: isolde check --level LEVEL -\n"), "{text}");
+    assert!(!text.contains("linearizable") && !text.contains("causal"), "{text}");
+    let json = exits(&with_input(&["check", "-", "--json"], SKEW), 0);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["summary"]["strongest"][0], "snapshot-isolation");
+    assert_eq!(json["verdicts"].as_array().unwrap().len(), 5, "what follows is not asked");
+    let single = b"initial 0\na: w(x,1) @[1,2]\nb: r(x,1) @[3,4]\n";
+    let text = exits(&with_input(&["check", "-"], single), 0);
+    assert!(text.contains("strongest level that holds: linearizable\n"), "{text}");
+    let aborted = b"initial 0\na: w(x,1) abort\nb: r(x,1)\n";
+    let text = exits(&with_input(&["check", "-"], aborted), 1);
+    assert!(text.contains("no level is known to hold\n"), "{text}");
+    exits(&with_input(&["check", "-"], b"a: w(x,1)\nb: w(x,1)\nc: r(x,1)\n"), 3);
+}
+
+#[test]
+fn check_takes_several_levels_and_all_must_hold() {
+    for levels in [&["--level", "si,ser"][..], &["-l", "snapshot-isolation", "-l", "serializable"]]
+    {
+        let text = exits(&with_input(&[&["check", "-"], levels].concat(), SKEW), 1);
+        assert!(text.contains("snapshot-isolation: holds\n"), "{text}");
+        assert!(text.contains("serializable: violated\n"), "{text}");
+    }
+    exits(&with_input(&["check", "-", "-l", "si"], SKEW), 0);
+    exits(&with_input(&["check", "-", "-l", "si,ssi"], SKEW), 3);
+    exits(&with_input(&["check", "-", "-l", "ssi,ser"], SKEW), 1);
+}
+
+#[test]
+fn check_of_several_files_gives_the_worst() {
+    let folder = Folder::new("several");
+    let file = |name: &str, text: &str| {
+        std::fs::write(folder.file(name), text).unwrap();
+        folder.file(name)
+    };
+    let sound = file("sound", "initial 0\na: r(x,0) w(x,1)\n");
+    let open = file("open", "a: w(x,1)\nb: w(x,1)\nc: r(x,1)\n");
+    let lost = "histories/notation/lost-update.txt";
+    exits(&isolde(&["check", &sound, &sound, "-l", "ser"]), 0);
+    exits(&isolde(&["check", &sound, &open, "-l", "ser"]), 3);
+    exits(&isolde(&["check", &open, "no-such-file", "-l", "ser"]), 2);
+    let text = exits(&isolde(&["check", &open, lost, "no-such-file", &sound, "-l", "ser"]), 1);
+    assert!(text.contains(&format!("{open}\n")) && text.contains(&format!("{sound}\n")), "{text}");
+    let json = exits(&isolde(&["check", &sound, lost, "--json"]), 1);
+    let all = serde_json::Deserializer::from_str(&json).into_iter::<serde_json::Value>();
+    let names: Vec<serde_json::Value> = all.map(|v| v.unwrap()["history"].clone()).collect();
+    assert_eq!(names, [sound.as_str(), lost], "one object a file");
+}
+
+#[test]
+fn check_takes_a_procedure_a_budget_and_a_number_of_witnesses() {
+    // Nobody says in which order x was written: the graph alone does not decide it.
+    let open = b"initial 0\na: w(x,1)\nb: w(x,2)\nc: r(x,1)\nd: r(x,2)\n";
+    let text = exits(&with_input(&["check", "-", "-l", "ser"], open), 0);
+    assert!(text.contains("procedure  saturation, because "), "{text}");
+    let text = exits(&with_input(&["check", "-", "-l", "ser", "--procedure", "graph"], open), 3);
+    assert!(text.contains("procedure  graph, because it was asked for"), "{text}");
+    exits(&with_input(&["check", "-", "-l", "ser", "--procedure", "saturation"], open), 0);
+    exits(&with_input(&["check", "-", "--procedure", "oracle"], open), 2);
+
+    let lost = b"initial 0\na: w(x,1)\nb: r(x,1) w(x,2)\nc: r(x,1) w(x,3)\nd: r(x,1) w(x,4)\n";
+    let ask =
+        |more: &[&str]| exits(&with_input(&[&["check", "-", "-l", "si"], more].concat(), lost), 1);
+    let witnesses = |text: &str| text.matches("  LostUpdate: ").count();
+    assert!(ask(&[]).contains("more kept: --all shows"));
+    assert_eq!(witnesses(&ask(&[])), 1);
+    assert!(witnesses(&ask(&["--all"])) > 1);
+    assert_eq!(witnesses(&ask(&["--all", "--witnesses", "1"])), 1);
+    exits(&with_input(&["check", "-", "--witnesses", "0"], lost), 2);
+
+    let ask = |budget: &str| {
+        let args = ["check", "-", "-l", "ser", "--search-budget", budget];
+        exits(&with_input(&args, SKEW), 1)
+    };
+    assert!(
+        ask("0").contains("0 edges of a budget of 0: used up") && ask("0").contains("WriteSkew")
+    );
+    assert!(ask("1000").contains(" of a budget of 1,000\n"));
+}
+
+#[test]
+fn check_json_says_with_what_it_was_asked_and_what_the_reader_said() {
+    let args = ["check", "-", "-l", "ser", "--json", "--no-session-order", "--clock-skew", "7"];
+    let more = ["--procedure", "graph", "--witnesses", "3", "--search-budget", "99"];
+    let json = exits(&with_input(&[&args[..], &more].concat(), SKEW), 1);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let options = serde_json::json!({
+        "session_order": false, "clock_skew": 7, "procedure": "graph", "witnesses": 3,
+        "search_budget": 99,
+    });
+    assert_eq!(json["options"], options);
+    assert_eq!(json["warning_count"], 0);
+    assert!(json["seconds"].as_f64().unwrap() > 0.0);
+    assert!(json["verdicts"][0]["seconds"].as_f64().is_some());
+    assert!(json.get("summary").is_none());
+    assert_eq!(json["verdicts"][0]["session_order"], false);
+}
+
+/// The names and numbers of a report; thousands are not told apart from lists of numbers.
+fn facts(text: &str) -> std::collections::HashSet<String> {
+    let mut joined = String::new();
+    let chars: Vec<char> = text.chars().collect();
+    for (i, c) in chars.iter().enumerate() {
+        let digit =
+            |at: Option<usize>| at.and_then(|at| chars.get(at)).is_some_and(char::is_ascii_digit);
+        if !(*c == ',' && digit(i.checked_sub(1)) && digit(Some(i + 1))) {
+            joined.push(*c);
+        }
+    }
+    let word = |c: char| !(c.is_alphanumeric() || c == '#' || c == '-');
+    let words = joined.split(word).map(|w| w.trim_matches('-'));
+    let known = |w: &&str| {
+        w.contains(|c: char| c.is_ascii_digit())
+            || isolde_spec::CATALOGUE.iter().any(|e| e.name == *w)
+            || isolde_spec::Level::named(w).is_some()
+    };
+    words.filter(known).map(str::to_owned).collect()
+}
+
+#[test]
+fn check_json_says_whatever_the_text_says() {
+    let table = std::fs::read_to_string(root().join("histories/expected.tsv")).unwrap();
+    let mut told = 0;
+    for path in table.lines().skip(1).filter_map(|row| row.split('\t').next()) {
+        let path = format!("histories/{path}");
+        for levels in [&[][..], &["-l", "si,ser,sser,causal"]] {
+            let all: &[&str] = if levels.is_empty() { &[] } else { &["--all"] };
+            let text = isolde(&[&["check", &path], levels, all].concat());
+            let json = isolde(&[&["check", &path, "--json"], levels].concat());
+            assert_eq!(text.status.code(), json.status.code(), "{path}");
+            let text = String::from_utf8(text.stdout).unwrap();
+            let json = String::from_utf8(json.stdout).unwrap();
+            let (text_facts, json_facts) = (facts(&text), facts(&json));
+            let missing: Vec<&String> = text_facts.difference(&json_facts).collect();
+            assert!(missing.is_empty(), "{path}: {missing:?}\n{text}\n{json}");
+            told += text_facts.len();
+        }
+    }
+    assert!(told > 300, "only {told} facts");
+}
+
 #[test]
 fn formats_lists_all_of_them() {
     let text = stdout(&isolde(&["formats"]));
@@ -254,7 +412,7 @@ fn formats_lists_all_of_them() {
 fn completions_and_manual_come_from_the_same_source_as_help() {
     let help = stdout(&isolde(&["--help"]));
     let man = stdout(&isolde(&["man"]));
-    for command in ["stat", "convert", "formats", "completions", "man"] {
+    for command in ["check", "stat", "convert", "formats", "completions", "man"] {
         assert!(help.contains(command) && man.contains(command), "{command}");
     }
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {

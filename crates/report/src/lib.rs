@@ -1,8 +1,15 @@
 //! Showing a verdict to people and to machines. How it was found is not known here.
 
+mod decided;
 mod json;
 mod names;
+mod summary;
 mod text;
+mod witness;
+mod wrap;
 
+pub use decided::Decided;
 pub use json::to_json;
+pub use summary::{summary_to_json, summary_to_text};
 pub use text::to_text;
+pub use wrap::number;

@@ -1,65 +1,122 @@
 //! A verdict in words.
 
-use std::fmt::Write;
-
 use isolde_history::History;
-use isolde_spec::{Answer, Edges, Step, Verdict, Witness};
+use isolde_spec::{Answer, Counted, Procedure, Promise, Verdict};
 
-use crate::names;
+use crate::decided::Decided;
+use crate::witness;
+use crate::wrap::{number, paragraph, unbroken};
 
-/// How many operations of a transaction are shown before the rest is left out.
-const LINE_LEN: usize = 160;
+/// How many notes are shown where not all are asked for.
+const NOTES: usize = 3;
 
-/// The verdict as a text of several lines.
-pub fn to_text(history: &History, verdict: &Verdict) -> String {
+/// The figures that are told in a sentence of their own.
+const SEARCH: [&str; 2] = ["search budget", "search spent"];
+
+/// The verdict as a text of several lines: with the first witness, or with `all` that were kept.
+pub fn to_text(history: &History, decided: &Decided, all: bool) -> String {
     let mut out = String::new();
-    let level = verdict.promise.level.name();
-    let session = if verdict.promise.session_order { "" } else { " without session order" };
-    // Writing to a String cannot fail.
-    let _ = match &verdict.answer {
-        Answer::Holds => writeln!(out, "{level}{session}: holds"),
-        Answer::Unknown(reason) => writeln!(out, "{level}{session}: unknown, because {reason}"),
-        Answer::Violated(witnesses) => {
-            let _ = writeln!(out, "{level}{session}: violated");
-            for counted in &verdict.counts {
-                let _ = writeln!(out, "  {} found: {}", counted.count, counted.anomaly);
-            }
-            witnesses.iter().take(1).for_each(|w| witness(history, w, &mut out));
-            Ok(())
+    let verdict = &decided.verdict;
+    let promise = promise(verdict.promise);
+    match &verdict.answer {
+        Answer::Holds => line(&mut out, &format!("{promise}: holds")),
+        Answer::Unknown(reason) => {
+            let text = format!("{promise}: unknown, because {reason}");
+            paragraph(&mut out, "", 2, usize::MAX, &text);
         }
-    };
+        Answer::Violated(_) => {
+            line(&mut out, &format!("{promise}: violated"));
+            violation(history, verdict, all, &mut out);
+        }
+    }
+    if decided.holds_without_session_order {
+        line(&mut out, "  it holds without session order");
+    }
+    about(verdict, all, &mut out);
     out
 }
 
-fn witness(history: &History, w: &Witness, out: &mut String) {
-    let _ = writeln!(out, "  {}: {}", w.anomaly, w.anomaly.entry().meaning);
-    for &txn in &w.txns {
-        let line = names::line(history, txn);
-        let shown: String = line.chars().take(LINE_LEN).collect();
-        let cut = if shown.len() < line.len() { "…" } else { "" };
-        let _ = writeln!(out, "    {:<6} {shown}{cut}", names::txn(history, txn));
-    }
-    for &op in &w.ops {
-        let txn = names::txn(history, history.txn_of(op));
-        let _ = writeln!(out, "    look at {} of {txn}", names::op(history, op));
-    }
-    for step in &w.steps {
-        let _ = writeln!(out, "    {}", because(history, step));
+fn line(out: &mut String, text: &str) {
+    out.push_str(text);
+    out.push('\n');
+}
+
+/// A row with its name on the left.
+fn row(out: &mut String, name: &str, text: &str) {
+    paragraph(out, &format!("  {name:<10} "), 13, usize::MAX, text);
+}
+
+fn promise(promise: Promise) -> String {
+    let session = if promise.session_order { "" } else { " without session order" };
+    format!("{}{session}", promise.level)
+}
+
+/// "at least 3 LostUpdate".
+fn counted(counted: &Counted) -> String {
+    let least = if counted.at_least { "at least " } else { "" };
+    unbroken(&format!("{least}{} {}", number(counted.count), counted.anomaly))
+}
+
+fn violation(history: &History, verdict: &Verdict, all: bool, out: &mut String) {
+    let counts: Vec<String> = verdict.counts.iter().map(counted).collect();
+    row(out, "found", &counts.join(", "));
+    let witnesses = verdict.witnesses();
+    let shown = if all { witnesses.len() } else { 1 };
+    witnesses.iter().take(shown).for_each(|w| witness::to_text(history, w, out));
+    let left = witnesses.len().saturating_sub(shown);
+    if left > 0 {
+        let them = if left == 1 { "it" } else { "them" };
+        let text = format!("{} more kept: --all shows {them}, --json too", number(left));
+        row(out, "witnesses", &text);
     }
 }
 
-/// One dependency as a sentence.
-fn because(history: &History, step: &Step) -> String {
-    let (from, to) = (names::txn(history, step.from), names::txn(history, step.to));
-    let key = step.because.key.map(|k| names::key(history, k)).unwrap_or_default();
-    let op =
-        |op: Option<isolde_history::OpId>| op.map_or_else(String::new, |op| names::op(history, op));
-    let (from_op, to_op) = (op(step.because.from_op), op(step.because.to_op));
-    match step.kind {
-        Edges::SO => format!("{from} came before {to} in their session"),
-        Edges::RT => format!("{from} had ended before {to} began"),
-        Edges::WR => format!("{to} read what {from} wrote to {key}: {from_op}, {to_op}"),
-        Edges::WW => format!("{to} overwrote what {from} wrote to {key}: {from_op}, {to_op}"),
-        _ => format!("{to} overwrote what {from} read of {key}: {from_op}, {to_op}"),
+fn notes(verdict: &Verdict, all: bool, out: &mut String) {
+    // The reason is often one of them, and has been said.
+    let reason = match &verdict.answer {
+        Answer::Unknown(reason) => reason.as_str(),
+        Answer::Holds | Answer::Violated(_) => "",
+    };
+    let told = |note: &&String| !reason.starts_with(note.as_str());
+    let notes: Vec<&String> = verdict.notes.iter().filter(told).collect();
+    let shown = if all { notes.len() } else { NOTES };
+    for note in notes.iter().take(shown) {
+        row(out, "note", note);
     }
+    let left = notes.len().saturating_sub(shown);
+    if left > 0 {
+        row(out, "note", &format!("{left} more like these: --all shows them, --json too"));
+    }
+}
+
+/// What is worth knowing beside the answer.
+pub(crate) fn about(verdict: &Verdict, all: bool, out: &mut String) {
+    notes(verdict, all, out);
+    procedure(&verdict.procedure, out);
+}
+
+/// What ran, on what, and why.
+fn procedure(procedure: &Procedure, out: &mut String) {
+    row(out, "procedure", &format!("{}, because {}", procedure.name, procedure.why));
+    row(out, "evidence", &procedure.evidence.join("; "));
+    let plain = procedure.figures.iter().filter(|(name, n)| *n > 0 && !SEARCH.contains(name));
+    let figures: Vec<String> = plain.map(|(name, n)| figure(name, *n)).collect();
+    if !figures.is_empty() {
+        row(out, "figures", &figures.join(", "));
+    }
+    let named = |wanted: &str| procedure.figures.iter().find(|(name, _)| *name == wanted);
+    if let [Some((_, budget)), Some((_, spent))] = SEARCH.map(named) {
+        let mut text = format!("{} edges of a budget of {}", number(spent), number(budget));
+        if spent >= budget {
+            text.push_str(": used up, so there may be more cycles, or shorter ones");
+        }
+        row(out, "search", &text);
+    }
+}
+
+/// "1 key", "2 keys".
+fn figure(name: &str, n: u64) -> String {
+    let one = name.replace("dependencies", "dependency");
+    let name = if n == 1 { one.strip_suffix('s').unwrap_or(&one) } else { name };
+    unbroken(&format!("{} {name}", number(n)))
 }

@@ -3,16 +3,50 @@
 #![allow(clippy::needless_pass_by_value, reason = "expectations are made where they are used")]
 
 use expect_test::{Expect, expect};
-use isolde_check::{Options, check};
+use isolde_check::{Checker, Options, check};
+use isolde_history::History;
 use isolde_history::notation::parse;
-use isolde_report::{to_json, to_text};
-use isolde_spec::{Level, Promise};
+use isolde_report::{Decided, summary_to_json, summary_to_text, to_json, to_text};
+use isolde_spec::{Level, Promise, Verdict};
+
+const LOST: &str = "initial 0\n\
+    a 1: w(x,1)\n\
+    b 2: r(x,1) w(x,2)\n\
+    c 3: r(x,1) w(x,3)\n\
+    d 4: r(x,1) w(x,4)\n";
+const SKEW: &str = "initial 0\na 1: r(x,0) r(y,0) w(x,1)\nb 2: r(x,0) r(y,0) w(y,1)\n";
+const STALE_SESSION: &str = "initial 0\na T8: r(x,0) w(x,1)\na T9: r(x,0)\n";
+const STALE_CLOCK: &str = "initial 0\na 1: r(x,0) w(x,1) @[1,2]\nb 2: r(x,0) @[5,6]\n";
+const TWICE: &str = "a: w(x,1)\nb: w(x,1)\nc: r(x,1)\nd: r(x,1)\n";
+
+fn decided(verdict: Verdict) -> Decided {
+    Decided { verdict, holds_without_session_order: false, seconds: 0.5 }
+}
+
+fn ask(history: &History, level: Level) -> Decided {
+    decided(check(history, Promise::of(level), &Options::default()))
+}
 
 #[track_caller]
 fn shows(text: &str, level: Level, expected: Expect) {
     let history = parse(text).unwrap();
-    let verdict = check(&history, Promise::of(level), &Options::default());
-    expected.assert_eq(&to_text(&history, &verdict));
+    let text = to_text(&history, &ask(&history, level), false);
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    expected.assert_eq(&text);
+}
+
+fn ask_all(history: &History) -> Vec<Decided> {
+    let checker = Checker::new(history, Options::default());
+    let levels = Level::ALL.into_iter().filter(|level| *level != Level::Linearizable);
+    levels.map(|level| decided(checker.check(Promise::of(level)))).collect()
+}
+
+#[track_caller]
+fn sums_up(text: &str, expected: Expect) {
+    let history = parse(text).unwrap();
+    let text = summary_to_text(&history, &ask_all(&history));
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    expected.assert_eq(&text);
 }
 
 #[test]
@@ -22,26 +56,71 @@ fn a_level_that_holds() {
         Level::Serializable,
         expect![[r#"
         serializable: holds
+          procedure  graph, because the order of versions is known, as far as anyone read them
+          evidence   values; order of versions: one version (1 keys); session order
+          figures    2 transactions, 2 operations, 1 key, 2 nodes, 1 edge
     "#]],
     );
 }
 
 #[test]
 fn a_cycle_is_told_step_by_step() {
-    let text = "initial 0\na 1: r(x,0) r(y,0) w(x,1)\nb 2: r(x,0) r(y,0) w(y,1)";
     shows(
-        text,
+        SKEW,
         Level::Serializable,
         expect![[r#"
         serializable: violated
-          1 found: WriteSkew
+          found      at least 1 WriteSkew
           WriteSkew: two transactions each overwrote what the other had read
-            T1     a 1: r(x,0) r(y,0) w(x,1)
-            T2     b 2: r(x,0) r(y,0) w(y,1)
+            T1  a 1: r(x,0) r(y,0) w(x,1)
+            T2  b 2: r(x,0) r(y,0) w(y,1)
             T2 overwrote what T1 read of y: r(y,0), w(y,1)
             T1 overwrote what T2 read of x: r(x,0), w(x,1)
+            visible after the first 2 of 2 transactions
+          procedure  graph, because the order of versions is known, as far as anyone read them
+          evidence   values; order of versions: one version (2 keys); session order
+          figures    2 transactions, 6 operations, 2 keys, 2 nodes, 2 edges, 1 cyclic part,
+                     2 transactions in them, 2 anti-dependencies inside
+          search     28 edges of a budget of 2,000,000
     "#]],
     );
+}
+
+#[test]
+fn a_cycle_comes_with_what_supports_it_and_says_how_much_more_there_is() {
+    shows(
+        LOST,
+        Level::SnapshotIsolation,
+        expect![[r#"
+        snapshot-isolation: violated
+          found      at least 2 LostUpdate
+          LostUpdate: two transactions read the same version of a key and both overwrote it
+            T2  b 2: r(x,1) w(x,2)
+            T3  c 3: r(x,1) w(x,3)
+            not in the cycle, but they wrote what was read in it, or prove an order or a commit:
+            T1  a 1: w(x,1)
+            T3 overwrote what T2 read of x: r(x,1), w(x,3)
+            T2 overwrote what T3 read of x: r(x,1), w(x,2)
+            visible after the first 3 of 4 transactions
+          witnesses  1 more kept: --all shows it, --json too
+          procedure  graph, because the order of versions is known, as far as anyone read them
+          evidence   values; order of versions: read-modify-write chains (1 keys); session order
+          figures    4 transactions, 7 operations, 1 key, 4 nodes, 9 edges, 2 divergences,
+                     6 anti-dependencies inside
+          search     0 edges of a budget of 2,000,000
+    "#]],
+    );
+}
+
+#[test]
+fn all_witnesses_are_shown_if_asked_for() {
+    let history = parse(LOST).unwrap();
+    let lost = ask(&history, Level::SnapshotIsolation);
+    let text = to_text(&history, &lost, true);
+    assert!(!text.contains("--all"), "{text}");
+    let kept = lost.verdict.witnesses().len();
+    assert!(kept > 1);
+    assert_eq!(text.matches("  LostUpdate: ").count(), kept, "{text}");
 }
 
 #[test]
@@ -51,12 +130,89 @@ fn a_local_anomaly_names_its_operations() {
         Level::SnapshotIsolation,
         expect![[r#"
         snapshot-isolation: violated
-          1 found: AbortedRead
+          found      1 AbortedRead
           AbortedRead: a transaction read a value of a transaction that was rolled back
-            #0     a: w(x,1) abort
-            #1     b: r(x,1)
+            #0  a: w(x,1) abort
+            #1  b: r(x,1)
             look at w(x,1) of #0
             look at r(x,1) of #1
+            visible after the first 2 of 2 transactions
+          procedure  graph, because the order of versions is known, as far as anyone read them
+          evidence   values; order of versions: one version (1 keys); session order
+          figures    2 transactions, 2 operations, 1 key, 2 nodes
+    "#]],
+    );
+}
+
+#[test]
+fn a_variant_says_that_it_needs_session_order() {
+    shows(
+        STALE_SESSION,
+        Level::Serializable,
+        expect![[r#"
+        serializable: violated
+          found      at least 1 SessionGuaranteeViolation
+          SessionGuaranteeViolation (needs session order): a transaction missed a write of an earlier
+              transaction of its session
+            T8  a T8: r(x,0) w(x,1)
+            T9  a T9: r(x,0)
+            T8 overwrote what T9 read of x: r(x,0), w(x,1)
+            T8 came before T9 in their session
+            visible after the first 2 of 2 transactions
+          procedure  graph, because the order of versions is known, as far as anyone read them
+          evidence   values; order of versions: one version (1 keys); session order
+          figures    2 transactions, 3 operations, 1 key, 2 nodes, 2 edges, 1 cyclic part,
+                     2 transactions in them, 1 anti-dependency inside
+          search     28 edges of a budget of 2,000,000
+    "#]],
+    );
+}
+
+#[test]
+fn a_variant_says_that_it_needs_real_time() {
+    shows(
+        STALE_CLOCK,
+        Level::StrictSerializable,
+        expect![[r#"
+        strict-serializable: violated
+          found      at least 1 G-single
+          G-single (needs real time): a cycle with exactly one anti-dependency
+            T1  a 1: r(x,0) w(x,1) @[1,2]
+            T2  b 2: r(x,0) @[5,6]
+            T1 overwrote what T2 read of x: r(x,0), w(x,1)
+            T1 had ended before T2 began
+            visible after the first 2 of 2 transactions
+          procedure  graph, because the order of versions is known, as far as anyone read them
+          evidence   values; order of versions: one version (1 keys); session order; client intervals
+          figures    2 transactions, 3 operations, 1 key, 3 nodes, 3 edges, 1 cyclic part,
+                     3 transactions in them, 1 anti-dependency inside
+          search     41 edges of a budget of 2,000,000
+    "#]],
+    );
+}
+
+#[test]
+fn what_nobody_saw_says_so() {
+    let text = "a 1: w(x,1) w(y,1)\nb 2: w(x,2) w(y,2)\nc 3: r(x,1) r(y,2)\n";
+    shows(
+        text,
+        Level::Serializable,
+        expect![[r#"
+        serializable: violated
+          found      at least 1 G0
+          G0: transactions overwrote each other in a cycle
+            T1  a 1: w(x,1) w(y,1)
+            T2  b 2: w(x,2) w(y,2)
+            T2 overwrote what T1 wrote to x (nobody saw it, but no other order explains what was read):
+              w(x,1), w(x,2)
+            T1 overwrote what T2 wrote to x (nobody saw it, but no other order explains what was read):
+              w(x,2), w(x,1)
+            visible after the first 2 of 3 transactions
+          procedure  saturation, because the order of versions is open for 2 keys
+          evidence   values; order of versions: not known (2 keys); session order
+          figures    3 transactions, 6 operations, 2 keys, 3 nodes, 4 edges, 2 inferred edges,
+                     1 cyclic part, 2 transactions in them
+          search     48 edges of a budget of 2,000,000
     "#]],
     );
 }
@@ -64,20 +220,265 @@ fn a_local_anomaly_names_its_operations() {
 #[test]
 fn what_is_unknown_says_why() {
     shows(
-        "a: w(x,1)\nb: w(x,1)\nc: r(x,1)",
+        TWICE,
         Level::Serializable,
         expect![[r#"
-            serializable: unknown, because operation 1 of transaction #2 (key x) read a value that was written more than once
+        serializable: unknown, because operation 1 of transaction #2 (key x) read a value that was written
+          more than once (and 1 more like it)
+          note       operation 1 of transaction #3 (key x) read a value that was written more than once
+          procedure  graph, because the order of versions is known, as far as anyone read them
+          evidence   values; order of versions: only what nobody read is open (1 keys); session order
+          figures    4 transactions, 4 operations, 1 key, 4 nodes
+    "#]],
+    );
+}
+
+#[test]
+fn session_order_alone() {
+    let history = parse(STALE_SESSION).unwrap();
+    let stale = Decided { holds_without_session_order: true, ..ask(&history, Level::Serializable) };
+    assert!(to_text(&history, &stale, false).contains("\n  it holds without session order\n"));
+    assert_eq!(to_json(&history, &stale)["holds_without_session_order"], true);
+    let summary = summary_to_text(&history, &[stale]);
+    let words: Vec<&str> = summary.split_whitespace().collect();
+    assert!(words.join(" ").contains("; it holds without session order "), "{summary}");
+}
+
+#[test]
+fn long_transactions_and_lists_are_cut_and_json_has_them_whole() {
+    let mut text = "initial 0\na 1: append(x,0)".to_owned();
+    (0..200).for_each(|n| text += &format!(" w(k{n},1)"));
+    let elements: Vec<String> = (0..300).map(|n| n.to_string()).collect();
+    text += &format!("\nb 2: list(x,[{}]) w(k0,2)\n", elements.join(","));
+    let history = parse(&text).unwrap();
+    let thin = ask(&history, Level::ReadCommitted);
+    let text = to_text(&history, &thin, false);
+    assert!(text.contains("look at list(x,[0,1,2") && text.contains("…"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    let json = to_json(&history, &thin).to_string();
+    assert!(json.contains(&format!("list(x,[{}])", elements.join(","))));
+}
+
+#[test]
+fn without_a_level_the_strongest_that_holds() {
+    sums_up(
+        SKEW,
+        expect![[r#"
+        strongest level that holds: snapshot-isolation
+          procedure  graph, because the order of versions is known, as far as anyone read them
+          evidence   values; order of versions: one version (2 keys); session order
+          figures    2 transactions, 6 operations, 2 keys, 2 nodes, 2 edges
+        not shown to hold:
+          strong-snapshot-isolation  unknown: not every transaction has an interval, so real time cannot be
+                                     checked
+          serializable               violated: WriteSkew
+          strict-serializable        violated: WriteSkew
+        not decided yet: repeatable-read
+        why serializable is violated:
+          WriteSkew: two transactions each overwrote what the other had read
+            T1  a 1: r(x,0) r(y,0) w(x,1)
+            T2  b 2: r(x,0) r(y,0) w(y,1)
+            T2 overwrote what T1 read of y: r(y,0), w(y,1)
+            T1 overwrote what T2 read of x: r(x,0), w(x,1)
+            visible after the first 2 of 2 transactions
+          procedure  graph, because the order of versions is known, as far as anyone read them
+          evidence   values; order of versions: one version (2 keys); session order
+          figures    2 transactions, 6 operations, 2 keys, 2 nodes, 2 edges, 1 cyclic part,
+                     2 transactions in them, 2 anti-dependencies inside
+          search     28 edges of a budget of 2,000,000
+    "#]],
+    );
+}
+
+#[test]
+fn two_levels_may_be_the_strongest() {
+    let text = "initial 0\n\
+        a 1: r(x,0) @[10,20]\nb 2: w(x,1) r(y,0) @[1,30]\nc 3: w(y,1) @[1,5]\n";
+    sums_up(
+        text,
+        expect![[r#"
+        strongest levels that hold: strong-snapshot-isolation and serializable
+          procedure  graph, because the order of versions is known, as far as anyone read them
+          evidence   values; order of versions: one version (2 keys); session order
+          figures    3 transactions, 4 operations, 2 keys, 3 nodes, 2 edges
+        not shown to hold:
+          strict-serializable  violated: G2-item (needs real time)
+        why strict-serializable is violated:
+          G2-item (needs real time): a cycle with adjacent anti-dependencies
+            T1  a 1: r(x,0) @[10,20]
+            T2  b 2: w(x,1) r(y,0) @[1,30]
+            T3  c 3: w(y,1) @[1,5]
+            T3 overwrote what T2 read of y: r(y,0), w(y,1)
+            T3 had ended before T1 began
+            T2 overwrote what T1 read of x: r(x,0), w(x,1)
+            visible after the first 3 of 3 transactions
+          procedure  graph, because the order of versions is known, as far as anyone read them
+          evidence   values; order of versions: one version (2 keys); session order; client intervals
+          figures    3 transactions, 4 operations, 2 keys, 4 nodes, 4 edges, 1 cyclic part,
+                     4 transactions in them, 2 anti-dependencies inside
+          search     136 edges of a budget of 2,000,000
+    "#]],
+    );
+}
+
+#[test]
+fn no_level_at_all() {
+    sums_up(
+        "initial 0\na: w(x,1) abort\nb: r(x,1)\n",
+        expect![[r#"
+            no level is known to hold
+              read-committed             violated: AbortedRead
+              read-atomic                violated: AbortedRead
+              causal                     violated: AbortedRead
+              prefix                     violated: AbortedRead
+              snapshot-isolation         violated: AbortedRead
+              strong-snapshot-isolation  violated: AbortedRead
+              serializable               violated: AbortedRead
+              strict-serializable        violated: AbortedRead
+            not decided yet: read-uncommitted, pl-2, cursor-stability, repeatable-read
+            why read-committed is violated:
+              AbortedRead: a transaction read a value of a transaction that was rolled back
+                #0  a: w(x,1) abort
+                #1  b: r(x,1)
+                look at w(x,1) of #0
+                look at r(x,1) of #1
+                visible after the first 2 of 2 transactions
+              procedure  local, because the level is weaker than snapshot isolation
+              evidence   values; order of versions: one version (1 keys); session order
+              figures    2 transactions, 2 operations, 1 key
         "#]],
     );
 }
 
 #[test]
-fn json_has_the_cycle() {
-    let history = parse("initial 0\na 1: r(x,0) w(x,1)\nb 2: r(x,0) w(x,2)").unwrap();
-    let verdict = check(&history, Promise::of(Level::Serializable), &Options::default());
-    let json = to_json(&history, &verdict);
-    assert_eq!(json["answer"], "violated");
-    assert_eq!(json["witnesses"][0]["anomaly"], "LostUpdate");
-    assert_eq!(json["witnesses"][0]["cycle"][0]["key"], "x");
+fn nothing_is_certain() {
+    sums_up(
+        TWICE,
+        expect![[r#"
+        no level is known to hold
+          note       operation 1 of transaction #3 (key x) read a value that was written more than once
+          procedure  graph, because the order of versions is known, as far as anyone read them
+          evidence   values; order of versions: only what nobody read is open (1 keys); session order
+          figures    4 transactions, 4 operations, 1 key, 4 nodes
+        not shown to hold:
+          snapshot-isolation         unknown: operation 1 of transaction #2 (key x) read a value that was
+                                     written more than once (and 1 more like it)
+          strong-snapshot-isolation  unknown, for the same reason
+          serializable               unknown, for the same reason
+          strict-serializable        unknown, for the same reason
+        not decided yet: read-uncommitted, pl-2, read-committed, cursor-stability, read-atomic, causal,
+          prefix, repeatable-read
+    "#]],
+    );
+}
+
+#[test]
+fn json_has_everything_of_a_verdict() {
+    let history = parse(STALE_CLOCK).unwrap();
+    let json = to_json(&history, &ask(&history, Level::StrictSerializable));
+    expect![[r#"
+        {
+          "answer": "violated",
+          "counts": [
+            {
+              "anomaly": "G-single",
+              "at_least": true,
+              "count": 1
+            }
+          ],
+          "holds_without_session_order": false,
+          "level": "strict-serializable",
+          "notes": [],
+          "procedure": {
+            "evidence": [
+              "values",
+              "order of versions: one version (1 keys)",
+              "session order",
+              "client intervals"
+            ],
+            "figures": {
+              "anti_dependencies_inside": 1,
+              "cyclic_parts": 1,
+              "divergences": 0,
+              "edges": 3,
+              "inferred_edges": 0,
+              "keys": 1,
+              "nodes": 3,
+              "operations": 3,
+              "search_budget": 2000000,
+              "search_spent": 41,
+              "transactions": 2,
+              "transactions_in_them": 3
+            },
+            "name": "graph",
+            "why": "the order of versions is known, as far as anyone read them"
+          },
+          "reason": null,
+          "seconds": 0.5,
+          "session_order": true,
+          "witnesses": [
+            {
+              "adya": "G-single",
+              "anomaly": "G-single",
+              "cycle": [
+                {
+                  "from": "T2",
+                  "from_operation": "r(x,0)",
+                  "inferred": false,
+                  "key": "x",
+                  "kind": "rw",
+                  "sentence": "T1 overwrote what T2 read of x: r(x,0), w(x,1)",
+                  "to": "T1",
+                  "to_operation": "w(x,1)"
+                },
+                {
+                  "from": "T1",
+                  "from_operation": null,
+                  "inferred": false,
+                  "key": null,
+                  "kind": "rt",
+                  "sentence": "T1 had ended before T2 began",
+                  "to": "T2",
+                  "to_operation": null
+                }
+              ],
+              "forbidden_from": "strong-snapshot-isolation",
+              "meaning": "a cycle with exactly one anti-dependency",
+              "needs": [
+                "rt"
+              ],
+              "operations": [],
+              "position": 2,
+              "support": [],
+              "transactions": [
+                {
+                  "name": "T1",
+                  "notation": "a 1: r(x,0) w(x,1) @[1,2]",
+                  "number": 0
+                },
+                {
+                  "name": "T2",
+                  "notation": "b 2: r(x,0) @[5,6]",
+                  "number": 1
+                }
+              ],
+              "variant": "real-time"
+            }
+          ]
+        }
+    "#]]
+    .assert_eq(&(serde_json::to_string_pretty(&json).unwrap() + "\n"));
+}
+
+#[test]
+fn json_has_the_summary() {
+    let history = parse(SKEW).unwrap();
+    let json = summary_to_json(&ask_all(&history));
+    assert_eq!(json["strongest"], serde_json::json!(["snapshot-isolation"]));
+    let others = json["not_shown_to_hold"].as_array().unwrap();
+    let of = |level: &str| others.iter().find(|o| o["level"] == level).unwrap();
+    assert_eq!(of("serializable")["violated_by"][0]["anomaly"], "WriteSkew");
+    assert_eq!(of("repeatable-read")["not_decided_yet"], true);
+    assert!(of("strong-snapshot-isolation")["reason"].as_str().unwrap().contains("interval"));
+    assert_eq!(json["plainest_violation_of"], "serializable");
 }

@@ -303,6 +303,11 @@ impl Anomaly {
         self.entry().name
     }
 
+    /// Its place in the catalogue: of two, the lower one is more basic.
+    pub fn rank(self) -> usize {
+        CATALOGUE.iter().position(|e| e.anomaly == self).unwrap_or(CATALOGUE.len())
+    }
+
     /// Whether a level forbids it.
     pub fn forbidden_at(self, level: Level) -> bool {
         level.implies(self.entry().forbidden_from)

@@ -3,14 +3,16 @@
 //!
 //! This crate decides nothing. It holds the lattice of [`Level`]s, the catalogue of [`Anomaly`]s as
 //! data, the kinds of dependency between transactions ([`Edges`]), and the [`Verdict`] with its
-//! [`Witness`]es that every procedure returns and every report shows.
+//! [`Witness`]es that every procedure returns and every report shows, and the [`Summary`] of several.
 
 mod anomaly;
 mod edge;
 mod level;
+mod summary;
 mod verdict;
 
 pub use anomaly::{Anomaly, CATALOGUE, Catalogued, Finding, Reads};
 pub use edge::Edges;
 pub use level::{Level, Promise};
+pub use summary::{How, Standing, Summary};
 pub use verdict::{Answer, Because, Counted, Procedure, Step, Verdict, Witness};

@@ -4,7 +4,7 @@ use isolde_history::{Key, OpId, TxnId};
 
 use crate::anomaly::Anomaly;
 use crate::edge::Edges;
-use crate::level::Promise;
+use crate::level::{Level, Promise};
 
 /// The answer to one question, never a bare yes or no.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,6 +78,26 @@ pub struct Witness {
 }
 
 impl Witness {
+    /// Which variant of its anomaly it is: by what the operations show alone, or one that needs the
+    /// order of sessions, or one that needs real time.
+    pub fn variant(&self) -> &'static str {
+        if self.needs.contains(Edges::RT) {
+            "real-time"
+        } else if self.needs.contains(Edges::SO) {
+            "session"
+        } else {
+            "item"
+        }
+    }
+
+    /// The weakest level that forbids it: what needs real time, only levels that speak of it forbid.
+    pub fn forbidden_from(&self) -> Level {
+        let level = self.anomaly.entry().forbidden_from;
+        let forbids = |l: &Level| l.implies(level) && l.needs_real_time();
+        let timed = self.needs.contains(Edges::RT);
+        if timed { Level::ALL.into_iter().find(forbids).unwrap_or(level) } else { level }
+    }
+
     /// How many transactions into the history it is first visible.
     pub fn position(&self) -> usize {
         self.involved().map(|txn| txn.index() + 1).max().unwrap_or(0)
@@ -116,6 +136,14 @@ pub struct Because {
 }
 
 impl Verdict {
+    /// The witnesses that were kept, if the promise was broken.
+    pub fn witnesses(&self) -> &[Witness] {
+        match &self.answer {
+            Answer::Violated(witnesses) => witnesses,
+            Answer::Holds | Answer::Unknown(_) => &[],
+        }
+    }
+
     /// Whether the promise was kept, as far as anyone knows.
     pub fn holds(&self) -> Option<bool> {
         match self.answer {
@@ -123,5 +151,24 @@ impl Verdict {
             Answer::Violated(_) => Some(false),
             Answer::Unknown(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variant_is_forbidden_by_levels_that_speak_of_what_it_needs() {
+        let from = |anomaly: Anomaly, needs: Edges| {
+            let (steps, ops, txns, support) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+            let witness = Witness { anomaly, needs, steps, ops, txns, support };
+            (witness.variant(), witness.forbidden_from())
+        };
+        assert_eq!(from(Anomaly::GSingle, Edges::NONE), ("item", Level::SnapshotIsolation));
+        assert_eq!(from(Anomaly::GSingle, Edges::SO), ("session", Level::SnapshotIsolation));
+        let both = Edges::SO | Edges::RT;
+        assert_eq!(from(Anomaly::GSingle, both), ("real-time", Level::StrongSnapshotIsolation));
+        assert_eq!(from(Anomaly::WriteSkew, both), ("real-time", Level::StrictSerializable));
     }
 }

@@ -1,0 +1,135 @@
+//! What holds and what does not, over all levels.
+
+use std::fmt::Write;
+
+use isolde_history::History;
+use isolde_spec::{Anomaly, Answer, Counted, Edges, How, Level, Standing, Summary, Verdict};
+use serde_json::{Value, json};
+
+use crate::decided::Decided;
+use crate::text;
+use crate::witness;
+use crate::wrap::{all_of, paragraph, unbroken};
+
+/// Which levels hold, what forbids each of the others, and the plainest violation in full.
+pub fn summary_to_text(history: &History, decided: &[Decided]) -> String {
+    let mut out = String::new();
+    let summary = Summary::of(decided.iter().map(|d| &d.verdict));
+    let header = strongest(&summary, decided);
+    out += &header;
+    let (open, told): (Vec<&Standing>, Vec<&Standing>) =
+        summary.others.iter().partition(|other| is_open(other));
+    if !told.is_empty() && header.lines().count() > 1 {
+        out.push_str("not shown to hold:\n");
+    }
+    let width = told.iter().map(|other| other.level.name().len()).max().unwrap_or(0);
+    let mut last = String::new();
+    for other in told {
+        let prefix = format!("  {:<width$}  ", other.level.name());
+        let why = standing(other, decided);
+        let same = why == last && other.how == How::Unknown;
+        let said = if same { "unknown, for the same reason" } else { why.as_str() };
+        paragraph(&mut out, &prefix, width + 4, usize::MAX, said);
+        last = why;
+    }
+    if !open.is_empty() {
+        let names: Vec<&str> = open.iter().map(|other| other.level.name()).collect();
+        paragraph(&mut out, "not decided yet: ", 2, usize::MAX, &names.join(", "));
+    }
+    if let Some(d) = summary.plainest.and_then(|level| of(level, decided)) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "why {} is violated:", d.verdict.promise.level);
+        d.verdict.witnesses().iter().take(1).for_each(|w| witness::to_text(history, w, &mut out));
+        text::about(&d.verdict, false, &mut out);
+    }
+    out
+}
+
+/// The same for machines; the witnesses are in the verdicts.
+pub fn summary_to_json(decided: &[Decided]) -> Value {
+    let summary = Summary::of(decided.iter().map(|d| &d.verdict));
+    let anomaly = |(anomaly, needs): &(Anomaly, Edges)| {
+        let needs: Vec<&str> = needs.each().map(|(_, name)| name).collect();
+        json!({"anomaly": anomaly.name(), "needs": needs})
+    };
+    let other = |other: &Standing| {
+        let d = of(other.level, decided);
+        let by = d.map(|d| anomalies(&d.verdict)).unwrap_or_default();
+        let reason = d.and_then(|d| match &d.verdict.answer {
+            Answer::Unknown(reason) => Some(reason.as_str()),
+            Answer::Holds | Answer::Violated(_) => None,
+        });
+        json!({
+            "level": other.level.name(),
+            "answer": if other.how == How::Unknown { "unknown" } else { "violated" },
+            "violated_as": match other.how {
+                How::ViolatedAs(weaker) => Some(weaker.name()),
+                How::Violated | How::Unknown => None,
+            },
+            "violated_by": by.iter().map(anomaly).collect::<Vec<_>>(),
+            "reason": reason,
+            "not_decided_yet": is_open(other),
+            "holds_without_session_order": d.is_some_and(|d| d.holds_without_session_order),
+        })
+    };
+    json!({
+        "strongest": summary.strongest.iter().map(|l| l.name()).collect::<Vec<_>>(),
+        "not_shown_to_hold": summary.others.iter().map(other).collect::<Vec<_>>(),
+        "plainest_violation_of": summary.plainest.map(Level::name),
+    })
+}
+
+fn of(level: Level, decided: &[Decided]) -> Option<&Decided> {
+    decided.iter().find(|d| d.verdict.promise.level == level)
+}
+
+/// Levels for which procedures are still to come: one line for all of them is enough.
+fn is_open(other: &Standing) -> bool {
+    other.how == How::Unknown && !other.level.implies(Level::SnapshotIsolation)
+}
+
+fn strongest(summary: &Summary, decided: &[Decided]) -> String {
+    let mut out = String::new();
+    let names: Vec<&str> = summary.strongest.iter().map(|level| level.name()).collect();
+    let sessions = decided.iter().all(|d| d.verdict.promise.session_order);
+    let without = if sessions { "" } else { ", without session order" };
+    let said = match names.len() {
+        0 => format!("no level is known to hold{without}"),
+        1 => format!("strongest level that holds{without}: {}", names[0]),
+        _ => format!("strongest levels that hold{without}: {}", all_of(&names)),
+    };
+    paragraph(&mut out, "", 2, usize::MAX, &said);
+    // What ran is said once: here, or beside the violation.
+    let open = summary.others.iter().find(|o| summary.plainest.is_none() && !is_open(o));
+    let shown = summary.strongest.last().copied().or(open.map(|o| o.level));
+    if let Some(d) = shown.and_then(|level| of(level, decided)) {
+        text::about(&d.verdict, false, &mut out);
+    }
+    out
+}
+
+/// Why a level is not shown to hold, in a line.
+fn standing(other: &Standing, decided: &[Decided]) -> String {
+    let Some(d) = of(other.level, decided) else { return String::new() };
+    let without =
+        if d.holds_without_session_order { "; it holds without session order" } else { "" };
+    match (other.how, &d.verdict.answer) {
+        (How::ViolatedAs(weaker), _) => format!("violated, because {weaker} is"),
+        (_, Answer::Unknown(reason)) => format!("unknown: {reason}"),
+        _ => {
+            let name = |(anomaly, needs)| unbroken(&witness::variant(anomaly, needs));
+            let by: Vec<String> = anomalies(&d.verdict).into_iter().map(name).collect();
+            format!("violated: {}{without}", by.join(", "))
+        }
+    }
+}
+
+/// The anomalies of a verdict, each with what its witnesses need if all need something.
+fn anomalies(verdict: &Verdict) -> Vec<(Anomaly, Edges)> {
+    let needs = |counted: &Counted| {
+        let of = verdict.witnesses().iter().filter(|w| w.anomaly == counted.anomaly);
+        let least = of.map(|w| w.needs).min_by_key(|needs| needs.each().count());
+        (counted.anomaly, least.unwrap_or_default())
+    };
+    verdict.counts.iter().map(needs).collect()
+}
