@@ -1,6 +1,6 @@
 //! A history that can be asked about several promises: what they share is worked out once.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 
 use isolde_history::{Clock, History};
 use isolde_spec::{Promise, Verdict};
@@ -67,6 +67,8 @@ pub struct Checker<'h> {
     walks: [OnceCell<Walk>; 2],
     real_time: OnceCell<RealTime<'h>>,
     graphs: [[OnceCell<Sorted>; 2]; 2],
+    /// What was decided already.
+    decided: RefCell<Vec<(Promise, Option<bool>)>>,
 }
 
 /// A graph and its strongly connected components.
@@ -86,18 +88,29 @@ impl Sorted {
 impl<'h> Checker<'h> {
     /// Sorts a history by keys and finds out which of its transactions count.
     pub fn new(history: &'h History, options: Options) -> Checker<'h> {
+        // A violation without any witness would be a bare no.
+        let options = Options { witnesses: options.witnesses.max(1), ..options };
         Checker {
             context: Context::new(history),
             options,
             walks: Default::default(),
             real_time: OnceCell::new(),
             graphs: Default::default(),
+            decided: RefCell::default(),
         }
     }
 
     /// Decides whether the history keeps a promise.
     pub fn check(&self, promise: Promise) -> Verdict {
-        Case::new(self, promise).decide()
+        let verdict = Case::new(self, promise).decide();
+        self.decided.borrow_mut().push((promise, verdict.holds()));
+        verdict
+    }
+
+    /// Whether the history keeps a promise, without the reasons.
+    pub(crate) fn holds(&self, promise: Promise) -> Option<bool> {
+        let known = self.decided.borrow().iter().find(|(p, _)| *p == promise).map(|(_, h)| *h);
+        known.unwrap_or_else(|| self.check(promise).holds())
     }
 
     pub(crate) fn walk(&self, session_order: bool) -> &Walk {

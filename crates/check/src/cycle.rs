@@ -218,7 +218,7 @@ mod tests {
         let mut list = EdgeList::new(5);
         edges.iter().for_each(|&(a, b, k)| list.push(a, b, k));
         let graph = Graph::new(5, &[&list]);
-        let history = parse("a: r(x,0)").unwrap();
+        let history = parse("a: r(x,0)\na:\na:\na:\na:").unwrap();
         let context = Context::new(&history);
         let later = Later::new(&context, None, false, &[]);
         let component = &[0; 5];

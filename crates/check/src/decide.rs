@@ -188,11 +188,8 @@ impl<'c, 'h> Case<'c, 'h> {
     fn weaker(&self) -> Answer {
         for level in [Level::Serializable, Level::SnapshotIsolation] {
             let stronger = Promise { level, ..self.promise };
-            if level.implies(self.promise.level) {
-                let verdict = Case::new(self.checker, stronger).decide();
-                if verdict.holds() == Some(true) {
-                    return Answer::Holds;
-                }
+            if level.implies(self.promise.level) && self.checker.holds(stronger) == Some(true) {
+                return Answer::Holds;
             }
         }
         Answer::Unknown(format!("{} is not decided by this procedure", self.promise.level))
@@ -224,7 +221,7 @@ impl<'c, 'h> Case<'c, 'h> {
         };
         format!(
             "the order of versions is not known for {} ({}{more}), {tried}",
-            if open.len() == 1 { "1 key".to_owned() } else { format!("{} keys", open.len()) },
+            keys(open.len() as u64),
             names.join(", ")
         )
     }
@@ -247,28 +244,29 @@ impl<'c, 'h> Case<'c, 'h> {
     fn procedure(&self, graph: Option<&Dependent<'_>>, cycles: &Found) -> Procedure {
         let history = self.context().history;
         let ways = Known::WAYS.iter().filter(|(way, _)| self.walk.known[*way as usize] > 0);
+        let ways: Vec<String> = ways
+            .map(|(way, words)| format!("{words} ({})", keys(self.walk.known[*way as usize])))
+            .collect();
         let mut evidence = vec!["values".to_owned()];
-        evidence.extend(ways.map(|(way, words)| {
-            format!("order of versions: {words} ({} keys)", self.walk.known[*way as usize])
-        }));
+        if !ways.is_empty() {
+            evidence.push(format!("order of versions: {}", ways.join(", ")));
+        }
         if self.promise.session_order {
             evidence.push("session order".to_owned());
         }
         evidence.extend(self.real_time.map(|_| "client intervals".to_owned()));
-        let (name, why) = match graph {
-            None => ("local", "the level is weaker than snapshot isolation".to_owned()),
-            Some(_) if !self.may_infer() => (Road::Graph.name(), "it was asked for".to_owned()),
-            Some(graph) if matches!(graph.sorted, Shared::Own(_)) => (
-                Road::Saturation.name(),
-                format!(
-                    "the order of versions is open for {} keys",
-                    self.walk.unordered.len() + self.walk.unread.len()
-                ),
-            ),
-            Some(_) => (
-                Road::Graph.name(),
-                "the order of versions is known, as far as anyone read them".to_owned(),
-            ),
+        let open = self.walk.unordered.len() + self.walk.unread.len();
+        let (road, why) = match (self.checker.options.procedure, graph) {
+            (_, None) => ("local", "the level is weaker than snapshot isolation".to_owned()),
+            (Some(asked), _) => (asked.name(), "it was asked for".to_owned()),
+            (None, Some(graph)) if graph.reasons.is_some() => {
+                let why = format!("the order of versions is open for {}", keys(open as u64));
+                (Road::Saturation.name(), why)
+            }
+            _ if open > 0 => {
+                (Road::Graph.name(), "what nobody read may come in any order".to_owned())
+            }
+            _ => (Road::Graph.name(), "the order of versions is known".to_owned()),
         };
         let mut figures = vec![
             ("transactions", history.txn_count() as u64),
@@ -282,8 +280,12 @@ impl<'c, 'h> Case<'c, 'h> {
                 .push(("inferred edges", graph.reasons.as_ref().map_or(0, |r| r.of.len() as u64)));
             figures.extend(&cycles.figures);
         }
-        Procedure { name, evidence, why, figures }
+        Procedure { name: road, evidence, why, figures }
     }
+}
+
+fn keys(count: u64) -> String {
+    if count == 1 { "1 key".to_owned() } else { format!("{count} keys") }
 }
 
 /// A graph that serves other questions too, or this one only.

@@ -27,6 +27,15 @@ pub(crate) struct Dependency {
     pub(crate) version: Option<OpId>,
     /// The list read that shows that one came before the other.
     pub(crate) shown_by: Option<OpId>,
+    /// Whether the order of a session shows it.
+    pub(crate) by_session: bool,
+}
+
+/// What shows that one version came before another, beside the reads of those who wrote them.
+#[derive(Clone, Copy, Default)]
+struct Shown {
+    by: Option<OpId>,
+    by_session: bool,
 }
 
 /// Who wants to know the dependencies of a key.
@@ -94,8 +103,10 @@ pub(crate) struct Orderer {
     /// For each read, one more than the version that its transaction made of what it read.
     made: Vec<u32>,
     readers: Readers,
-    /// Pairs of versions that followed the same one.
+    /// Pairs of versions that followed the same one, each with the next.
     pub(crate) divergences: Vec<Divergence>,
+    /// How many such pairs there are, each with each.
+    pub(crate) divergent_pairs: u64,
 }
 
 /// Who read each version: chains through the reads, one for each version and one for the initial
@@ -158,6 +169,7 @@ impl Orderer {
     ) -> Known {
         self.readers.load(facts);
         self.divergences.clear();
+        self.divergent_pairs = 0;
         let mut site = Site { context, facts, to };
         let mut known = Known::Not;
         // A key may have an order by its reads and another one by the recorder: both count.
@@ -199,7 +211,7 @@ impl Orderer {
             self.write_read(site, true);
             self.adjacent(site);
             let versions = std::mem::take(&mut self.versions);
-            self.in_order(site, &versions, None);
+            self.in_order(site, &versions, Shown { by: None, by_session: true });
             self.versions = versions;
             return Known::Session;
         }
@@ -249,9 +261,8 @@ impl Orderer {
         }
         self.diverge(facts);
         let txn = |v: u32| facts.writes[v as usize].txn;
-        for pair in self.first.windows(2) {
-            self.divergences.push([txn(pair[0]), txn(pair[1])]);
-        }
+        self.divergent_pairs += pairs(self.first.len());
+        self.divergences.extend(self.first.windows(2).map(|pair| [txn(pair[0]), txn(pair[1])]));
     }
 
     /// Who read what whom wrote; and overwrote it, where that is wanted.
@@ -269,7 +280,7 @@ impl Orderer {
     /// everybody who read the initial state comes before everybody who wrote.
     fn adjacent<D: Dependencies>(&self, site: &mut Site<'_, D>) -> bool {
         for &(parent, child) in &self.next {
-            self.overwrites(site, parent as usize, child, None);
+            self.overwrites(site, parent as usize, child, Shown::default());
         }
         // The initial state comes before every version: whoever read it comes before those who
         // overwrote it. With many of both, the ones that read it themselves must do.
@@ -277,7 +288,7 @@ impl Orderer {
         let readers = self.readers.of(initial).count();
         let few = readers * self.blind.len() <= 4 * (readers + self.blind.len()) + 64;
         for &v in self.first.iter().chain(if few { &self.blind[..] } else { &[] }) {
-            self.overwrites(site, initial, v, None);
+            self.overwrites(site, initial, v, Shown::default());
         }
         few
     }
@@ -288,10 +299,10 @@ impl Orderer {
         site: &mut Site<'_, D>,
         version: usize,
         by: u32,
-        shown_by: Option<OpId>,
+        shown: Shown,
     ) {
         for r in self.readers.of(version) {
-            site.overwrote_read(version, r, by, shown_by);
+            site.overwrote_read(version, r, by, shown);
         }
     }
 
@@ -303,20 +314,21 @@ impl Orderer {
         way: Known,
     ) -> Known {
         self.made.clear();
+        let shown = Shown { by: order.shown_by, by_session: false };
         if site.facts.is_list {
             self.write_read(site, false);
         }
         for pair in order.elements.windows(2) {
-            site.overwrote(pair[0], pair[1], order.shown_by);
+            site.overwrote(pair[0], pair[1], shown);
         }
-        self.in_order(site, &order.seen, order.shown_by);
+        self.in_order(site, &order.seen, shown);
         let initial = site.facts.writes.len();
         for &v in order.unseen.iter().filter(|_| order.unseen_last) {
             match order.seen.last() {
-                None => self.overwrites(site, initial, v, order.shown_by),
+                None => self.overwrites(site, initial, v, shown),
                 Some(&last) => {
-                    site.overwrote(last, v, order.shown_by);
-                    self.overwrites(site, last as usize, v, order.shown_by);
+                    site.overwrote(last, v, shown);
+                    self.overwrites(site, last as usize, v, shown);
                 }
             }
         }
@@ -349,26 +361,28 @@ impl Orderer {
     fn diverge(&mut self, facts: &KeyFacts) {
         self.next.sort_unstable();
         let txn = |v: u32| facts.writes[v as usize].txn;
-        for pair in self.next.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
-            self.divergences.push([txn(pair[0].1), txn(pair[1].1)]);
+        for same in self.next.chunk_by(|a, b| a.0 == b.0) {
+            self.divergent_pairs += pairs(same.len());
+            let each = same.windows(2).map(|pair| [txn(pair[0].1), txn(pair[1].1)]);
+            self.divergences.extend(each);
         }
     }
 
     /// The dependencies of versions that follow each other.
-    fn in_order<D: Dependencies>(
-        &self,
-        site: &mut Site<'_, D>,
-        versions: &[u32],
-        shown_by: Option<OpId>,
-    ) {
+    fn in_order<D: Dependencies>(&self, site: &mut Site<'_, D>, versions: &[u32], shown: Shown) {
         if let Some(&first) = versions.first() {
-            self.overwrites(site, site.facts.writes.len(), first, shown_by);
+            self.overwrites(site, site.facts.writes.len(), first, shown);
         }
         for pair in versions.windows(2) {
-            site.overwrote(pair[0], pair[1], shown_by);
-            self.overwrites(site, pair[0] as usize, pair[1], shown_by);
+            site.overwrote(pair[0], pair[1], shown);
+            self.overwrites(site, pair[0] as usize, pair[1], shown);
         }
     }
+}
+
+/// How many pairs so many make.
+fn pairs(count: usize) -> u64 {
+    (count as u64 * (count as u64).saturating_sub(1)) / 2
 }
 
 impl<D: Dependencies> Site<'_, D> {
@@ -378,12 +392,13 @@ impl<D: Dependencies> Site<'_, D> {
     }
 
     fn read_and_overwrote(&mut self, version: u32, read: usize, made: u32) {
-        let (read, overwrote) = (self.reads(version, read), self.overwrite(version, made, None));
+        let (read, overwrote) =
+            (self.reads(version, read), self.overwrite(version, made, Shown::default()));
         self.to.add_both(read, overwrote);
     }
 
-    fn overwrote(&mut self, first: u32, second: u32, shown_by: Option<OpId>) {
-        let dependency = self.overwrite(first, second, shown_by);
+    fn overwrote(&mut self, first: u32, second: u32, shown: Shown) {
+        let dependency = self.overwrite(first, second, shown);
         self.to.add(dependency);
     }
 
@@ -397,10 +412,11 @@ impl<D: Dependencies> Site<'_, D> {
             to_op: read.op,
             version: None,
             shown_by: None,
+            by_session: false,
         }
     }
 
-    fn overwrite(&self, first: u32, second: u32, shown_by: Option<OpId>) -> Dependency {
+    fn overwrite(&self, first: u32, second: u32, shown: Shown) -> Dependency {
         let (first, second) =
             (&self.facts.writes[first as usize], &self.facts.writes[second as usize]);
         Dependency {
@@ -410,11 +426,12 @@ impl<D: Dependencies> Site<'_, D> {
             from_op: first.op,
             to_op: second.op,
             version: None,
-            shown_by,
+            shown_by: shown.by,
+            by_session: shown.by_session,
         }
     }
 
-    fn overwrote_read(&mut self, version: usize, read: usize, by: u32, shown_by: Option<OpId>) {
+    fn overwrote_read(&mut self, version: usize, read: usize, by: u32, shown: Shown) {
         let (read, write) = (&self.facts.reads[read], &self.facts.writes[by as usize]);
         self.to.add(Dependency {
             from: read.txn,
@@ -423,7 +440,8 @@ impl<D: Dependencies> Site<'_, D> {
             from_op: read.op,
             to_op: write.op,
             version: self.facts.writes.get(version).map(|w| w.op),
-            shown_by,
+            shown_by: shown.by,
+            by_session: shown.by_session,
         });
     }
 }

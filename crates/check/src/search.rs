@@ -10,6 +10,7 @@ use isolde_spec::{Anomaly, CATALOGUE, Counted, Edges, Finding, Reads, Witness};
 use crate::cycle::{Class, DEPENDENCIES, Hop, Search, Wanted};
 use crate::decide::{Case, Dependent};
 use crate::later::Later;
+use crate::order::Known;
 use crate::reasons::Reasons;
 use crate::witness::Explainer;
 
@@ -26,10 +27,6 @@ impl Found {
         self.witnesses.append(&mut other.witnesses);
         self.counts.append(&mut other.counts);
     }
-}
-
-fn rank(anomaly: Anomaly) -> usize {
-    CATALOGUE.iter().position(|e| e.anomaly == anomaly).unwrap_or(CATALOGUE.len())
 }
 
 /// What is wrong inside transactions, or with where they read from.
@@ -88,7 +85,7 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
     for witness in witnesses.iter_mut().take(divergences.len().min(keep)) {
         witness.anomaly = Anomaly::LostUpdate;
     }
-    witnesses.sort_by_key(|w| (rank(w.anomaly), w.steps.len(), w.position()));
+    witnesses.sort_by_key(|w| (w.anomaly.rank(), w.steps.len(), w.position()));
     let mut counts: Vec<Counted> = Vec::new();
     for witness in witnesses {
         let at = counts.iter().position(|c| c.anomaly == witness.anomaly);
@@ -101,15 +98,21 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
             found.witnesses.push(witness);
         }
     }
+    // Where every write follows a read, each lost update is a divergence.
+    let other = [Known::List, Known::Given, Known::Session, Known::Unread, Known::Not];
+    let at_least = other.iter().any(|way| case.walk.known[*way as usize] > 0);
     for counted in counts.iter_mut().filter(|c| c.anomaly == Anomaly::LostUpdate) {
-        counted.count = counted.count.max(divergences.len() as u64);
+        *counted =
+            Counted { count: counted.count.max(case.walk.divergent_pairs), at_least, ..*counted };
     }
     found.counts = counts;
+    let txns = case.context().play.len() as u32;
+    let transactions = parts.iter().flatten().filter(|node| **node < txns).count();
     found.figures = vec![
-        ("divergences", divergences.len() as u64),
+        ("divergences", case.walk.divergent_pairs),
         ("cyclic parts", parts.len() as u64),
-        ("transactions in them", parts.iter().map(|part| part.len() as u64).sum()),
-        ("anti-dependencies inside", graph.anti_dependencies()),
+        ("transactions in cycles", transactions as u64),
+        ("anti-dependencies in cycles", graph.anti_dependencies()),
         ("search budget", budget as u64),
         ("search spent", spent as u64),
     ];
@@ -155,7 +158,7 @@ impl Hunt<'_> {
             c.iter().any(|hop| self.reasons.is_some_and(|r| r.of.contains_key(&edge(hop))))
         };
         one.iter().all(|hop| nodes.contains(&hop.from))
-            && (one.len() < other.len()
+            && ((one.len() < other.len() && class_of(one) <= class_of(other))
                 || kinds(one) == kinds(other)
                 || (inferred(other) && !inferred(one)))
     }
@@ -171,7 +174,8 @@ impl Hunt<'_> {
         let later = self.later(case, &nodes);
         self.search.within = Some(nodes.iter().copied().collect());
         let mut basic: Option<Vec<Hop>> = None;
-        for wanted in wanted(case) {
+        let class = class_of(&cycle);
+        for wanted in wanted(case).into_iter().filter(|wanted| rank_of(wanted.class) <= class) {
             for &start in &nodes {
                 let longest = basic.as_ref().map_or(nodes.len(), Vec::len) - 1;
                 basic = self.search.through(start, wanted, longest, &later).or(basic);
@@ -245,6 +249,26 @@ impl Hunt<'_> {
             }
             longest = (longest + 1 + longest / 4).min(txns.len());
         }
+    }
+}
+
+/// How basic a class is: the fewer and the farther apart its anti-dependencies, the more.
+fn rank_of(class: Class) -> usize {
+    match class {
+        Class::Catalogued(Reads::None(_)) => 0,
+        Class::Catalogued(Reads::One) => 1,
+        Class::Catalogued(Reads::Apart) | Class::Snapshot => 2,
+        Class::Catalogued(Reads::Adjacent) | Class::Any => 3,
+    }
+}
+
+/// How basic the class of a cycle is.
+fn class_of(cycle: &[Hop]) -> usize {
+    let anti = |i: usize| cycle[i % cycle.len()].kind == Edges::RW;
+    match (0..cycle.len()).filter(|i| anti(*i)).count() {
+        count @ (0 | 1) => count,
+        _ if (0..cycle.len()).any(|i| anti(i) && anti(i + 1)) => 3,
+        _ => 2,
     }
 }
 

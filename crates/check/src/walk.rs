@@ -20,6 +20,8 @@ pub(crate) struct Walk {
     /// Session order, wr, ww and rw.
     pub(crate) edges: Vec<EdgeList>,
     pub(crate) divergences: Vec<(Key, Divergence)>,
+    /// How many pairs of updates there are of which one was lost.
+    pub(crate) divergent_pairs: u64,
     /// Keys whose versions are not known to be in one order.
     pub(crate) unordered: Vec<Key>,
     /// Keys with versions that nobody read, which may come in any order after all others.
@@ -49,6 +51,7 @@ pub(crate) fn walk(context: &Context<'_>, session_order: bool) -> Walk {
         all.found.append(part.found);
         all.edges.append(&mut part.edges);
         all.divergences.append(&mut part.divergences);
+        all.divergent_pairs += part.divergent_pairs;
         all.unordered.append(&mut part.unordered);
         all.unread.append(&mut part.unread);
         all.known.iter_mut().zip(part.known).for_each(|(all, part)| *all += part);
@@ -63,6 +66,7 @@ impl Walk {
             found: Found::default(),
             edges: Vec::new(),
             divergences: Vec::new(),
+            divergent_pairs: 0,
             unordered: Vec::new(),
             unread: Vec::new(),
             known: [0; Known::WAYS.len()],
@@ -81,6 +85,7 @@ fn over_keys(context: &Context<'_>, keys: Range<usize>, session_order: bool) -> 
         let known = orderer.key(context, &facts, sessions, &mut walk.found, &mut edges);
         let key = Key(key as u32);
         walk.divergences.extend(orderer.divergences.iter().map(|d| (key, *d)));
+        walk.divergent_pairs += orderer.divergent_pairs;
         walk.known[known as usize] += 1;
         match known {
             Known::Unread => walk.unread.push(key),

@@ -12,7 +12,8 @@ use crate::found::{Found, LocalFinding};
 use crate::name;
 use crate::order::{Dependencies, Dependency, Orderer};
 use crate::provenance;
-use crate::reasons::Edge;
+use crate::reasons::{Edge, Reason};
+use crate::saturate::Sees;
 
 /// Explains dependencies by the operations that made them.
 pub(crate) struct Explainer<'a> {
@@ -24,14 +25,24 @@ pub(crate) struct Explainer<'a> {
 struct Collector<'c> {
     wanted: &'c HashSet<Edge>,
     key: Key,
-    found: HashMap<Edge, (Key, Dependency)>,
+    found: Explained,
 }
+
+/// The dependencies behind each edge. There may be several, on several keys; a few are enough.
+type Explained = HashMap<Edge, Vec<(Key, Dependency)>>;
+
+const FEW: usize = 4;
+/// How many combinations of explanations are tried for a name.
+const CHOICES: usize = 64;
 
 impl Dependencies for Collector<'_> {
     fn add(&mut self, d: Dependency) {
         let edge = (d.from.0, d.to.0, d.kind);
         if self.wanted.contains(&edge) {
-            self.found.entry(edge).or_insert((self.key, d));
+            let found = self.found.entry(edge).or_default();
+            if found.len() < FEW {
+                found.push((self.key, d));
+            }
         }
     }
 }
@@ -57,33 +68,47 @@ impl<'a> Explainer<'a> {
         let edges = behind.iter().flat_map(|(edges, _)| edges);
         let wanted: HashSet<Edge> = edges.filter(|edge| data.contains(edge.2)).copied().collect();
         let found = self.explain(&wanted);
+        let reason = |edge: &Edge| graph.reasons.as_ref().and_then(|r| r.of.get(edge));
         let cycle = |(hops, behind): (&Vec<Hop>, &(Vec<Edge>, Vec<u32>))| {
             let mut support = self.support(behind, &found);
             // Helpers of real time are no transactions.
             support.retain(|txn| txn.index() < self.context.play.len());
-            self.cycle(hops, &found, support)
+            let steps: Vec<Vec<Step>> =
+                hops.iter().map(|hop| self.steps(hop, &found, reason)).collect();
+            let by_session = |edge: &Edge| {
+                let all = found.get(edge).filter(|all| !all.is_empty());
+                all.is_some_and(|all| all.iter().all(|(_, d)| d.by_session))
+            };
+            let needs = behind.0.iter().fold(Edges::NONE, |needs, edge| {
+                needs | edge.2 | if by_session(edge) { Edges::SO } else { Edges::NONE }
+            });
+            let mut witness = self.cycle(&steps, support);
+            witness.needs = needs & (Edges::SO | Edges::RT);
+            if witness.steps.iter().any(|step| step.because.inferred) {
+                // Its edges hold at this level only: so does its name.
+                let sees = graph.reasons.as_ref().map(|reasons| reasons.sees);
+                let snapshot = sees == Some(Sees::Snapshot);
+                witness.anomaly = if snapshot { Anomaly::GNonadjacent } else { Anomaly::G2Item };
+            }
+            witness
         };
         cycles.iter().zip(&behind).map(cycle).collect()
     }
 
     /// The transactions that are needed to see some edges.
-    fn support(
-        &self,
-        (edges, also): &(Vec<Edge>, Vec<u32>),
-        found: &HashMap<Edge, (Key, Dependency)>,
-    ) -> Vec<TxnId> {
+    fn support(&self, (edges, also): &(Vec<Edge>, Vec<u32>), found: &Explained) -> Vec<TxnId> {
         let mut support: Vec<TxnId> = also.iter().map(|txn| TxnId(*txn)).collect();
         for edge in edges {
             support.extend([TxnId(edge.0), TxnId(edge.1)]);
-            let behind = found.get(edge).map(|(_, d)| [d.version, d.shown_by]);
-            let behind = behind.into_iter().flatten().flatten();
+            let behind = found.get(edge).into_iter().flatten();
+            let behind = behind.flat_map(|(_, d)| [d.version, d.shown_by]).flatten();
             support.extend(behind.map(|op| self.context.history.txn_of(op)));
         }
         support
     }
 
     /// Finds the dependencies behind edges, key by key.
-    fn explain(&self, wanted: &HashSet<Edge>) -> HashMap<Edge, (Key, Dependency)> {
+    fn explain(&self, wanted: &HashSet<Edge>) -> Explained {
         let mut keys: Vec<Key> = Vec::new();
         for &(from, to, _) in wanted {
             keys.extend(self.common_keys(TxnId(from), TxnId(to)));
@@ -110,35 +135,27 @@ impl<'a> Explainer<'a> {
         keys(b).filter(|key| first.contains(key)).collect()
     }
 
-    fn cycle(
-        &self,
-        hops: &[Hop],
-        found: &HashMap<Edge, (Key, Dependency)>,
-        support: Vec<TxnId>,
-    ) -> Witness {
-        let steps: Vec<Step> = hops
-            .iter()
-            .map(|hop| {
-                let (from, to) = (TxnId(hop.from), TxnId(hop.to));
-                let because = match found.get(&(hop.from, hop.to, hop.kind)) {
-                    Some((key, d)) => Because {
-                        key: Some(*key),
-                        from_op: Some(d.from_op),
-                        to_op: Some(d.to_op),
-                        inferred: false,
-                    },
-                    None if (Edges::SO | Edges::RT).contains(hop.kind) => Because::default(),
-                    None => self.inferred(from, to),
-                };
-                Step { from, to, kind: hop.kind, because }
-            })
-            .collect();
-        let needs = steps.iter().fold(Edges::NONE, |all, s| all | s.kind);
-        let txns = sorted(steps.iter().map(|s| s.from).collect());
+    /// The witness of a cycle, of whose steps there are several explanations: those are taken that
+    /// give it the most basic name.
+    fn cycle(&self, choices: &[Vec<Step>], support: Vec<TxnId>) -> Witness {
         let earlier = |a: OpId, b: OpId| self.statement(a) < self.statement(b);
+        let count: usize = choices.iter().map(Vec::len).product();
+        let named = |mut number: usize| {
+            let mut pick = |steps: &Vec<Step>| {
+                let step = steps[number % steps.len()];
+                number /= steps.len();
+                step
+            };
+            let steps: Vec<Step> = choices.iter().map(&mut pick).collect();
+            (name::of_cycle(&steps, earlier), steps)
+        };
+        let all = (0..count.clamp(1, CHOICES)).map(named);
+        let best = all.min_by_key(|(anomaly, _)| anomaly.rank());
+        let (anomaly, steps) = best.unwrap_or((Anomaly::G2Item, Vec::new()));
+        let txns = sorted(steps.iter().map(|s| s.from).collect());
         Witness {
-            anomaly: name::of_cycle(&steps, earlier),
-            needs: needs & (Edges::SO | Edges::RT),
+            anomaly,
+            needs: Edges::NONE,
             steps,
             ops: Vec::new(),
             support: self.with_proofs(&txns, support),
@@ -146,19 +163,44 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    /// A dependency that no operation shows: the last operations of both on a key.
-    fn inferred(&self, from: TxnId, to: TxnId) -> Because {
-        let common = self.common_keys(from, to);
-        let writes = |t: TxnId, key: Key| {
-            let ops = self.context.history.txn(t).ops().filter(|op| op.key() == key);
-            ops.filter(|op| op.kind().writes()).last().map(|op| op.id())
+    /// The explanations of an edge, at least one.
+    fn steps<'r>(
+        &self,
+        hop: &Hop,
+        found: &Explained,
+        reason: impl Fn(&Edge) -> Option<&'r Reason>,
+    ) -> Vec<Step> {
+        let (from, to, kind) = (TxnId(hop.from), TxnId(hop.to), hop.kind);
+        let edge = (hop.from, hop.to, kind);
+        let step = |because: Because| Step { from, to, kind, because };
+        let shown = |(key, d): &(Key, Dependency)| {
+            let (from_op, to_op) = (Some(d.from_op), Some(d.to_op));
+            step(Because { key: Some(*key), from_op, to_op, inferred: false })
         };
-        let key = common.iter().copied().find(|key| writes(to, *key).is_some());
-        Because {
-            key,
-            from_op: key.and_then(|key| writes(from, key)),
-            to_op: key.and_then(|key| writes(to, key)),
-            inferred: true,
+        match found.get(&edge) {
+            Some(all) if !all.is_empty() => all.iter().map(shown).collect(),
+            _ if (Edges::SO | Edges::RT).contains(kind) => vec![step(Because::default())],
+            // That the initial state comes first needs no path.
+            _ => {
+                let inferred = reason(&edge).is_none_or(|r| r.path.is_some());
+                vec![step(self.unseen(from, to, kind, inferred))]
+            }
+        }
+    }
+
+    /// A dependency that no pair of operations shows: the last ones of both on a key.
+    fn unseen(&self, from: TxnId, to: TxnId, kind: Edges, inferred: bool) -> Because {
+        let last = |t: TxnId, key: Key, writes: bool| {
+            let ops = self.context.history.txn(t).ops().filter(|op| op.key() == key);
+            ops.filter(|op| op.kind().writes() == writes).last().map(|op| op.id())
+        };
+        let pair = |key: &Key| Some((last(from, *key, kind != Edges::RW)?, last(to, *key, true)?));
+        let found = self.common_keys(from, to).iter().find_map(|key| Some((*key, pair(key)?)));
+        match found {
+            Some((key, (from_op, to_op))) => {
+                Because { key: Some(key), from_op: Some(from_op), to_op: Some(to_op), inferred }
+            }
+            None => Because { inferred, ..Because::default() },
         }
     }
 

@@ -60,10 +60,7 @@ impl Words<'_> {
     }
 
     pub(crate) fn txn(&self, id: TxnId) -> String {
-        match self.0.txn(id).label() {
-            Some(label) => format!("T{}", self.value(label)),
-            None => format!("#{}", id.0),
-        }
+        isolde_history::notation::txn_name(self.0, id)
     }
 
     pub(crate) fn key(&self, key: Key) -> String {

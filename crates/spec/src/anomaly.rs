@@ -138,7 +138,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         Anomaly::AbortedRead,
         "AbortedRead",
         Some("G1a"),
-        Level::ReadCommitted,
+        Level::Pl2,
         Finding::Local,
         "a transaction read a value of a transaction that was rolled back",
     ),
@@ -146,7 +146,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         Anomaly::IntermediateRead,
         "IntermediateRead",
         Some("G1b"),
-        Level::ReadCommitted,
+        Level::Pl2,
         Finding::Local,
         "a transaction read a value that its writer overwrote before it committed",
     ),
@@ -170,7 +170,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         Anomaly::DirtyUpdate,
         "DirtyUpdate",
         None,
-        Level::ReadCommitted,
+        Level::Pl2,
         Finding::Lists,
         "a committed element stands on top of one that was rolled back",
     ),
@@ -194,7 +194,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         Anomaly::G1c,
         "G1c",
         Some("G1c"),
-        Level::ReadCommitted,
+        Level::Pl2,
         Finding::Cycle(Reads::None(Edges(Edges::WW.0 | Edges::WR.0))),
         "transactions depend on each other's writes in a cycle",
     ),
@@ -311,6 +311,17 @@ impl Anomaly {
     /// Whether a level forbids it.
     pub fn forbidden_at(self, level: Level) -> bool {
         level.implies(self.entry().forbidden_from)
+            || (self.is_g2_item() && level.implies(Level::RepeatableRead))
+    }
+
+    /// Whether it has an anti-dependency on an item, without a look at sessions: what Adya's
+    /// repeatable read forbids, beside the levels of the axioms.
+    fn is_g2_item(self) -> bool {
+        let anti = matches!(
+            self.entry().finding,
+            Finding::Cycle(Reads::One | Reads::Apart | Reads::Adjacent)
+        );
+        (anti && self != Anomaly::SessionGuaranteeViolation) || self == Anomaly::NonRepeatableReads
     }
 }
 
@@ -340,5 +351,11 @@ mod tests {
         assert!(!Anomaly::WriteSkew.forbidden_at(Level::SnapshotIsolation));
         assert!(Anomaly::LostUpdate.forbidden_at(Level::SnapshotIsolation));
         assert!(!Anomaly::LostUpdate.forbidden_at(Level::Prefix));
+        assert!(Anomaly::AbortedRead.forbidden_at(Level::Pl2));
+        assert!(Anomaly::G1c.forbidden_at(Level::ReadCommitted));
+        assert!(!Anomaly::ThinAirRead.forbidden_at(Level::RepeatableRead));
+        assert!(Anomaly::WriteSkew.forbidden_at(Level::RepeatableRead));
+        assert!(!Anomaly::WriteSkew.forbidden_at(Level::CursorStability));
+        assert!(!Anomaly::SessionGuaranteeViolation.forbidden_at(Level::RepeatableRead));
     }
 }

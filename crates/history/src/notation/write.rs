@@ -42,6 +42,17 @@ pub fn excerpt_to_text(history: &History, excerpt: &Excerpt<'_>) -> String {
     text
 }
 
+/// What a transaction is called in reports: by the name that its source gave it, or by its number in
+/// the history.
+pub fn txn_name(history: &History, id: TxnId) -> String {
+    let Some(label) = history.txn(id).label() else { return format!("#{}", id.0) };
+    let text = history.pool().as_text(label);
+    let is_name = text.is_some_and(|text| !text.starts_with(|c: char| c.is_ascii_digit()));
+    let mut name = if is_name { String::new() } else { "T".to_owned() };
+    write_value(history.pool(), label, &mut name);
+    name
+}
+
 /// Appends one transaction to a text, as a line without its end.
 pub fn write_txn(history: &History, txn: Txn<'_>, out: &mut String) {
     Writer { history, out, hidden: &[] }.txn(txn);
