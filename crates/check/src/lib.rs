@@ -7,7 +7,6 @@ mod context;
 mod cycle;
 mod decide;
 mod edges;
-mod excerpt;
 mod facts;
 mod found;
 mod graph;
@@ -35,4 +34,3 @@ mod witness;
 mod words;
 
 pub use checker::{Checker, Options, Road, check};
-pub use excerpt::excerpt;

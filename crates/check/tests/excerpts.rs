@@ -5,10 +5,10 @@
 mod made;
 mod twin;
 
-use isolde_check::{Checker, Options, excerpt};
+use isolde_check::{Checker, Options};
 use isolde_history::notation::{parse, to_text};
 use isolde_history::{History, Outcome};
-use isolde_spec::{Answer, Promise, Witness};
+use isolde_spec::{Answer, Promise, Witness, excerpt};
 use made::simulate::{Scene, Soil, planted};
 use made::{plants, promises};
 

@@ -71,7 +71,8 @@ pub(crate) struct CheckArgs {
     pub(crate) no_session_order: bool,
     /// How far the clients' clocks may be apart, in the unit of the history's clock: real time
     /// counts only where an end plus this lies before a beginning
-    #[arg(long, value_name = "TIME", default_value_t = 0)]
+    #[arg(long, value_name = "TIME", default_value_t = 0,
+          value_parser = clap::value_parser!(i64).range(0..))]
     pub(crate) clock_skew: i64,
     /// How to decide, if the evidence is not to choose
     #[arg(long, value_enum)]
@@ -87,6 +88,10 @@ pub(crate) struct CheckArgs {
     /// Show every witness that was kept, not only the first (with --level)
     #[arg(long, requires = "level")]
     pub(crate) all: bool,
+    /// Write the transactions of every witness into this folder, each as a small history of its own
+    /// that shows the same anomaly: for a bug report
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) excerpts: Option<PathBuf>,
     /// The format, if it is not to be recognised from the content (see `isolde formats`)
     #[arg(long, short, value_name = "FORMAT")]
     pub(crate) format: Option<String>,

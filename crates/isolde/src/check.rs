@@ -13,6 +13,7 @@ use isolde_spec::{Level, Promise};
 use serde_json::json;
 
 use crate::args::CheckArgs;
+use crate::excerpts;
 use crate::load::{self, Loaded};
 use crate::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
 
@@ -68,6 +69,9 @@ fn check_file(args: &CheckArgs, file: &Path, levels: &[Level]) -> Result<u8> {
     } else {
         as_text(args, file, &loaded.history, &decided)
     };
+    if let Some(folder) = &args.excerpts {
+        excerpts::write(folder, file, &loaded.history, &decided)?;
+    }
     std::io::stdout().lock().write_all(text.as_bytes())?;
     Ok(exit_code(&decided, levels.is_empty()))
 }

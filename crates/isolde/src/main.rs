@@ -3,6 +3,7 @@
 mod args;
 mod check;
 mod convert;
+mod excerpts;
 mod formats;
 mod load;
 mod manual;

@@ -397,6 +397,22 @@ fn check_json_says_whatever_the_text_says() {
 }
 
 #[test]
+fn an_excerpt_shows_the_same_anomaly_when_it_is_checked_alone() {
+    let folder = Folder::new("excerpts");
+    let target = folder.file("excerpts");
+    let history = "histories/notation/lost-update.txt";
+    exits(&isolde(&["check", "-l", "si", history, "--excerpts", &target]), 1);
+    let files: Vec<_> = std::fs::read_dir(&target).unwrap().map(|f| f.unwrap().path()).collect();
+    assert_eq!(files.len(), 1);
+    let name = files[0].file_name().unwrap().to_str().unwrap();
+    assert_eq!(name, "lost-update-snapshot-isolation-1-LostUpdate.txt");
+    let text = exits(&isolde(&["check", "-l", "si", files[0].to_str().unwrap()]), 1);
+    assert!(text.contains("LostUpdate"), "{text}");
+    let fault = fault(&isolde(&["check", "-l", "si", history, "--excerpts", "/dev/null/x"]));
+    assert!(fault.contains("/dev/null/x"), "{fault}");
+}
+
+#[test]
 fn formats_lists_all_of_them() {
     let text = stdout(&isolde(&["formats"]));
     let json = stdout(&isolde(&["formats", "--json"]));

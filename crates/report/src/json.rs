@@ -57,6 +57,7 @@ fn witness(history: &History, w: &Witness) -> Value {
         "variant": w.variant(),
         "needs": w.needs.each().map(|(_, name)| name).collect::<Vec<_>>(),
         "position": w.position(),
+        "excerpt": isolde_spec::excerpt(history, w),
         "transactions": w.txns.iter().map(txn).collect::<Vec<_>>(),
         "support": w.support.iter().map(txn).collect::<Vec<_>>(),
         "operations": w.ops.iter().map(op).collect::<Vec<_>>(),

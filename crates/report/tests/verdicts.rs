@@ -447,6 +447,7 @@ fn json_has_everything_of_a_verdict() {
                   "to_operation": null
                 }
               ],
+              "excerpt": "incomplete\ninitial 0\na 1: r(x,0) w(x,1) @[1,2]\nb 2: r(x,0) @[5,6]\n",
               "forbidden_from": "strong-snapshot-isolation",
               "meaning": "a cycle with exactly one anti-dependency",
               "needs": [

@@ -2,7 +2,9 @@
 
 use isolde_history::notation::{Excerpt, excerpt_to_text};
 use isolde_history::{History, Op, OpId, OpKind, TxnId};
-use isolde_spec::{Anomaly, Witness};
+
+use crate::anomaly::Anomaly;
+use crate::verdict::Witness;
 
 /// The transactions that a witness involves, in the notation: a small history that shows the same
 /// anomaly when it is checked alone.
