@@ -6,6 +6,7 @@ use isolde_history::{History, TxnId, Value, info};
 use crate::edges::EdgeList;
 use crate::index::Index;
 use crate::play::{self, Play};
+use crate::predicates::Predicates;
 use crate::savepoints::Savepoints;
 
 /// A history, sorted by keys, with what is known of its transactions.
@@ -13,6 +14,7 @@ pub(crate) struct Context<'h> {
     pub(crate) history: &'h History,
     pub(crate) index: Index,
     pub(crate) savepoints: Savepoints,
+    pub(crate) predicates: Predicates,
     /// Whether an explicit write of the initial value is the initial write.
     pub(crate) explicit_initial: bool,
     /// The values that keys start with, where they differ from the default.
@@ -29,14 +31,16 @@ impl<'h> Context<'h> {
     pub(crate) fn new(history: &'h History) -> Context<'h> {
         let initial = history.meta().initial.given.iter();
         let given = history.version_orders().iter().enumerate();
+        let play = play::at_first(history);
         let mut context = Context {
             history,
             index: Index::new(history),
             savepoints: Savepoints::new(history),
+            predicates: Predicates::new(history, &play),
             explicit_initial: history.info(info::EXPLICIT_INITIAL) == Some(Value::TRUE),
             initial: initial.map(|(key, value)| (key.index(), *value)).collect(),
             given: given.map(|(at, (key, _))| (key.index(), at)).collect(),
-            play: play::at_first(history),
+            play,
             proved_by: HashMap::new(),
         };
         play::prove(&mut context);

@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::found::LocalFinding;
 use crate::index::Touch;
 use crate::play::Play;
+use crate::predicates::{RowRead, Said};
 use crate::provenance::Source;
 use crate::values::ValueTable;
 
@@ -74,6 +75,8 @@ pub(crate) struct KeyFacts {
     pub(crate) inside: Vec<LocalFinding>,
     /// The first operation of which nobody knows whether it was done.
     pub(crate) unsure: Option<OpId>,
+    /// A predicate read of which nobody knows what it saw of the key.
+    pub(crate) undecided: Option<OpId>,
     /// The first operation, if the key is used as a list and as something else: what an append means
     /// there (Porcupine's pieces of text, say) is beyond this road.
     pub(crate) mixed: Option<OpId>,
@@ -84,6 +87,7 @@ pub(crate) struct KeyFacts {
 
 /// What the transaction under way has done to the key so far.
 struct Run {
+    txn: Option<TxnId>,
     play: Play,
     /// Index of the last write that stands, plus one.
     write: u32,
@@ -100,7 +104,7 @@ struct Run {
 impl Default for Run {
     fn default() -> Run {
         let own = Vec::new();
-        Run { play: Play::Out, write: 0, read: 0, wrote: None, own, own_unsure: false }
+        Run { txn: None, play: Play::Out, write: 0, read: 0, wrote: None, own, own_unsure: false }
     }
 }
 
@@ -135,26 +139,29 @@ impl KeyFacts {
     /// Makes the facts of a key.
     pub(crate) fn load(&mut self, context: &Context<'_>, key: usize) {
         self.clear(key);
-        let mut txn = None;
-        let mut uses = 0;
+        let said = self.said_by_predicates(context, key);
+        let mut rows = said.reads.iter().peekable();
+        let mut uses = if said.reads.is_empty() { 0 } else { OTHER };
         let mut first = None;
         let mut touches = context.index.of(key);
-        for (touch, op, play) in
-            std::iter::from_fn(|| batch(context, &mut touches)).flatten().flatten()
-        {
+        let batches = std::iter::from_fn(|| batch(context, &mut touches));
+        for (touch, op, play) in batches.flatten().flatten() {
+            while let Some(row) = rows.next_if(|row| row.touch.op < touch.op) {
+                self.row(context, row);
+            }
             let list = matches!(op.kind(), OpKind::Append | OpKind::ListRead);
             uses |= if list { LIST } else { OTHER };
-            let aborted = play == Play::Out;
-            if !aborted {
+            if play != Play::Out {
                 first = first.or(Some(touch.op));
             }
-            if txn != Some(touch.txn) {
-                txn = Some(touch.txn);
-                self.run.restart();
-                self.run.play = play;
+            self.begin(touch.txn, play);
+            if play == Play::Out {
+                self.aborted(touch.txn, &op);
+            } else {
+                self.touch(context, touch, &op);
             }
-            if aborted { self.aborted(touch.txn, &op) } else { self.touch(context, touch, &op) }
         }
+        rows.for_each(|row| self.row(context, row));
         if uses == LIST | OTHER {
             self.clear(key);
             self.mixed = first;
@@ -169,6 +176,45 @@ impl KeyFacts {
         self.name_own_reads();
     }
 
+    /// What predicate reads say of the key, beside the operations on it.
+    fn said_by_predicates(&mut self, context: &Context<'_>, key: usize) -> Said {
+        if context.predicates.is_empty() {
+            return Said::default();
+        }
+        let mut values: Vec<Value> = context.initial(key).into_iter().collect();
+        let mut writers: Vec<(TxnId, OpId)> = Vec::new();
+        for touch in context.index.of(key) {
+            let wrote = what_it_wrote(&context.history.op(touch.op));
+            if let Some(value) = wrote.filter(|_| context.play[touch.txn.index()] != Play::Out) {
+                values.push(value);
+                if writers.last().is_none_or(|(txn, _)| *txn != touch.txn) {
+                    writers.push((touch.txn, touch.op));
+                }
+            }
+        }
+        values.retain(|value| *value != Value::ABSENT);
+        let said = context.predicates.of(key, &values, &writers);
+        self.undecided = said.undecided;
+        said
+    }
+
+    /// A read of the key by a predicate read.
+    fn row(&mut self, context: &Context<'_>, row: &RowRead) {
+        let Touch { op, txn } = row.touch;
+        let play = context.play[txn.index()];
+        self.begin(txn, play);
+        self.observed(context, ReadFact { txn, op, value: row.value, play, empty_list: None });
+    }
+
+    /// The operations of another transaction begin.
+    #[inline]
+    fn begin(&mut self, txn: TxnId, play: Play) {
+        if self.run.txn != Some(txn) {
+            self.run.restart();
+            (self.run.txn, self.run.play) = (Some(txn), play);
+        }
+    }
+
     fn clear(&mut self, key: usize) {
         self.key = key;
         self.reads.clear();
@@ -178,7 +224,7 @@ impl KeyFacts {
         self.inside.clear();
         self.not_own.clear();
         self.run.restart();
-        (self.unsure, self.mixed, self.is_list) = (None, None, false);
+        (self.unsure, self.undecided, self.mixed, self.is_list) = (None, None, None, false);
     }
 
     /// Writes of aborted transactions are kept: somebody may have read them.
@@ -209,13 +255,18 @@ impl KeyFacts {
         } else if let Some(value) = what_it_read(op) {
             let (txn, play) = (touch.txn, self.run.play);
             let read = ReadFact { txn, op: op.id(), value, play, empty_list: None };
-            let savepoints = context.savepoints.any_in(touch.txn);
-            if !(savepoints && self.read_of_undone(context.history, &read)) {
-                self.read(read);
-            }
+            self.observed(context, read);
         }
         if let Some(value) = what_it_wrote(op) {
             self.write(context, touch.txn, op, value);
+        }
+    }
+
+    #[inline]
+    fn observed(&mut self, context: &Context<'_>, read: ReadFact) {
+        let savepoints = context.savepoints.any_in(read.txn);
+        if !(savepoints && self.read_of_undone(context.history, &read)) {
+            self.read(read);
         }
     }
 
@@ -337,7 +388,8 @@ impl KeyFacts {
 
 impl Run {
     fn restart(&mut self) {
-        (self.write, self.read, self.wrote, self.own_unsure) = (0, 0, None, false);
+        (self.txn, self.write, self.read) = (None, 0, 0);
+        (self.wrote, self.own_unsure) = (None, false);
         self.own.clear();
     }
 

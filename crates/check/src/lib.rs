@@ -19,6 +19,7 @@ mod open;
 mod order;
 mod parallel;
 mod play;
+mod predicates;
 mod provenance;
 mod real_time;
 mod reasons;

@@ -41,6 +41,7 @@ pub(crate) fn settle(context: &Context<'_>, facts: &mut KeyFacts, found: &mut Fo
     };
     found.findings.extend(facts.inside.iter().filter(counts));
     found.doubts.extend(facts.unsure.map(Doubt::Unsure));
+    found.doubts.extend(facts.undecided.map(Doubt::Predicate));
     found.doubts.extend(facts.mixed.map(Doubt::Mixed));
 }
 

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use isolde_history::{Key, OpKind, SessionId, TxnId};
+use isolde_history::{Key, SessionId, TxnId};
 use isolde_spec::Edges;
 
 use crate::context::Context;
 use crate::edges::EdgeList;
 use crate::facts::KeyFacts;
-use crate::found::{Doubt, Found};
+use crate::found::Found;
 use crate::order::{Divergence, Known, Orderer};
 use crate::parallel;
 use crate::play::Play;
@@ -56,7 +56,6 @@ pub(crate) fn walk(context: &Context<'_>, session_order: bool) -> Walk {
         all.unread.append(&mut part.unread);
         all.known.iter_mut().zip(part.known).for_each(|(all, part)| *all += part);
     }
-    all.found.doubts.extend(first_predicate(context));
     all
 }
 
@@ -116,16 +115,4 @@ fn session_edges(context: &Context<'_>) -> Walk {
         }
     }
     Walk { edges: vec![edges], ..Walk::new() }
-}
-
-/// The first predicate read of a transaction that may have committed, which this road cannot follow.
-fn first_predicate(context: &Context<'_>) -> Option<Doubt> {
-    if context.history.op_counts()[OpKind::PredicateRead as usize] == 0 {
-        return None;
-    }
-    let mut ops = context.history.txns().filter(|t| context.play[t.id().index()] != Play::Out);
-    ops.find_map(|t| {
-        let mut predicates = t.ops().filter(|op| op.kind() == OpKind::PredicateRead);
-        predicates.next().map(|op| Doubt::Predicate(op.id()))
-    })
 }

@@ -1,7 +1,7 @@
 //! From cycles of nodes to something that a person can check.
 
 use hashbrown::{HashMap, HashSet};
-use isolde_history::{Key, OpId, StmtId, TxnId};
+use isolde_history::{Key, OpId, OpKind, StmtId, TxnId};
 use isolde_spec::{Anomaly, Because, Edges, Step, Witness};
 
 use crate::context::Context;
@@ -101,10 +101,21 @@ impl<'a> Explainer<'a> {
         for edge in edges {
             support.extend([TxnId(edge.0), TxnId(edge.1)]);
             let behind = found.get(edge).into_iter().flatten();
-            let behind = behind.flat_map(|(_, d)| [d.version, d.shown_by]).flatten();
-            support.extend(behind.map(|op| self.context.history.txn_of(op)));
+            let behind = behind.flat_map(|(key, d)| {
+                let rows = [d.version, Some(d.to_op)].map(|op| self.row_shown_by(*key, d, op?));
+                [d.version, d.shown_by].into_iter().chain(rows)
+            });
+            support.extend(behind.flatten().map(|op| self.context.history.txn_of(op)));
         }
         support
+    }
+
+    /// Who shows that what was written satisfies the predicate of a predicate read that missed it.
+    fn row_shown_by(&self, key: Key, d: &Dependency, write: OpId) -> Option<OpId> {
+        let (read, write) = (self.context.history.op(d.from_op), self.context.history.op(write));
+        let missed = d.kind == Edges::RW && read.kind() == OpKind::PredicateRead;
+        let predicates = &self.context.predicates;
+        missed.then(|| predicates.shown_by(read.value(), key.index(), write.value())).flatten()
     }
 
     /// Finds the dependencies behind edges, key by key.
@@ -128,11 +139,17 @@ impl<'a> Explainer<'a> {
         collector.found
     }
 
-    /// The keys that two transactions touched both.
+    /// The keys that two transactions touched both. A predicate read may have touched any.
     fn common_keys(&self, a: TxnId, b: TxnId) -> Vec<Key> {
-        let keys = |t: TxnId| self.context.history.txn(t).ops().map(|op| op.key());
-        let first: HashSet<Key> = keys(a).filter(|key| *key != Key::NONE).collect();
-        keys(b).filter(|key| first.contains(key)).collect()
+        let ops = |t: TxnId| self.context.history.txn(t).ops();
+        let any = |t: TxnId| ops(t).any(|op| op.kind() == OpKind::PredicateRead);
+        let keys = |t: TxnId| ops(t).map(|op| op.key()).filter(|key| *key != Key::NONE);
+        let first: HashSet<Key> = keys(a).collect();
+        let (any_of_a, any_of_b) = (any(a), any(b));
+        let second: HashSet<Key> = keys(b).collect();
+        let in_both =
+            |key: &Key| (any_of_a || first.contains(key)) && (any_of_b || second.contains(key));
+        keys(a).chain(keys(b)).filter(in_both).collect()
     }
 
     /// The witness of a cycle, of whose steps there are several explanations: those are taken that

@@ -26,7 +26,11 @@ impl Words<'_> {
                 "{} read a value that nobody wrote, but the history is not complete",
                 self.place(*op)
             ),
-            Doubt::Predicate(op) => format!("{} is a predicate read", self.place(*op)),
+            Doubt::Predicate(op) => format!(
+                "{} is a predicate read, and whether a row that it did not return satisfies the \
+                 predicate is not known",
+                self.place(*op)
+            ),
             Doubt::Mixed(op) => {
                 format!("the key of {} is used as a list and as something else", self.place(*op))
             }

@@ -30,13 +30,7 @@ pub(crate) fn line(history: &History, id: TxnId) -> String {
 
 /// An operation as the notation writes it, without its attributes.
 pub(crate) fn op(history: &History, id: OpId) -> String {
-    let op = history.op(id);
-    let key = key(history, op.key());
-    match op.elements() {
-        Some(elements) => {
-            let parts: Vec<String> = elements.iter().map(|v| value(history, *v)).collect();
-            format!("{}({key},[{}])", op.kind().name(), parts.join(","))
-        }
-        None => format!("{}({key},{})", op.kind().name(), value(history, op.value())),
-    }
+    let mut text = String::new();
+    isolde_history::notation::write_op(history, history.op(id), &mut text);
+    text
 }

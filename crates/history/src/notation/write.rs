@@ -58,6 +58,11 @@ pub fn write_txn(history: &History, txn: Txn<'_>, out: &mut String) {
     Writer { history, out, hidden: &[] }.txn(txn);
 }
 
+/// Appends one operation to a text, without its attributes.
+pub fn write_op(history: &History, op: Op<'_>, out: &mut String) {
+    Writer { history, out, hidden: &[] }.bare_op(op);
+}
+
 struct Writer<'h, 'o> {
     history: &'h History,
     out: &'o mut String,
@@ -208,6 +213,11 @@ impl Writer<'_, '_> {
     }
 
     fn op(&mut self, op: Op<'_>) {
+        self.bare_op(op);
+        self.attrs("", self.history.op_attrs(op.id()));
+    }
+
+    fn bare_op(&mut self, op: Op<'_>) {
         self.out.push_str(op.kind().name());
         match op.effect() {
             Effect::Done => {}
@@ -223,7 +233,6 @@ impl Writer<'_, '_> {
         }
         self.op_values(op);
         self.out.push(')');
-        self.attrs("", self.history.op_attrs(op.id()));
     }
 
     fn op_values(&mut self, op: Op<'_>) {

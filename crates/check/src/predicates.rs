@@ -1,0 +1,118 @@
+//! Predicate reads, taken apart into reads of single keys.
+//!
+//! A predicate is an unknown set of rows, to which no absent one belongs. A result shows that its rows
+//! belong to it, and that they were read. Of a key that is not in the result it shows something only
+//! if every value that the key can have is known to belong: then the key was seen absent. Where some
+//! value may or may not belong, nobody knows what was seen, and the answer cannot be "holds".
+
+use hashbrown::HashMap;
+use isolde_history::{Effect, History, OpId, OpKind, TxnId, Value};
+
+use crate::index::Touch;
+use crate::play::Play;
+
+/// A read of one key by a predicate read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowRead {
+    pub(crate) touch: Touch,
+    pub(crate) value: Value,
+}
+
+/// All predicate reads of a history.
+#[derive(Default)]
+pub(crate) struct Predicates {
+    /// Those of transactions that may count, in the order of the history.
+    reads: Vec<(Touch, Value)>,
+    /// The rows that they returned, by key.
+    rows: HashMap<usize, Vec<RowRead>>,
+    /// Rows that are known to satisfy a predicate, and a predicate read that shows it.
+    matching: HashMap<(Value, usize, Value), OpId>,
+    /// Whether there are so many that absence is not looked at.
+    too_many: bool,
+}
+
+/// What predicate reads say of a key.
+#[derive(Default)]
+pub(crate) struct Said {
+    /// The reads, in the order of the history.
+    pub(crate) reads: Vec<RowRead>,
+    /// A predicate read that may have seen the key in more than one way.
+    pub(crate) undecided: Option<OpId>,
+}
+
+/// How many pairs of a predicate read and a key are looked at.
+const MAX_PAIRS: usize = 1 << 22;
+
+impl Predicates {
+    pub(crate) fn new(history: &History, play: &[Play]) -> Predicates {
+        let mut all = Predicates::default();
+        if history.op_counts()[OpKind::PredicateRead as usize] == 0 {
+            return all;
+        }
+        for txn in history.txns() {
+            for op in txn.ops().filter(|op| op.kind() == OpKind::PredicateRead) {
+                let Some(rows) = op.result_set().filter(|_| op.effect() == Effect::Done) else {
+                    continue;
+                };
+                let touch = Touch { op: op.id(), txn: txn.id() };
+                let counts = play[txn.id().index()] != Play::Out;
+                if counts {
+                    all.reads.push((touch, op.value()));
+                }
+                for (key, value) in rows {
+                    let row = (op.value(), key.index(), value);
+                    all.matching.entry(row).or_insert(op.id());
+                    if counts {
+                        all.rows.entry(key.index()).or_default().push(RowRead { touch, value });
+                    }
+                }
+            }
+        }
+        all.too_many = all.reads.len().saturating_mul(history.key_count()) > MAX_PAIRS;
+        all
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.reads.is_empty()
+    }
+
+    /// The predicate read that shows that a row satisfies a predicate.
+    pub(crate) fn shown_by(&self, predicate: Value, key: usize, value: Value) -> Option<OpId> {
+        self.matching.get(&(predicate, key, value)).copied()
+    }
+
+    /// What predicate reads say of a key that can have some values, and was written by some
+    /// transactions, each with its first write.
+    pub(crate) fn of(&self, key: usize, values: &[Value], writers: &[(TxnId, OpId)]) -> Said {
+        let returned = self.rows.get(&key).map_or(&[][..], Vec::as_slice);
+        let mut said = Said { reads: returned.to_vec(), undecided: None };
+        if writers.is_empty() {
+            return said;
+        }
+        if self.too_many {
+            said.undecided = self.reads.first().map(|(touch, _)| touch.op);
+            return said;
+        }
+        let mut belongs: HashMap<Value, bool> = HashMap::new();
+        let mut rows = returned.iter().peekable();
+        for (touch, predicate) in &self.reads {
+            if rows.next_if(|row| row.touch.op == touch.op).is_some() {
+                // The same key may come back twice.
+                while rows.next_if(|row| row.touch.op == touch.op).is_some() {}
+                continue;
+            }
+            let all = *belongs.entry(*predicate).or_insert_with(|| {
+                values.iter().all(|v| self.matching.contains_key(&(*predicate, key, *v)))
+            });
+            let at = writers.partition_point(|(txn, _)| *txn < touch.txn);
+            let own = writers.get(at).is_some_and(|(t, op)| *t == touch.txn && *op < touch.op);
+            if all && !own {
+                said.reads.push(RowRead { touch: *touch, value: Value::ABSENT });
+            } else {
+                said.undecided = said.undecided.or(Some(touch.op));
+            }
+        }
+        said.reads.sort_by_key(|row| row.touch.op);
+        said
+    }
+}
