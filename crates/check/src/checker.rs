@@ -90,8 +90,12 @@ impl<'h> Checker<'h> {
     pub fn new(history: &'h History, options: Options) -> Checker<'h> {
         // A violation without any witness would be a bare no.
         let options = Options { witnesses: options.witnesses.max(1), ..options };
+        Checker::of(Context::new(history), options)
+    }
+
+    pub(crate) fn of(context: Context<'h>, options: Options) -> Checker<'h> {
         Checker {
-            context: Context::new(history),
+            context,
             options,
             walks: Default::default(),
             real_time: OnceCell::new(),

@@ -1,13 +1,17 @@
 //! What every part of a check needs to know of the history.
 
 use hashbrown::HashMap;
-use isolde_history::{History, TxnId, Value, info};
+use isolde_history::{History, OpId, TxnId, Value, info};
 
 use crate::edges::EdgeList;
 use crate::index::Index;
 use crate::play::{self, Play};
 use crate::predicates::Predicates;
+use crate::provenance::Origin;
 use crate::savepoints::Savepoints;
+
+/// Which writes ambiguous reads are taken to be from.
+pub(crate) type Choices = HashMap<OpId, Origin>;
 
 /// A history, sorted by keys, with what is known of its transactions.
 pub(crate) struct Context<'h> {
@@ -25,10 +29,16 @@ pub(crate) struct Context<'h> {
     pub(crate) play: Vec<Play>,
     /// Who shows that a transaction of unknown outcome committed.
     pub(crate) proved_by: HashMap<TxnId, TxnId>,
+    pub(crate) choices: Choices,
 }
 
 impl<'h> Context<'h> {
     pub(crate) fn new(history: &'h History) -> Context<'h> {
+        Context::with_choices(history, Choices::new())
+    }
+
+    /// The same, if some ambiguous reads are taken to be from certain writes.
+    pub(crate) fn with_choices(history: &'h History, choices: Choices) -> Context<'h> {
         let initial = history.meta().initial.given.iter();
         let given = history.version_orders().iter().enumerate();
         let play = play::at_first(history);
@@ -42,6 +52,7 @@ impl<'h> Context<'h> {
             given: given.map(|(at, (key, _))| (key.index(), at)).collect(),
             play,
             proved_by: HashMap::new(),
+            choices,
         };
         play::prove(&mut context);
         context

@@ -15,7 +15,7 @@ use crate::search::{self, Found};
 use crate::unread::Inside;
 use crate::walk::Walk;
 use crate::words::Words;
-use crate::{replay, snapshot};
+use crate::{ambiguous, replay, snapshot};
 
 /// One question about one history.
 pub(crate) struct Case<'c, 'h> {
@@ -46,6 +46,11 @@ impl<'c, 'h> Case<'c, 'h> {
         let procedure = self.procedure(graph.as_ref(), &cycles);
         let mut found = local;
         found.append(cycles);
+        if found.witnesses.is_empty()
+            && let Some(verdict) = self.by_choices()
+        {
+            return verdict;
+        }
         let answer = if found.witnesses.is_empty() {
             self.without_witness(graph.as_ref())
         } else {
@@ -58,6 +63,15 @@ impl<'c, 'h> Case<'c, 'h> {
             notes: self.notes(),
             procedure,
         }
+    }
+
+    /// What the ways to match ambiguous reads say together, if nothing else is in doubt.
+    fn by_choices(&self) -> Option<Verdict> {
+        let doubts = &self.walk.found.doubts;
+        if doubts.is_empty() || !self.is_strong() || !self.may_infer() {
+            return None;
+        }
+        ambiguous::decide(self.checker, self.promise, doubts)
     }
 
     /// Whether the dependency graph decides the level.
@@ -138,6 +152,9 @@ impl<'c, 'h> Case<'c, 'h> {
             return Answer::Unknown(reason);
         }
         if let Some(doubt) = self.walk.found.doubts.first() {
+            if graph.is_some_and(|graph| self.replays(graph)) {
+                return Answer::Holds;
+            }
             return Answer::Unknown(words.doubts(doubt, &self.walk.found.doubts));
         }
         if let Some(rt) = self.real_time.filter(|rt| !rt.complete) {
@@ -149,6 +166,18 @@ impl<'c, 'h> Case<'c, 'h> {
         }
         let Some(graph) = graph else { return self.weaker() };
         if self.explained(graph) { Answer::Holds } else { Answer::Unknown(self.explain_order()) }
+    }
+
+    /// Whether a serial execution explains everything, where only ambiguous reads leave a doubt.
+    fn replays(&self, graph: &Dependent<'_>) -> bool {
+        let ambiguous = |doubt: &Doubt| matches!(doubt, Doubt::AmbiguousRead(_));
+        let in_time = self.real_time.is_none_or(|rt| rt.complete);
+        let sorted = graph.sorted();
+        self.may_infer()
+            && in_time
+            && self.walk.found.doubts.iter().all(ambiguous)
+            && sorted.components.acyclic()
+            && replay::succeeds(&sorted.graph, &graph.open)
     }
 
     /// Whether some order of the versions explains everything.
@@ -229,7 +258,7 @@ impl<'c, 'h> Case<'c, 'h> {
     /// What is worth knowing beside the answer.
     fn notes(&self) -> Vec<String> {
         let words = self.words();
-        let ambiguous = |d: &&Doubt| matches!(d, Doubt::AmbiguousRead(_));
+        let ambiguous = |d: &&Doubt| matches!(d, Doubt::AmbiguousRead(_) | Doubt::EqualElements(_));
         let doubts = self.walk.found.doubts.iter().filter(ambiguous);
         let mut notes: Vec<String> = doubts.take(10).map(|d| words.doubt(d)).collect();
         if let Some(rt) = self.real_time {

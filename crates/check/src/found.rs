@@ -31,6 +31,8 @@ impl LocalFinding {
 pub(crate) enum Doubt {
     /// The value was written more than once, or is also the initial one.
     AmbiguousRead(OpId),
+    /// Elements of the list have the same value: which is which, nobody can tell.
+    EqualElements(OpId),
     /// Nobody in the history wrote it, but the history is not complete.
     UnknownWriter(OpId),
     /// A predicate read.

@@ -2,6 +2,7 @@
 //!
 //! No input or output, no clock, no recursion over data.
 
+mod ambiguous;
 mod checker;
 mod context;
 mod cycle;

@@ -241,7 +241,7 @@ impl<'a> List<'a> {
         let mut order =
             ShownOrder { unseen_last: true, shown_by: self.longest_read, ..ShownOrder::default() };
         if let Some(read) = self.longest_read.filter(|_| self.twice) {
-            found.doubt(Doubt::AmbiguousRead(read));
+            found.doubt(Doubt::EqualElements(read));
         }
         let (mut seen, mut all) = (Vec::new(), Vec::new());
         for (i, (write, &place)) in writes.iter().zip(&self.places).enumerate() {

@@ -6,7 +6,7 @@ use isolde_history::Key;
 use crate::context::Context;
 use crate::facts::KeyFacts;
 use crate::found::Found;
-use crate::provenance::{self, Source};
+use crate::provenance::{self, Origin, Source};
 
 /// Who wrote and read a key.
 pub(crate) struct OpenKey {
@@ -15,6 +15,8 @@ pub(crate) struct OpenKey {
     /// Each reader, and which version it read: one more than an index of writers, 0 for the initial
     /// state.
     pub(crate) reads: Vec<(u32, u32)>,
+    /// Each reader of a value that several wrote, with the versions that it may have read.
+    pub(crate) ambiguous: Vec<(u32, Vec<u32>)>,
 }
 
 impl OpenKey {
@@ -25,12 +27,12 @@ impl OpenKey {
         for key in keys {
             facts.load(context, key.index());
             provenance::settle(context, &mut facts, &mut Found::default());
-            all.push(OpenKey::new(&facts));
+            all.push(OpenKey::new(context, &facts));
         }
         all
     }
 
-    fn new(facts: &KeyFacts) -> OpenKey {
+    fn new(context: &Context<'_>, facts: &KeyFacts) -> OpenKey {
         let mut place: HashMap<u32, u32> = HashMap::with_capacity(facts.writes.len());
         let mut writers = Vec::new();
         for (i, write) in facts.writes.iter().enumerate().filter(|(_, w)| w.is_version()) {
@@ -42,9 +44,23 @@ impl OpenKey {
             Source::Write(w) => place.get(w).copied(),
             Source::None => None,
         };
-        let reads = facts.reads.iter().zip(&facts.sources);
-        let reads = reads.filter_map(|(read, source)| Some((read.txn.0, version(source)?)));
-        OpenKey { reads: reads.collect(), writers }
+        let (mut reads, mut ambiguous) = (Vec::new(), Vec::new());
+        for (read, source) in facts.reads.iter().zip(&facts.sources) {
+            if let Some(version) = version(source) {
+                reads.push((read.txn.0, version));
+            } else if read.play.counts() {
+                let origins = provenance::origins(context, facts, read);
+                let versions = origins.iter().filter_map(|origin| match origin {
+                    Origin::Initial => Some(0),
+                    Origin::Write(op) => {
+                        let w = facts.writes.binary_search_by_key(op, |w| w.op).ok()?;
+                        place.get(&(w as u32)).copied()
+                    }
+                });
+                ambiguous.push((read.txn.0, versions.collect()));
+            }
+        }
+        OpenKey { reads, ambiguous, writers }
     }
 
     /// The writer of a version, if it is not the initial state.

@@ -4,7 +4,7 @@
 //! (thin air, aborted, intermediate, future) or, where the history does not say enough, a reason to
 //! answer "unknown".
 
-use isolde_history::{TxnId, Value};
+use isolde_history::{OpId, TxnId, Value};
 use isolde_spec::Anomaly;
 
 use crate::context::Context;
@@ -21,6 +21,32 @@ pub(crate) enum Source {
     Write(u32),
     /// Nowhere that counts; a finding or a doubt says why.
     None,
+}
+
+/// Where an ambiguous read may have come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Origin {
+    Initial,
+    Write(OpId),
+}
+
+impl Origin {
+    /// The write, if it is one.
+    pub(crate) fn write(self) -> Option<OpId> {
+        match self {
+            Origin::Initial => None,
+            Origin::Write(op) => Some(op),
+        }
+    }
+}
+
+/// All places where an ambiguous read may have come from.
+pub(crate) fn origins(context: &Context<'_>, facts: &KeyFacts, read: &ReadFact) -> Vec<Origin> {
+    let initial = is_initial(read, context.first_value(facts.key));
+    let writers = facts.values.chain(&facts.writes, read.value);
+    let writers = writers.map(|w| &facts.writes[w as usize]).filter(|w| w.may_be_seen(read.txn));
+    let writers = writers.map(|w| Origin::Write(w.op));
+    initial.then_some(Origin::Initial).into_iter().chain(writers).collect()
 }
 
 /// Finds the source of every read of a key, and what is wrong inside its transactions.
@@ -64,7 +90,7 @@ fn source(
         (Some(only), false) if facts.writes[only as usize].same == 0 => {
             one_wrote(facts, read, only, found)
         }
-        _ => several_wrote(facts, read, initial, found),
+        _ => several_wrote(context, facts, read, initial, found),
     }
 }
 
@@ -101,7 +127,16 @@ fn one_wrote(facts: &KeyFacts, read: &ReadFact, index: u32, found: &mut Found) -
 
 /// Several writes of the value. If none of them may be seen, the read is wrong whichever it was.
 #[cold]
-fn several_wrote(facts: &KeyFacts, read: &ReadFact, initial: bool, found: &mut Found) -> Source {
+fn several_wrote(
+    context: &Context<'_>,
+    facts: &KeyFacts,
+    read: &ReadFact,
+    initial: bool,
+    found: &mut Found,
+) -> Source {
+    if let Some(origin) = context.choices.get(&read.op) {
+        return chosen(facts, read, *origin, found);
+    }
     let writers = || facts.values.chain(&facts.writes, read.value);
     let visible = |w: &u32| facts.writes[*w as usize].may_be_seen(read.txn);
     let mut visible = writers().filter(visible);
@@ -120,6 +155,16 @@ fn several_wrote(facts: &KeyFacts, read: &ReadFact, initial: bool, found: &mut F
     }
 }
 
+/// The source of a read whose origin was chosen.
+fn chosen(facts: &KeyFacts, read: &ReadFact, origin: Origin, found: &mut Found) -> Source {
+    let Origin::Write(op) = origin else { return Source::Initial };
+    let mut writers = facts.values.chain(&facts.writes, read.value);
+    match writers.find(|w| facts.writes[*w as usize].op == op) {
+        Some(w) => one_wrote(facts, read, w, found),
+        None => Source::None,
+    }
+}
+
 /// Which readers prove that a transaction of unknown outcome committed: pairs of reader and writer.
 pub(crate) fn proofs(context: &Context<'_>, facts: &KeyFacts, proofs: &mut Vec<(TxnId, TxnId)>) {
     let open = |write: &WriteFact| write.play == Play::Open;
@@ -127,7 +172,17 @@ pub(crate) fn proofs(context: &Context<'_>, facts: &KeyFacts, proofs: &mut Vec<(
         return;
     }
     let first = context.first_value(facts.key);
-    for read in facts.reads.iter().filter(|read| !is_initial(read, first)) {
+    for read in &facts.reads {
+        if let Some(origin) = context.choices.get(&read.op) {
+            let mut writers = facts.values.chain(&facts.writes, read.value);
+            let writer = |w: &u32| Origin::Write(facts.writes[*w as usize].op) == *origin;
+            let chosen = writers.find(writer).map(|w| &facts.writes[w as usize]);
+            proofs.extend(chosen.filter(|w| open(w)).map(|w| (read.txn, w.txn)));
+            continue;
+        }
+        if is_initial(read, first) {
+            continue;
+        }
         let writers = facts.values.chain(&facts.writes, read.value);
         let writers = writers.map(|w| &facts.writes[w as usize]);
         let mut possible = writers.filter(|w| w.may_be_seen(read.txn));

@@ -1,8 +1,9 @@
 //! A serial execution, found by trying: if every transaction can be run once, in an order that the
 //! graph allows, and each reads what it read, the history is serializable, whatever else is unknown.
 //!
-//! A transaction is run when all before it in the graph have been, and nobody still has to read what
-//! it overwrites. That order is a proof; getting stuck proves nothing.
+//! A transaction is run when all before it in the graph have been, nobody still has to read what it
+//! overwrites, and the values that it read and several wrote are there. That order is a proof;
+//! getting stuck proves nothing.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -37,12 +38,18 @@ struct Run {
     read: Vec<Version>,
     writes: Groups,
     written: Vec<Version>,
+    /// For each transaction, the keys of which it read a value that several versions have, with
+    /// those versions.
+    wants: Groups,
+    wanted: Vec<(u32, Vec<u32>)>,
     /// The version that is current for each key.
     current: Vec<u32>,
     /// How many reads of each version are still to come.
     left: Vec<u32>,
     /// Transactions that wait until nobody has to read the current version of a key.
     blocked: Vec<Vec<u32>>,
+    /// Transactions that wait for another version of a key.
+    waiting_for_version: Vec<Vec<u32>>,
 }
 
 /// A version of an open key, numbered over all keys.
@@ -57,6 +64,7 @@ impl Run {
         let nodes = graph.node_count();
         let (mut readers, mut read) = (Vec::new(), Vec::new());
         let (mut writers, mut written) = (Vec::new(), Vec::new());
+        let (mut wanters, mut wanted) = (Vec::new(), Vec::new());
         let (mut left, mut current) = (Vec::new(), Vec::new());
         for (k, key) in open.iter().enumerate() {
             let base = left.len() as u32;
@@ -67,6 +75,10 @@ impl Run {
                 left[number as usize] += 1;
                 readers.push(reader as usize);
                 read.push(Version { key: k as u32, number });
+            }
+            for (reader, versions) in &key.ambiguous {
+                wanters.push(*reader as usize);
+                wanted.push((k as u32, versions.iter().map(|at| base + at).collect()));
             }
             for (at, &writer) in key.writers.iter().enumerate() {
                 writers.push(writer as usize);
@@ -86,13 +98,20 @@ impl Run {
             read,
             writes: Groups::new(writers.len(), nodes, |i| writers[i]),
             written,
+            wants: Groups::new(wanters.len(), nodes, |i| wanters[i]),
+            wanted,
             current,
             left,
             blocked: vec![Vec::new(); open.len()],
+            waiting_for_version: vec![Vec::new(); open.len()],
         }
     }
 
     fn place(&mut self, graph: &Graph, node: u32) {
+        if let Some(key) = self.other_version(node) {
+            self.waiting_for_version[key as usize].push(node);
+            return;
+        }
         if let Some(key) = self.blocking_key(node) {
             self.blocked[key as usize].push(node);
             return;
@@ -104,6 +123,8 @@ impl Run {
         for &w in self.writes.of(node as usize) {
             let version = self.written[w as usize];
             self.current[version.key as usize] = version.number;
+            let woken = self.waiting_for_version[version.key as usize].drain(..);
+            self.ready.extend(woken.map(Reverse));
         }
         for (to, _) in graph.edges(node) {
             self.waiting[to as usize] -= 1;
@@ -112,6 +133,14 @@ impl Run {
             }
         }
         self.wake_others(node);
+    }
+
+    /// A key of which the transaction read another version than the current one.
+    fn other_version(&self, node: u32) -> Option<u32> {
+        let wanted = self.wants.of(node as usize).iter().map(|&w| &self.wanted[w as usize]);
+        let mut others =
+            wanted.filter(|(key, versions)| !versions.contains(&self.current[*key as usize]));
+        others.next().map(|(key, _)| *key)
     }
 
     /// A key that the transaction overwrites while others still have to read it.

@@ -89,5 +89,8 @@ fn split(key: &OpenKey, components: &Components, numbers: &HashMap<u32, u32>) ->
     }
     let mut parts: Vec<Vec<u32>> = by_component.into_values().filter(|w| w.len() > 1).collect();
     parts.sort_unstable();
-    parts.into_iter().map(|writers| OpenKey { writers, reads: Vec::new() }).collect()
+    parts
+        .into_iter()
+        .map(|writers| OpenKey { writers, reads: Vec::new(), ambiguous: Vec::new() })
+        .collect()
 }

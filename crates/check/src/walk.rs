@@ -8,7 +8,7 @@ use isolde_spec::Edges;
 use crate::context::Context;
 use crate::edges::EdgeList;
 use crate::facts::KeyFacts;
-use crate::found::Found;
+use crate::found::{Doubt, Found};
 use crate::order::{Divergence, Known, Orderer};
 use crate::parallel;
 use crate::play::Play;
@@ -80,8 +80,12 @@ fn over_keys(context: &Context<'_>, keys: Range<usize>, session_order: bool) -> 
     let (mut facts, mut orderer) = (KeyFacts::default(), Orderer::default());
     for key in keys {
         facts.load(context, key);
+        let before = walk.found.doubts.len();
         provenance::settle(context, &mut facts, &mut walk.found);
+        let ambiguous = walk.found.doubts[before..].iter().any(is_ambiguous);
         let known = orderer.key(context, &facts, sessions, &mut walk.found, &mut edges);
+        // Who read which of the equal versions decides how they follow each other.
+        let known = if ambiguous { Known::Not } else { known };
         let key = Key(key as u32);
         walk.divergences.extend(orderer.divergences.iter().map(|d| (key, *d)));
         walk.divergent_pairs += orderer.divergent_pairs;
@@ -94,6 +98,10 @@ fn over_keys(context: &Context<'_>, keys: Range<usize>, session_order: bool) -> 
     }
     walk.edges.push(edges);
     walk
+}
+
+fn is_ambiguous(doubt: &Doubt) -> bool {
+    matches!(doubt, Doubt::AmbiguousRead(_))
 }
 
 /// Session order: each transaction that counts before the next one of its session. One of unknown

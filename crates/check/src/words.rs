@@ -22,6 +22,9 @@ impl Words<'_> {
             Doubt::AmbiguousRead(op) => {
                 format!("{} read a value that was written more than once", self.place(*op))
             }
+            Doubt::EqualElements(op) => {
+                format!("{} read a list to which a value was appended twice", self.place(*op))
+            }
             Doubt::UnknownWriter(op) => format!(
                 "{} read a value that nobody wrote, but the history is not complete",
                 self.place(*op)
