@@ -134,6 +134,8 @@ impl Search<'_> {
             let mut next = self.in_graph(node, start, wanted, memory);
             in_order((node, start), wanted, memory, later, &mut reached, &mut next);
             self.budget = self.budget.saturating_sub(next.len());
+            // A read says more than an overwrite of the same.
+            next.sort_by_key(|(_, kind, _)| *kind);
             for (to, kind, remembered) in next {
                 if to == start {
                     if wanted.closes(remembered) {

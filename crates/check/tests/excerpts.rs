@@ -21,10 +21,14 @@ fn rounds() -> u64 {
 #[derive(Default)]
 struct Tally {
     same: u64,
-    /// A more basic anomaly shows between transactions of the witness. That happens where a history
+    /// A more basic anomaly shows between transactions of the witness, or one of fewer of them. That happens where a history
     /// is broken in several ways: without the versions between, one update loses another.
     more_basic: u64,
     wrong: Vec<String>,
+}
+
+fn more_basic(one: &Witness, other: &Witness) -> bool {
+    one.anomaly.rank() < other.anomaly.rank() || one.steps.len() < other.steps.len()
 }
 
 impl Tally {
@@ -44,7 +48,7 @@ impl Tally {
             };
             if found.iter().any(|w| w.anomaly == witness.anomaly) {
                 self.same += 1;
-            } else if found.iter().any(|w| w.anomaly.rank() < witness.anomaly.rank()) {
+            } else if found.iter().any(|w| more_basic(w, &witness)) {
                 self.more_basic += 1;
             } else {
                 self.wrong.push(format!(

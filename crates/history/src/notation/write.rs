@@ -74,7 +74,11 @@ impl Writer<'_, '_> {
         let txns = || excerpt.txns.iter().map(|txn| self.history.txn(*txn));
         let ops = || txns().flat_map(|txn| txn.ops());
         let keys: HashSet<Key> = ops().map(|op| op.key()).collect();
-        let written: HashSet<(Key, Value)> = ops().map(|op| (op.key(), op.value())).collect();
+        let written = |op: Op<'_>| match op.kind() {
+            OpKind::Delete => (op.key(), Value::ABSENT),
+            _ => (op.key(), op.value()),
+        };
+        let written: HashSet<(Key, Value)> = ops().map(written).collect();
         let meta = self.history.meta();
         self.meta(excerpt.complete && meta.complete, |key| keys.contains(&key));
         for txn in txns() {
