@@ -128,7 +128,7 @@ impl Question {
         // "In an incomplete one a read with no known writer is `Unknown`, not thin air."
         let matters = level != Level::ReadUncommitted && !explanation.model.complete;
         let undecided = explanation.txns.iter().any(|t| explanation.model.txns[*t].undecided);
-        (!(unexplained && matters) && !undecided).then_some(true)
+        (!(unexplained && matters || undecided)).then_some(true)
     }
 
     /// The rules about single transactions and about who may be read from.

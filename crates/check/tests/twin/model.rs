@@ -255,8 +255,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The rows of a predicate read, and the keys that are known to have been absent. What the reader
-    /// wrote itself may be missing because it does not match.
+    /// The rows of a predicate read, and the keys that are known to have been absent. What the
+    /// reader wrote itself may be missing because it does not match.
     fn observe_rows(&mut self, op: Op<'_>, statement: usize) {
         let Some(rows) = op.result_set() else { return };
         let rows: Vec<(Key, Value)> = rows.collect();

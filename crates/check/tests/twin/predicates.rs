@@ -77,8 +77,8 @@ pub(crate) fn may_write(op: &Op<'_>) -> bool {
     op.kind().writes() && op.effect() != Effect::Failed
 }
 
-/// The values that a key can have, its first one included, absence left out; `None` if nobody writes
-/// it who did not abort.
+/// The values that a key can have, its first one included, absence left out; `None` if nobody who
+/// did not abort writes it.
 fn values(history: &History, key: Key) -> Option<Vec<Value>> {
     let txns = history.txns().filter(|t| t.outcome() != Outcome::Aborted);
     let of_key = |o: &Op<'_>| o.key() == key && may_write(o);

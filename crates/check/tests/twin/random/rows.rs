@@ -70,8 +70,8 @@ impl Maker<'_> {
         run.made.push(Made::Rows(Rows { predicate, mark, learned, rows }));
     }
 
-    /// One that aborts and has seen every row that ever was, or nearly: then it is known what matches
-    /// the predicates, and nothing else is said.
+    /// One that aborts and has seen every row that ever was, or nearly: then it is known what
+    /// matches the predicates, and nothing else is said.
     pub(super) fn witness(&mut self) {
         let mut left: Vec<(usize, i64)> = self.written.clone();
         for (key, cell) in self.initial.iter().enumerate() {
