@@ -71,7 +71,8 @@ fn commit_orders_and_version_orders_agree() {
 fn rename_keys(text: &str) -> String {
     let mut renamed = text.to_owned();
     for (old, new) in [("x", "q1"), ("y", "b"), ("z", "q0")] {
-        for (before, after) in [("(", ","), ("(", ")"), ("given ", " "), ("order ", ":")] {
+        let places = [("(", ","), ("(", ")"), (",", "="), ("given ", " "), ("order ", ":")];
+        for (before, after) in places {
             let find = format!("{before}{old}{after}");
             renamed = renamed.replace(&find, &format!("{before}{new}{after}"));
         }
@@ -120,6 +121,53 @@ fn the_same_seed_gives_the_same_history_and_all_answers_occur() {
         let (held, failed) = (held[level as usize], failed[level as usize]);
         assert!(held > 100 && failed > 30, "{level}: {held} hold, {failed} fail");
     }
+}
+
+/// The history without its predicate reads.
+fn without_predicates(text: &str) -> String {
+    let mut left = text.to_owned();
+    while let Some(start) = left.find("pred") {
+        let end = left[start..].find(')').unwrap();
+        left.replace_range(start..=start + end, "");
+    }
+    left
+}
+
+/// Predicate reads are in a fixed share of the histories, every level holds and fails in some of
+/// them, and some of them fail because of their predicate reads only.
+#[test]
+fn predicate_reads_occur_and_matter() {
+    let (mut histories, mut open) = (0, 0);
+    let mut held = [0; Level::ALL.len()];
+    let mut failed = [0; Level::ALL.len()];
+    let mut because = [0; Level::ALL.len()];
+    for (_, text) in seeds(10_000) {
+        if !text.contains("pred") {
+            continue;
+        }
+        histories += 1;
+        let history = notation::parse(&text).unwrap();
+        let plain = notation::parse(&without_predicates(&text)).unwrap();
+        for level in levels() {
+            let at = level as usize;
+            match twin::decide(&history, Promise::of(level), 0) {
+                Some(true) => held[at] += 1,
+                Some(false) => {
+                    failed[at] += 1;
+                    let other = twin::decide(&plain, Promise::of(level), 0);
+                    because[at] += usize::from(other != Some(false));
+                }
+                None => open += 1,
+            }
+        }
+    }
+    println!("{histories}: held {held:?}, failed {failed:?}, because {because:?}, {open} open");
+    assert!((1_500..2_500).contains(&histories), "{histories} of 10000");
+    for level in levels() {
+        let (held, failed) = (held[level as usize], failed[level as usize]);
+        assert!(held > 50 && failed > 30, "{level}: {held} hold, {failed} fail");
+    }
+    assert!(because[Level::Serializable as usize] > 300);
 }
 
 /// Neighbouring levels are told apart by some random history, so that the twin's answers to one

@@ -55,6 +55,7 @@ const FROM_RC: &str = "rc ra cc pc rr si ssi ser sser";
 const FROM_RA: &str = "ra cc pc rr si ssi ser sser";
 const SESSION: &str = "ra cc pc si ssi ser sser";
 const LOST_UPDATE: &str = "cs rr si ssi ser sser";
+const UNDECIDED: &str = "? ru pl-2 rc cs ra cc pc rr si ssi ser sser";
 
 #[test]
 fn the_fourteen_anomalies() {
@@ -297,6 +298,131 @@ fn savepoints_and_lost_answers() {
         ("perhaps not written", "initial 0|a: w?(x,1)|a: r(x,0)", NOTHING),
         ("perhaps written", "initial 0|a: w?(x,1)|b: r(x,1)", NOTHING),
         ("not both", "initial 0|a: w?(x,1)|a: r(x,0)|b: r(x,1)", SESSION),
+    ];
+    check_all(&cases);
+}
+
+#[test]
+fn predicate_reads() {
+    let cases = [
+        ("a phantom", "a: pred(p) pred(p,x=1)|b: insert(x,1)", FROM_RA),
+        ("a phantom that goes", "a: pred(p,x=1) pred(p)|b: insert(x,1)", FROM_RC),
+        (
+            "write skew",
+            "a: pred(p) insert(x,1)|b: pred(p) insert(y,1)|c: pred(p,x=1,y=1)",
+            "rr ser sser ? ssi",
+        ),
+        (
+            "the same with other predicates",
+            "a: pred(p) insert(x,1)|b: pred(q) insert(y,1)|c: pred(p,x=1,y=1)|d: pred(q,x=1,y=1)",
+            "rr ser sser ? ssi",
+        ),
+        (
+            "a long fork",
+            "a: insert(x,1)|b: insert(y,1)|c: pred(p,x=1)|d: pred(p,y=1)",
+            "pc rr si ssi ser sser",
+        ),
+        ("one sees a part", "a: insert(x,1) insert(y,2)|b: pred(p,x=1)|c: pred(p,y=2)", FROM_RA),
+        ("one statement", "initial 0|a: w(x,1) w(y,1)|b: pred(p,x=1,y=0)", FROM_RA),
+        (
+            "two statements",
+            "initial 0|a: w(x,1) w(y,1)|b: pred(p,x=1) r(y,0)",
+            "rc ra cc pc rr si ssi ser sser ? ru pl-2 cs",
+        ),
+        ("an aborted row", "a: w(x,1) abort|b: pred(p,x=1)", FROM_PL2),
+        ("a row of nobody", "a: pred(p,x=1)", THIN_AIR),
+        ("a row that comes later", "a: pred(p,x=1) w(x,1)", ALL),
+        ("two rows of a key", "initial 0|a: w(x,1)|b: pred(p,x=0,x=1)", FROM_RA),
+        ("a row proves a commit", "a: w(x,1) r(z,9) unknown|b: pred(p,x=1)", THIN_AIR),
+        ("real time", "a: insert(x,1) @[0,1]|b: pred(p) @[2,3]|c: pred(p,x=1) @[4,5]", "ssi sser"),
+    ];
+    check_all(&cases);
+}
+
+#[test]
+fn rows_that_are_missing() {
+    let cases = [
+        ("nobody knows whether it matches", "a: pred(p)|b: w(x,1)", UNDECIDED),
+        ("it matches another predicate", "a: pred(p)|b: w(x,1)|c: pred(q,x=1)", UNDECIDED),
+        ("another value of it matches", "a: pred(p)|b: w(x,1)|c: pred(p,x=1)|d: w(x,2)", UNDECIDED),
+        ("the first value counts", "given x 5|a: pred(p)|b: w(x,1)|b: pred(p,x=1)", UNDECIDED),
+        (
+            "violated all the same",
+            "a: pred(p)|b: w(x,1)|b: r(x,absent)",
+            "ra cc pc si ssi ser sser ? ru pl-2 rc cs rr",
+        ),
+        ("nobody writes it", "initial 0|a: pred(p) r(x,0)", NOTHING),
+        ("missed by its session", "a: w(x,1)|a: pred(p)|b: pred(p,x=1)", SESSION),
+        ("known by one that aborted", "a: w(x,1)|a: pred(p)|b: pred(p,x=1) abort", SESSION),
+        ("known by one that failed", "a: w(x,1)|a: pred(p)|b: pred!(p,x=1)", UNDECIDED),
+        ("aborted values", "b: w(x,2) abort|a: w(x,1)|a: pred(p)|b: pred(p,x=1)", SESSION),
+        ("failed writes", "b: cas!(x,1,2)|a: w(x,1)|a: pred(p)|b: pred(p,x=1)", SESSION),
+        ("lost answers", "b: w?(x,2)|a: w(x,1)|a: pred(p)|b: pred(p,x=1)", UNDECIDED),
+        (
+            "undone values",
+            "b: savepoint(s) w(x,2) rollback(s)|a: w(x,1)|a: pred(p)|b: pred(p,x=1)",
+            UNDECIDED,
+        ),
+        ("overwritten values", "b: w(x,2) w(x,1)|b: pred(p)|b: pred(p,x=1)", UNDECIDED),
+        ("never learned", "b: insert(x,1)|b: pred(p,_) pred!(p) pred?(p) pred(p,x=1)", NOTHING),
+        ("left out", "a: pred(p) unknown|b: w(x,1)", NOTHING),
+        ("proved committed", "a: pred(p) w(y,1) unknown|b: w(x,1)|c: r(y,1)", UNDECIDED),
+        ("lists", "a: append(x,1)|b: pred(p)", UNDECIDED),
+    ];
+    check_all(&cases);
+}
+
+#[test]
+fn rows_that_were_deleted() {
+    let cases = [
+        ("seen and missed", "a: insert(x,1)|b: delete(x)|c: pred(p,x=1)|d: pred(p)", NOTHING),
+        ("missed again", "a: w(x,1)|a: delete(x)|a: pred(p)|b: pred(p,x=1)", NOTHING),
+        ("seen again", "a: w(x,1)|b: pred(p,x=1)|b: delete(x)|b: pred(p,x=1)", SESSION),
+        (
+            "seen though the delete is",
+            "a: w(x,1)|b: r(x,1) delete(x) w(y,1)|c: r(y,1) pred(p,x=1,y=1)",
+            FROM_RC,
+        ),
+        (
+            "missed though nobody deleted it",
+            "initial 0|a: w(x,1)|b: pred(p,x=0)|c: pred(p,x=1)|d: pred(p)",
+            THIN_AIR,
+        ),
+        (
+            "missed because of a delete that aborted",
+            "initial 0|a: delete(x) abort|b: w(x,1)|c: pred(p,x=0)|d: pred(p,x=1)|e: pred(p)",
+            FROM_PL2,
+        ),
+        (
+            "a lost update",
+            "given x 5|a: pred(p,x=5) delete(x)|b: pred(p,x=5) w(x,1)|c: pred(p,x=1) abort",
+            LOST_UPDATE,
+        ),
+        (
+            "write skew of deletes",
+            "given x 5|given y 5|a: pred(p,x=5,y=5) delete(x)|b: pred(p,x=5,y=5) delete(y)",
+            "rr ser sser ? ssi",
+        ),
+        ("only deleted", "a: delete(x)|b: pred(p)", NOTHING),
+    ];
+    check_all(&cases);
+}
+
+#[test]
+fn predicate_reads_after_own_writes() {
+    let cases = [
+        ("seen", "a: w(x,1) pred(p,x=1)", NOTHING),
+        ("not the last", "a: w(x,1) w(x,2) pred(p,x=1)", ALL),
+        ("not the own", "a: w(x,1) pred(p,x=2)|b: w(x,2)", ALL),
+        ("seen though deleted", "given x 5|a: delete(x) pred(p,x=5)", ALL),
+        ("missed", "a: w(x,1) pred(p)|b: pred(p,x=1)", UNDECIDED),
+        ("missed after a delete", "given x 5|a: delete(x) pred(p)|b: pred(p,x=5)", UNDECIDED),
+        ("perhaps written", "a: w?(x,1) pred(p)|b: pred(p,x=1)", UNDECIDED),
+        ("failed", "a: insert!(x,2) pred(p)|b: insert(x,1)|c: pred(p,x=1)", NOTHING),
+        ("undone", "a: savepoint(s) w(x,1) rollback(s) pred(p)|b: pred(p,x=1) abort", UNDECIDED),
+        ("later", "a: pred(p) w(x,1) pred(p,x=1)", NOTHING),
+        ("in one statement, after it", "a: [w(x,1) pred(p)]|b: pred(p,x=1)", UNDECIDED),
+        ("in one statement, before it", "a: [pred(p) w(x,1)]|b: pred(p,x=1)", NOTHING),
     ];
     check_all(&cases);
 }

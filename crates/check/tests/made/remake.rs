@@ -186,7 +186,12 @@ impl Remaking<'_> {
             OpKind::Savepoint => self.draft.savepoint(value),
             OpKind::RollbackTo => assert!(self.draft.rollback_to(value)),
             OpKind::Release => assert!(self.draft.release(value)),
-            OpKind::PredicateRead => panic!("no predicate reads in these histories"),
+            OpKind::PredicateRead => {
+                let rows: Option<Vec<(Key, Value)>> = op.result_set().map(|rows| {
+                    rows.map(|(key, value)| (self.keys[key.index()], self.value(value))).collect()
+                });
+                self.draft.predicate_read(value, rows.as_deref()).unwrap();
+            }
         }
         if effect != Effect::Done {
             self.draft.set_effect(effect);

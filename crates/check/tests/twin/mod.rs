@@ -21,6 +21,9 @@
 //! - Reads that a rollback to a savepoint undid were still made, and count.
 //! - The skew does not apply to event logs, where the position is the clock.
 //! - Intervals are there if any transaction has a side of one; a missing side gives no real time.
+//!
+//! Predicate reads ([`predicates`]) are sets of ordinary reads, as far as one knows what they saw;
+//! where one does not, a level that would hold is `None`, and a violation stays one.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the twin")]
 
@@ -28,6 +31,7 @@ pub mod explain;
 pub mod lists;
 pub mod model;
 pub mod order;
+pub mod predicates;
 pub mod random;
 pub mod swarm;
 pub mod versions;
@@ -39,7 +43,8 @@ use explain::{Explained, Explanation, Origin};
 use model::{Content, Model};
 use order::{Binding, Dependency, MAX_NODES, Nodes, Problem};
 
-/// Whether the promise was kept; `None` where levels.md says that it is `Unknown`.
+/// Whether the promise was kept; `None` where levels.md says that it is `Unknown`, and where nobody
+/// knows what a predicate read saw.
 ///
 /// # Panics
 /// If more than eight transactions take part, or a key is both a list and a register.
@@ -122,7 +127,8 @@ impl Question {
         }
         // "In an incomplete one a read with no known writer is `Unknown`, not thin air."
         let matters = level != Level::ReadUncommitted && !explanation.model.complete;
-        (!(unexplained && matters)).then_some(true)
+        let undecided = explanation.txns.iter().any(|t| explanation.model.txns[*t].undecided);
+        (!(unexplained && matters || undecided)).then_some(true)
     }
 
     /// The rules about single transactions and about who may be read from.

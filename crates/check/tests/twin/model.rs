@@ -2,6 +2,8 @@
 
 use isolde_history::{Datum, Effect, History, Key, Op, OpKind, Outcome, Txn, Value};
 
+use super::predicates::{Missing, Predicates, may_write};
+
 /// What is under a key.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Content {
@@ -48,6 +50,8 @@ pub(crate) struct Facts {
     pub(crate) attempts: Vec<Attempt>,
     /// Whether it breaks a rule inside a transaction, whoever else wrote what.
     pub(crate) broken: bool,
+    /// Whether a predicate read leaves open what it saw of some key.
+    pub(crate) undecided: bool,
 }
 
 impl Facts {
@@ -79,9 +83,10 @@ impl Model {
     /// Reads the history; bit `i` of `done` says whether the `i`-th unsure operation was done.
     pub(crate) fn new(history: &History, done: u32) -> Model {
         let lists = list_keys(history);
+        let predicates = Predicates::new(history, &lists);
         let mut unsure = 0;
         let txns = history.txns().map(|txn| {
-            let mut walk = Walk::new(txn, &lists);
+            let mut walk = Walk::new(txn, &lists, &predicates);
             for (number, stmt) in txn.stmts().enumerate() {
                 for op in stmt.ops() {
                     let mut effect = op.effect();
@@ -128,6 +133,9 @@ fn initial(history: &History, key: usize, list: bool) -> Content {
 struct Walk<'a> {
     facts: Facts,
     lists: &'a [bool],
+    predicates: &'a Predicates,
+    /// The keys that it wrote so far, or may have written.
+    touched: Vec<usize>,
     /// The writes that no rollback has undone so far.
     live: Vec<(usize, Value)>,
     /// The savepoints with the number of live writes at each.
@@ -136,7 +144,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(txn: Txn<'_>, lists: &'a [bool]) -> Walk<'a> {
+    fn new(txn: Txn<'_>, lists: &'a [bool], predicates: &'a Predicates) -> Walk<'a> {
         let interval = txn.interval();
         let outcome = txn.outcome();
         // "A proved-committed one has an interval without an end."
@@ -150,8 +158,17 @@ impl<'a> Walk<'a> {
             leaves: Vec::new(),
             attempts: Vec::new(),
             broken: false,
+            undecided: false,
         };
-        Walk { facts, lists, live: Vec::new(), savepoints: Vec::new(), position: 0 }
+        Walk {
+            facts,
+            lists,
+            predicates,
+            touched: Vec::new(),
+            live: Vec::new(),
+            savepoints: Vec::new(),
+            position: 0,
+        }
     }
 
     fn step(&mut self, op: Op<'_>, effect: Effect, statement: usize) {
@@ -176,6 +193,7 @@ impl<'a> Walk<'a> {
                 self.observe(key, Value::ABSENT, statement);
                 self.write(op.kind(), key, op.value());
             }
+            OpKind::PredicateRead if done => self.observe_rows(op, statement),
             OpKind::Savepoint => self.savepoints.push((op.value(), self.live.len())),
             OpKind::RollbackTo => self.roll_back(op.value()),
             OpKind::Release => {
@@ -183,8 +201,11 @@ impl<'a> Walk<'a> {
                 self.savepoints.truncate(at.unwrap_or(self.savepoints.len()));
             }
             // Failed ones saw some other value, nobody knows which, so they give no edge and prove
-            // nothing. Rows of predicate reads may be parts of values: levels.md speaks of items.
+            // nothing.
             _ => {}
+        }
+        if may_write(&op) {
+            self.touched.push(key);
         }
         self.position += 1;
     }
@@ -230,6 +251,24 @@ impl<'a> Walk<'a> {
             Some(foreign) => {
                 let seen = Content::List(foreign.to_vec());
                 self.external(key, seen, statement, elements.to_vec());
+            }
+        }
+    }
+
+    /// The rows of a predicate read, and the keys that are known to have been absent. What the
+    /// reader wrote itself may be missing because it does not match.
+    fn observe_rows(&mut self, op: Op<'_>, statement: usize) {
+        let Some(rows) = op.result_set() else { return };
+        let rows: Vec<(Key, Value)> = rows.collect();
+        for (key, value) in &rows {
+            self.observe(key.index(), *value, statement);
+        }
+        for key in (0..self.lists.len()).filter(|k| rows.iter().all(|(r, _)| r.index() != *k)) {
+            let missing = self.predicates.missing(op.value(), key);
+            if self.touched.contains(&key) || missing == Missing::Undecided {
+                self.facts.undecided = true;
+            } else if missing == Missing::Absent {
+                self.observe(key, Value::ABSENT, statement);
             }
         }
     }

@@ -3,6 +3,10 @@
 //!
 //! Each seed picks its own [`Weights`], with about half of the features switched off ("swarm"):
 //! rare combinations come up more often than if everything were always a little bit on.
+//!
+//! Predicate reads are on in few histories, which then have no lists.
+
+mod rows;
 
 use std::fmt::Write as _;
 
@@ -23,6 +27,9 @@ pub fn text(seed: u64, weights: &Weights) -> String {
         maker.transaction();
     }
     maker.mutate();
+    if weights.predicates > 0 && maker.rng.percent(75) {
+        maker.witness();
+    }
     maker.render()
 }
 
@@ -40,6 +47,7 @@ enum Cell {
 
 enum Made {
     Read(usize, Cell),
+    Rows(rows::Rows),
     Other(String),
 }
 
@@ -62,6 +70,8 @@ struct Maker<'w> {
     /// The session of each of them, and what it saw.
     causes: Vec<(usize, Vec<bool>)>,
     txns: Vec<MadeTxn>,
+    /// The keys and values of all writes to registers.
+    written: Vec<(usize, i64)>,
     next_value: i64,
     /// Operations without an answer so far: the twin tries both for each.
     unsure: usize,
@@ -90,7 +100,7 @@ impl<'w> Maker<'w> {
         };
         let mut initial = vec![plain; weights.keys];
         for (k, cell) in initial.iter_mut().enumerate() {
-            if rng.percent(weights.lists) {
+            if weights.predicates == 0 && rng.percent(weights.lists) {
                 *cell = Cell::List(Vec::new());
             } else if rng.percent(weights.initial / 3) {
                 *cell = Cell::Value(50);
@@ -105,6 +115,7 @@ impl<'w> Maker<'w> {
             effects: Vec::new(),
             causes: Vec::new(),
             txns: Vec::new(),
+            written: Vec::new(),
             next_value: 1,
             unsure: 0,
         }
@@ -123,7 +134,9 @@ impl<'w> Maker<'w> {
         let sees = self.choose_view(session);
         let own = vec![None; self.weights.keys];
         let mut run = Running { session, sees, own, made: Vec::new(), joined: Vec::new() };
-        if self.rng.percent(self.weights.mini) {
+        if self.wants_predicates() {
+            self.look_and_change(&mut run);
+        } else if self.rng.percent(self.weights.mini) {
             let key = self.rng.below(self.weights.keys);
             self.read(&mut run, key);
             self.write(&mut run, key);
@@ -143,6 +156,11 @@ impl<'w> Maker<'w> {
         let joined = (0..run.made.len()).map(|_| self.rng.percent(self.weights.statements));
         run.joined = joined.collect();
         self.finish(run);
+    }
+
+    /// Nothing is drawn where predicates are off.
+    fn wants_predicates(&mut self) -> bool {
+        self.weights.predicates > 0 && self.rng.percent(self.weights.predicates)
     }
 
     /// Which effects a new transaction sees.
@@ -173,13 +191,23 @@ impl<'w> Maker<'w> {
 
     fn operation(&mut self, run: &mut Running) {
         let key = self.rng.below(self.weights.keys);
-        let w = self.weights;
-        let list = matches!(self.initial[key], Cell::List(_));
-        if self.rng.percent(w.savepoints) {
+        if self.rng.percent(self.weights.savepoints) {
             self.undone_write(run, key);
-        } else if !self.rng.percent(w.writes) {
-            self.read(run, key);
-        } else if list {
+        } else if !self.rng.percent(self.weights.writes) {
+            if self.wants_predicates() {
+                self.predicate_read(run);
+            } else {
+                self.read(run, key);
+            }
+        } else {
+            self.change(run, key);
+        }
+    }
+
+    /// Some kind of write.
+    fn change(&mut self, run: &mut Running, key: usize) {
+        let w = self.weights;
+        if matches!(self.initial[key], Cell::List(_)) {
             self.write(run, key);
         } else if self.rng.percent(w.deletes) {
             run.made.push(Made::Other(format!("delete({})", KEYS[key])));
@@ -195,6 +223,12 @@ impl<'w> Maker<'w> {
 
     /// What the transaction sees under the key.
     fn see(&mut self, run: &mut Running, key: usize) -> Cell {
+        self.look_again(run);
+        self.content(run, key)
+    }
+
+    /// Moves what the transaction sees, in views where it moves.
+    fn look_again(&mut self, run: &mut Running) {
         let top = self.effects.len();
         let low = match self.weights.view {
             View::Serial | View::Snapshot | View::Scattered | View::Causal => None,
@@ -205,6 +239,9 @@ impl<'w> Maker<'w> {
             let prefix = self.rng.between(low, top);
             run.sees = (0..top).map(|i| i < prefix).collect();
         }
+    }
+
+    fn content(&self, run: &Running, key: usize) -> Cell {
         let mut cell = self.initial[key].clone();
         for (effect, seen) in self.effects.iter().zip(&run.sees) {
             // A list without some of its elements would be no list that ever was.
@@ -238,6 +275,7 @@ impl<'w> Maker<'w> {
             }
         } else {
             run.made.push(Made::Other(format!("w{}({name},{value})", mark.0)));
+            self.written.push((key, value));
             if mark.1 {
                 run.own[key] = Some(Cell::Value(value));
             }
@@ -261,6 +299,7 @@ impl<'w> Maker<'w> {
             return;
         }
         run.made.push(Made::Other(format!("cas({},{},{new})", KEYS[key], show(&seen))));
+        self.written.push((key, new));
         run.own[key] = Some(Cell::Value(new));
     }
 
@@ -269,6 +308,7 @@ impl<'w> Maker<'w> {
         let new = self.fresh();
         if seen == Cell::Absent {
             run.made.push(Made::Other(format!("insert({},{new})", KEYS[key])));
+            self.written.push((key, new));
             run.own[key] = Some(Cell::Value(new));
         } else {
             run.made.push(Made::Other(format!("insert!({},{new})", KEYS[key])));
@@ -332,6 +372,11 @@ impl<'w> Maker<'w> {
         let mut last: Option<Cell> = None;
         for txn in &mut self.txns {
             for op in &mut txn.ops {
+                if let Made::Rows(rows) = op
+                    && self.rng.percent(chance)
+                {
+                    rows.spoil(&mut self.rng, values, &self.initial);
+                }
                 let Made::Read(key, cell) = op else { continue };
                 let before = cell.clone();
                 if self.rng.percent(chance) {
@@ -437,6 +482,7 @@ fn show_op(op: &Made) -> String {
     match op {
         Made::Read(key, cell @ Cell::List(_)) => format!("list({},{})", KEYS[*key], show(cell)),
         Made::Read(key, cell) => format!("r({},{})", KEYS[*key], show(cell)),
+        Made::Rows(rows) => rows.show(),
         Made::Other(text) => text.clone(),
     }
 }

@@ -65,6 +65,8 @@ pub struct Weights {
     /// Transactions that read every key and then perhaps write one.
     pub scans: usize,
     pub lists: usize,
+    /// Transactions that begin with a predicate read, and reads that are one.
+    pub predicates: usize,
     pub writes: usize,
     pub deletes: usize,
     pub cas: usize,
@@ -123,6 +125,7 @@ impl Weights {
             incomplete: chance(40),
             orders: chance(40),
             shuffle: chance(60),
+            predicates: 0,
             txns: 0,
             sessions: 0,
             keys: 0,
@@ -137,7 +140,23 @@ impl Weights {
             writes: rng.between(20, 80),
             ..weights
         };
-        if rng.percent(40) { weights.subtle(rng) } else { weights }
+        let weights = if rng.percent(40) { weights.subtle(rng) } else { weights };
+        // From numbers of their own: all other histories are what they were without predicates.
+        let rng = &mut Rng::new(seed ^ 0x9ced);
+        if rng.percent(20) { weights.with_predicates(rng) } else { weights }
+    }
+
+    /// Predicate reads, no lists, and rows that come and go.
+    fn with_predicates(self, rng: &mut Rng) -> Weights {
+        Weights {
+            predicates: rng.between(20, 90),
+            lists: 0,
+            deletes: rng.between(5, 30),
+            inserts: rng.between(10, 60),
+            unsure: self.unsure / 3,
+            savepoints: self.savepoints / 3,
+            ..self
+        }
     }
 
     /// Little noise and much concurrency: what tells the stronger levels apart is rare, and any
