@@ -3,7 +3,8 @@
 //! A predicate is an unknown set of rows, to which no absent one belongs. A result shows that its rows
 //! belong to it, and that they were read. Of a key that is not in the result it shows something only
 //! if every value that the key can have is known to belong: then the key was seen absent. Where some
-//! value may or may not belong, nobody knows what was seen, and the answer cannot be "holds".
+//! value may or may not belong, nobody knows what was seen, and the answer cannot be "holds". A key
+//! that nobody writes says nothing, unless it began with a row that belongs.
 
 use hashbrown::HashMap;
 use isolde_history::{Effect, History, OpId, OpKind, TxnId, Value};
@@ -29,6 +30,8 @@ pub(crate) struct Predicates {
     matching: HashMap<(Value, usize, Value), OpId>,
     /// Whether there are so many that absence is not looked at.
     too_many: bool,
+    /// Whether the history holds all that ran.
+    complete: bool,
 }
 
 /// What predicate reads say of a key.
@@ -45,7 +48,7 @@ const MAX_PAIRS: usize = 1 << 22;
 
 impl Predicates {
     pub(crate) fn new(history: &History, play: &[Play]) -> Predicates {
-        let mut all = Predicates::default();
+        let mut all = Predicates { complete: history.meta().complete, ..Predicates::default() };
         if history.op_counts()[OpKind::PredicateRead as usize] == 0 {
             return all;
         }
@@ -81,12 +84,18 @@ impl Predicates {
         self.matching.get(&(predicate, key, value)).copied()
     }
 
+    /// Some predicate reads that show which rows satisfy a predicate.
+    pub(crate) fn evidence(&self, predicate: Value) -> impl Iterator<Item = OpId> + '_ {
+        let rows = self.matching.iter().filter(move |((p, ..), _)| *p == predicate);
+        rows.map(|(_, op)| *op).take(64)
+    }
+
     /// What predicate reads say of a key that can have some values, and was written by some
     /// transactions, each with its first write.
     pub(crate) fn of(&self, key: usize, values: &[Value], writers: &[(TxnId, OpId)]) -> Said {
         let returned = self.rows.get(&key).map_or(&[][..], Vec::as_slice);
         let mut said = Said { reads: returned.to_vec(), undecided: None };
-        if writers.is_empty() {
+        if writers.is_empty() && values.is_empty() {
             return said;
         }
         if self.too_many {
@@ -106,9 +115,10 @@ impl Predicates {
             });
             let at = writers.partition_point(|(txn, _)| *txn < touch.txn);
             let own = writers.get(at).is_some_and(|(t, op)| *t == touch.txn && *op < touch.op);
-            if all && !own {
+            if all && !own && self.complete {
                 said.reads.push(RowRead { touch: *touch, value: Value::ABSENT });
-            } else {
+            } else if all || !writers.is_empty() {
+                // In an incomplete history, who knows what values the key can have.
                 said.undecided = said.undecided.or(Some(touch.op));
             }
         }

@@ -144,8 +144,14 @@ fn several_wrote(
         (None, _, true) => Source::Initial,
         (Some(only), None, false) => one_wrote(facts, read, only, found),
         (None, _, false) => {
-            let op = writers().next().map(|w| facts.writes[w as usize].op);
-            found.find(Anomaly::AbortedRead, &[op.unwrap_or(read.op), read.op]);
+            let mut all = writers().map(|w| &facts.writes[w as usize]);
+            let aborted = |w: &&WriteFact| w.undone || !w.play.counts();
+            let first = writers().next().map(|w| &facts.writes[w as usize]);
+            let (anomaly, write) = match all.find(aborted) {
+                Some(write) => (Anomaly::AbortedRead, Some(write)),
+                None => (Anomaly::IntermediateRead, first),
+            };
+            found.find(anomaly, &[write.map_or(read.op, |w| w.op), read.op]);
             Source::None
         }
         _ => {

@@ -275,14 +275,17 @@ fn class_of(cycle: &[Hop]) -> usize {
 /// The forbidden cycles, the most basic first: without session order and real time, then what needs
 /// the one, then what needs the other.
 fn wanted(case: &Case<'_, '_>) -> Vec<Wanted> {
-    let data = Edges::WR | Edges::WW | Edges::RW;
-    let mut variants = vec![(data, Edges::NONE)];
-    if case.promise.session_order {
-        variants.push((data | Edges::SO, Edges::SO));
-    }
-    if case.real_time.is_some() {
-        variants.push((Edges::ALL, Edges::RT));
-    }
+    let variants = |data: Edges| {
+        let mut variants = vec![(data, Edges::NONE)];
+        if case.promise.session_order {
+            variants.push((data | Edges::SO, Edges::SO));
+        }
+        if case.real_time.is_some() {
+            variants.push((data | Edges::SO | Edges::RT, Edges::RT));
+        }
+        variants
+    };
+    let (reads, all) = (Edges::WR | Edges::RW, Edges::WR | Edges::WW | Edges::RW);
     let mut classes = vec![
         Reads::None(Edges::WW | Edges::SO | Edges::RT),
         Reads::None(DEPENDENCIES),
@@ -292,9 +295,15 @@ fn wanted(case: &Case<'_, '_>) -> Vec<Wanted> {
     if !case.allows_adjacent() {
         classes.push(Reads::Adjacent);
     }
-    let class = |class: Reads| {
-        let class = Class::Catalogued(class);
-        variants.iter().map(move |&(kinds, must)| Wanted { class, kinds, must })
-    };
-    classes.into_iter().flat_map(class).collect()
+    let mut wanted = Vec::new();
+    for class in classes {
+        // What was read says more than what was overwritten: the anomalies of weak levels are of
+        // reads alone.
+        let by_reads = matches!(class, Reads::One | Reads::Apart);
+        let kinds = if by_reads { &[reads, all][..] } else { &[all][..] };
+        for (kinds, must) in kinds.iter().flat_map(|data| variants(*data)) {
+            wanted.push(Wanted { class: Class::Catalogued(class), kinds, must });
+        }
+    }
+    wanted
 }

@@ -1,7 +1,7 @@
 //! From cycles of nodes to something that a person can check.
 
 use hashbrown::{HashMap, HashSet};
-use isolde_history::{Key, OpId, OpKind, StmtId, TxnId};
+use isolde_history::{Key, OpId, OpKind, StmtId, TxnId, Value};
 use isolde_spec::{Anomaly, Because, Edges, Step, Witness};
 
 use crate::context::Context;
@@ -102,7 +102,10 @@ impl<'a> Explainer<'a> {
             support.extend([TxnId(edge.0), TxnId(edge.1)]);
             let behind = found.get(edge).into_iter().flatten();
             let behind = behind.flat_map(|(key, d)| {
-                let rows = [d.version, Some(d.to_op)].map(|op| self.row_shown_by(*key, d, op?));
+                let write = |op: Option<OpId>| op.map(|op| self.context.history.op(op).value());
+                let initial = self.context.initial(key.index());
+                let rows = [write(d.version), write(Some(d.to_op)), initial];
+                let rows = rows.map(|value| self.row_shown_by(*key, d, value?));
                 [d.version, d.shown_by].into_iter().chain(rows)
             });
             support.extend(behind.flatten().map(|op| self.context.history.txn_of(op)));
@@ -110,12 +113,12 @@ impl<'a> Explainer<'a> {
         support
     }
 
-    /// Who shows that what was written satisfies the predicate of a predicate read that missed it.
-    fn row_shown_by(&self, key: Key, d: &Dependency, write: OpId) -> Option<OpId> {
-        let (read, write) = (self.context.history.op(d.from_op), self.context.history.op(write));
+    /// Who shows that a row satisfies the predicate of a predicate read that missed it.
+    fn row_shown_by(&self, key: Key, d: &Dependency, value: Value) -> Option<OpId> {
+        let read = self.context.history.op(d.from_op);
         let missed = d.kind == Edges::RW && read.kind() == OpKind::PredicateRead;
         let predicates = &self.context.predicates;
-        missed.then(|| predicates.shown_by(read.value(), key.index(), write.value())).flatten()
+        missed.then(|| predicates.shown_by(read.value(), key.index(), value)).flatten()
     }
 
     /// Finds the dependencies behind edges, key by key.
@@ -245,6 +248,12 @@ impl<'a> Explainer<'a> {
             // What the lists hold must be known to be compared.
             support.extend(ops.iter().flat_map(|op| self.appenders(*op)));
         }
+        let history = self.context.history;
+        let predicates = ops.iter().map(|op| history.op(*op));
+        for op in predicates.filter(|op| op.kind() == OpKind::PredicateRead) {
+            let shown = self.context.predicates.evidence(op.value());
+            support.extend(shown.map(|op| history.txn_of(op)));
+        }
         Witness {
             anomaly: finding.anomaly,
             needs: Edges::NONE,
@@ -261,7 +270,7 @@ impl<'a> Explainer<'a> {
         let Some(elements) = op.elements() else { return Vec::new() };
         let mut facts = KeyFacts::default();
         facts.load(self.context, op.key().index());
-        let writers = |v: &isolde_history::Value| facts.values.chain(&facts.writes, *v).next();
+        let writers = |v: &Value| facts.values.chain(&facts.writes, *v).next();
         elements.iter().filter_map(writers).map(|w| facts.writes[w as usize].txn).collect()
     }
 

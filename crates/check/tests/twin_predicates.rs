@@ -3,8 +3,7 @@
 //! A predicate is an unknown set of rows. The smallest one that agrees with the history holds the
 //! rows that some read returned, and allows the most: a key that is not in a result had any of its
 //! other values, or was absent. Here all of these are tried, as ordinary reads in the place of the
-//! predicate reads; the rule of the twin may say less than that, but nothing else. Both say nothing
-//! of keys that nobody writes.
+//! predicate reads; the rule of the twin may say less than that, but nothing else.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod twin;
@@ -53,13 +52,6 @@ fn values<'t>(text: &'t str, key: &str) -> Vec<&'t str> {
     values
 }
 
-/// Whether somebody who did not abort writes the key.
-fn is_written(text: &str, key: &str) -> bool {
-    let writes = ["w(", "w?(", "cas(", "insert(", "delete("].map(|name| format!("{name}{key}"));
-    let committed = text.lines().filter(|line| !line.contains(" abort"));
-    committed.flat_map(tokens).any(|token| writes.iter().any(|w| token.starts_with(w)))
-}
-
 /// The predicate reads, with what may be guessed about each.
 fn places(text: &str) -> Vec<Place<'_>> {
     let reads = tokens(text).filter(|t| t.starts_with("pred"));
@@ -78,7 +70,7 @@ fn places(text: &str) -> Vec<Place<'_>> {
         .collect();
     for place in &mut places {
         let Some(rows) = &place.rows else { continue };
-        let missing = |key: &&&str| rows.iter().all(|(k, _)| k != *key) && is_written(text, key);
+        let missing = |key: &&&str| rows.iter().all(|(k, _)| k != *key);
         for key in KEYS.iter().filter(missing) {
             let mut values = values(text, key);
             values.retain(|value| !known.contains(&(place.predicate, (key, value))));

@@ -10,15 +10,22 @@ use crate::verdict::Witness;
 /// anomaly when it is checked alone.
 ///
 /// Who wrote the other values that these transactions read is left out, so the small history says
-/// that it is not complete. Only what nobody wrote needs the claim that it is: there, what else was
-/// read is left out instead.
+/// that it is not complete. Only what nobody wrote, or what a predicate read missed, needs the claim
+/// that it is: there, what else was read is left out instead.
 pub fn excerpt(history: &History, witness: &Witness) -> String {
     let mut txns: Vec<TxnId> = witness.involved().collect();
     txns.sort_unstable();
-    let complete = matches!(witness.anomaly, Anomaly::ThinAirRead | Anomaly::IncompatibleOrder);
-    let other = |op: &Op<'_>| {
-        matches!(op.kind(), OpKind::Read | OpKind::ListRead) && !witness.ops.contains(&op.id())
+    let cited = |op: OpId| {
+        let because = witness.steps.iter().map(|step| step.because);
+        let mut cited = because.flat_map(|because| [because.from_op, because.to_op]).flatten();
+        witness.ops.contains(&op) || cited.any(|other| other == op)
     };
+    let ops = witness.involved().flat_map(|txn| history.txn(txn).ops());
+    let mut predicates = ops.filter(|op| op.kind() == OpKind::PredicateRead);
+    let nobody = matches!(witness.anomaly, Anomaly::ThinAirRead | Anomaly::IncompatibleOrder);
+    let complete = nobody || predicates.any(|op| cited(op.id()));
+    let other =
+        |op: &Op<'_>| matches!(op.kind(), OpKind::Read | OpKind::ListRead) && !cited(op.id());
     let ops = witness.txns.iter().flat_map(|txn| history.txn(*txn).ops());
     let hidden: Vec<OpId> = ops.filter(|op| complete && other(op)).map(|op| op.id()).collect();
     excerpt_to_text(history, &Excerpt { txns: &txns, complete, hidden: &hidden })

@@ -15,14 +15,14 @@
 //!
 //! - A delete is a write: a key that is only deleted, and was never there, was seen absent.
 //! - The values of a list are not enumerated: a key that somebody appends to is undecided.
-//! - In an incomplete history the values that are recorded are taken for all that there are.
+//! - In an incomplete history, who knows what values a key can have: a missing key is undecided.
 
 use isolde_history::{Effect, History, Key, Op, OpKind, Outcome, Value};
 
 /// What a predicate read says about a key that is not in its result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Missing {
-    /// Nothing: nobody writes the key.
+    /// Nothing: nobody writes the key, and its first value is not known to match.
     Nothing,
     /// It was absent: every value that it can have would be in the result.
     Absent,
@@ -41,9 +41,10 @@ struct Match {
 /// What a history says about predicates.
 pub(crate) struct Predicates {
     matches: Vec<Match>,
-    /// For each key the values that it can have, if somebody writes it.
-    values: Vec<Option<Vec<Value>>>,
+    /// For each key the values that it can have, and whether somebody writes it.
+    values: Vec<(Vec<Value>, bool)>,
     lists: Vec<bool>,
+    complete: bool,
 }
 
 impl Predicates {
@@ -55,18 +56,21 @@ impl Predicates {
             matches.extend(op.result_set().into_iter().flatten().map(row));
         }
         let values = (0..lists.len()).map(|key| values(history, Key(key as u32)));
-        Predicates { matches, values: values.collect(), lists: lists.to_vec() }
+        let (values, complete) = (values.collect(), history.meta().complete);
+        Predicates { matches, values, lists: lists.to_vec(), complete }
     }
 
     /// What a read of the predicate says about a key that is not in its result. The reader itself
     /// has not written the key before.
     pub(crate) fn missing(&self, predicate: Value, key: usize) -> Missing {
-        let Some(values) = &self.values[key] else { return Missing::Nothing };
+        let (values, written) = &self.values[key];
         let known = |value: &Value| self.matches.contains(&Match { predicate, key, value: *value });
-        if !self.lists[key] && values.iter().all(known) {
-            Missing::Absent
-        } else {
-            Missing::Undecided
+        let all = !self.lists[key] && values.iter().all(known);
+        match (all, written) {
+            (true, false) if values.is_empty() => Missing::Nothing,
+            (true, _) if self.complete => Missing::Absent,
+            (false, false) => Missing::Nothing,
+            _ => Missing::Undecided,
         }
     }
 }
@@ -77,17 +81,14 @@ pub(crate) fn may_write(op: &Op<'_>) -> bool {
     op.kind().writes() && op.effect() != Effect::Failed
 }
 
-/// The values that a key can have, its first one included, absence left out; `None` if nobody who
+/// The values that a key can have, its first one included, absence left out; and whether somebody who
 /// did not abort writes it.
-fn values(history: &History, key: Key) -> Option<Vec<Value>> {
+fn values(history: &History, key: Key) -> (Vec<Value>, bool) {
     let txns = history.txns().filter(|t| t.outcome() != Outcome::Aborted);
     let of_key = |o: &Op<'_>| o.key() == key && may_write(o);
     let writes: Vec<Op<'_>> = txns.flat_map(|t| t.ops()).filter(of_key).collect();
-    if writes.is_empty() {
-        return None;
-    }
     let written = writes.iter().filter(|o| o.kind() != OpKind::Delete).map(Op::value);
     let mut all: Vec<Value> = history.meta().initial.of(key).into_iter().chain(written).collect();
     all.retain(|v| *v != Value::ABSENT);
-    Some(all)
+    (all, !writes.is_empty())
 }
