@@ -22,21 +22,23 @@ const STRONG: [Level; 4] = [
 
 #[test]
 fn no_verdict_differs_from_the_twin() {
-    let (mut decided, mut open, mut wrong) = (0u64, 0u64, Vec::new());
+    // By level: decided alike, open.
+    let mut counts = [[0u64; 2]; STRONG.len()];
+    let mut wrong = Vec::new();
     for seed in 0..rounds() {
         let history = twin::random::history(seed, &twin::random::Weights::swarm(seed));
         // Where nothing is known to have committed, everything holds, with or without intervals.
         if history.txns().all(|t| t.outcome() != Outcome::Committed) {
             continue;
         }
-        for level in STRONG {
+        for (level, count) in STRONG.into_iter().zip(&mut counts) {
             for session_order in [true, false] {
                 let promise = Promise { level, session_order };
                 let ours = check(&history, promise, &Options::default());
                 let theirs = twin::decide(&history, promise, 0);
                 match (ours.holds(), theirs) {
-                    (None, _) => open += 1,
-                    (Some(a), Some(b)) if a == b => decided += 1,
+                    (None, _) => count[1] += 1,
+                    (Some(a), Some(b)) if a == b => count[0] += 1,
                     (ours_holds, theirs) => wrong.push(format!(
                         "seed {seed}, {level}, sessions {session_order}: we say {ours_holds:?}, the \
                          twin says {theirs:?}\n{}{:?}\n",
@@ -47,6 +49,9 @@ fn no_verdict_differs_from_the_twin() {
             }
         }
     }
-    eprintln!("{decided} decided, {open} open, {} wrong", wrong.len());
+    for (level, [decided, open]) in STRONG.into_iter().zip(counts) {
+        eprintln!("{level}: {decided} decided alike, {open} open");
+    }
+    eprintln!("{} wrong", wrong.len());
     assert!(wrong.is_empty(), "{}", wrong[..wrong.len().min(5)].join("\n"));
 }
