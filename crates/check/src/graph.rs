@@ -1,5 +1,6 @@
 //! The dependency graph: compressed rows, each edge with the set of its kinds.
 
+use hashbrown::HashMap;
 use isolde_spec::Edges;
 
 use crate::edges::{EdgeList, Part};
@@ -129,15 +130,14 @@ impl Components {
         }
         let mut sizes = vec![0u32; self.count];
         self.of.iter().for_each(|c| sizes[*c as usize] += 1);
-        let mut places = vec![u32::MAX; self.count];
+        let mut places: HashMap<u32, usize> = HashMap::new();
         let mut cyclic: Vec<Vec<u32>> = Vec::new();
         for (node, &c) in self.of.iter().enumerate().filter(|(_, c)| sizes[**c as usize] > 1) {
-            let place = &mut places[c as usize];
-            if *place == u32::MAX {
-                *place = cyclic.len() as u32;
+            let place = *places.entry(c).or_insert_with(|| {
                 cyclic.push(Vec::with_capacity(sizes[c as usize] as usize));
-            }
-            cyclic[*place as usize].push(node as u32);
+                cyclic.len() - 1
+            });
+            cyclic[place].push(node as u32);
         }
         cyclic
     }
