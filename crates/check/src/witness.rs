@@ -235,7 +235,8 @@ impl<'a> Explainer<'a> {
             all.extend(proof);
             at += 1;
         }
-        all.retain(|txn| !txns.contains(txn));
+        let own: HashSet<TxnId> = txns.iter().copied().collect();
+        all.retain(|txn| !own.contains(txn));
         sorted(all)
     }
 

@@ -8,6 +8,8 @@ use isolde_spec::{Anomaly, Edges, Step, Witness};
 use crate::names;
 use crate::wrap::{all_of, number, paragraph, shorten};
 
+/// How many transactions or dependencies of a witness are shown.
+const MOST: usize = 40;
 /// How many lines a transaction may take before the rest of its operations is left out.
 const TXN_LINES: usize = 3;
 /// How long an operation may be in a sentence.
@@ -31,27 +33,40 @@ pub(crate) fn variant(anomaly: Anomaly, needs: Edges) -> String {
 pub(crate) fn to_text(history: &History, w: &Witness, out: &mut String) {
     let meaning = format!("{}: {}", variant(w.anomaly, w.needs), w.anomaly.entry().meaning);
     paragraph(out, "  ", 6, usize::MAX, &meaning);
-    let width = w.involved().map(|id| names::txn(history, id).chars().count()).max().unwrap_or(0);
+    let shown = w.txns.iter().take(MOST).chain(w.support.iter().take(MOST));
+    let width = shown.map(|id| names::txn(history, *id).chars().count()).max().unwrap_or(0);
     let show = |txn: TxnId, out: &mut String| {
         let prefix = format!("    {:<width$}  ", names::txn(history, txn));
         paragraph(out, &prefix, width + 8, TXN_LINES, &names::line(history, txn));
     };
-    w.txns.iter().for_each(|txn| show(*txn, out));
+    w.txns.iter().take(MOST).for_each(|txn| show(*txn, out));
+    more(w.txns.len(), "transactions", out);
     if !w.support.is_empty() {
         // Writing to a String cannot fail.
         let _ = writeln!(out, "    {}", why_support(w));
-        w.support.iter().for_each(|txn| show(*txn, out));
+        w.support.iter().take(MOST).for_each(|txn| show(*txn, out));
+        more(w.support.len(), "transactions", out);
     }
     for &op in &w.ops {
         let txn = names::txn(history, history.txn_of(op));
         let text = format!("look at {} of {txn}", shorten(&names::op(history, op), OP_LEN));
         paragraph(out, "    ", 6, usize::MAX, &text);
     }
-    for step in &w.steps {
+    for step in w.steps.iter().take(MOST) {
         paragraph(out, "    ", 6, usize::MAX, &sentence(history, step));
     }
+    more(w.steps.len(), "dependencies", out);
     let (position, all) = (number(w.position()), number(history.txn_count()));
     let _ = writeln!(out, "    visible after the first {position} of {all} transactions");
+}
+
+/// Says that something was left out.
+fn more(count: usize, what: &str, out: &mut String) {
+    if count > MOST {
+        let left = number(count - MOST);
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "    ... and {left} more {what}: --json shows them");
+    }
 }
 
 /// Why transactions are shown that are no part of the cycle.

@@ -1,5 +1,7 @@
 //! The piece of a history that shows an anomaly, as a history of its own.
 
+use std::collections::HashSet;
+
 use isolde_history::notation::{Excerpt, excerpt_to_text};
 use isolde_history::{History, Op, OpId, OpKind, TxnId};
 
@@ -15,17 +17,16 @@ use crate::verdict::Witness;
 pub fn excerpt(history: &History, witness: &Witness) -> String {
     let mut txns: Vec<TxnId> = witness.involved().collect();
     txns.sort_unstable();
-    let cited = |op: OpId| {
-        let because = witness.steps.iter().map(|step| step.because);
-        let mut cited = because.flat_map(|because| [because.from_op, because.to_op]).flatten();
-        witness.ops.contains(&op) || cited.any(|other| other == op)
-    };
+    let because = witness.steps.iter().map(|step| step.because);
+    let cited = because.flat_map(|because| [because.from_op, because.to_op]).flatten();
+    let cited: HashSet<OpId> = cited.chain(witness.ops.iter().copied()).collect();
     let ops = witness.involved().flat_map(|txn| history.txn(txn).ops());
     let mut predicates = ops.filter(|op| op.kind() == OpKind::PredicateRead);
     let nobody = matches!(witness.anomaly, Anomaly::ThinAirRead | Anomaly::IncompatibleOrder);
-    let complete = nobody || predicates.any(|op| cited(op.id()));
-    let other =
-        |op: &Op<'_>| matches!(op.kind(), OpKind::Read | OpKind::ListRead) && !cited(op.id());
+    let complete = nobody || predicates.any(|op| cited.contains(&op.id()));
+    let other = |op: &Op<'_>| {
+        matches!(op.kind(), OpKind::Read | OpKind::ListRead) && !cited.contains(&op.id())
+    };
     let ops = witness.txns.iter().flat_map(|txn| history.txn(*txn).ops());
     let hidden: Vec<OpId> = ops.filter(|op| complete && other(op)).map(|op| op.id()).collect();
     excerpt_to_text(history, &Excerpt { txns: &txns, complete, hidden: &hidden })

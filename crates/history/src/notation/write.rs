@@ -30,7 +30,7 @@ pub struct Excerpt<'a> {
     pub txns: &'a [TxnId],
     /// Whether to claim that nothing else ran.
     pub complete: bool,
-    /// The operations whose results are left out.
+    /// The operations whose results are left out, in their order.
     pub hidden: &'a [OpId],
 }
 
@@ -242,7 +242,7 @@ impl Writer<'_, '_> {
     fn op_values(&mut self, op: Op<'_>) {
         match op.kind() {
             OpKind::Delete => {}
-            OpKind::Read | OpKind::ListRead if self.hidden.contains(&op.id()) => {
+            OpKind::Read | OpKind::ListRead if self.hidden.binary_search(&op.id()).is_ok() => {
                 self.out.push('_');
             }
             OpKind::ListRead => match op.elements() {
