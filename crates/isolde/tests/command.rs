@@ -267,7 +267,7 @@ fn check_without_a_level_says_the_strongest_and_what_forbids_the_others() {
     let aborted = b"initial 0\na: w(x,1) abort\nb: r(x,1)\n";
     let text = exits(&with_input(&["check", "-"], aborted), 1);
     assert!(text.contains("no level is known to hold\n"), "{text}");
-    exits(&with_input(&["check", "-"], b"a: w(x,1)\nb: w(x,1)\nc: r(x,1)\n"), 3);
+    exits(&with_input(&["check", "-"], b"a: append(x,1)\nb: append(x,1)\nc: list(x,[1])\n"), 3);
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn check_of_several_files_gives_the_worst() {
         folder.file(name)
     };
     let sound = file("sound", "initial 0\na: r(x,0) w(x,1)\n");
-    let open = file("open", "a: w(x,1)\nb: w(x,1)\nc: r(x,1)\n");
+    let open = file("open", "a: append(x,1)\nb: append(x,1)\nc: list(x,[1])\n");
     let lost = "histories/notation/lost-update.txt";
     exits(&isolde(&["check", &sound, &sound, "-l", "ser"]), 0);
     exits(&isolde(&["check", &sound, &open, "-l", "ser"]), 3);
