@@ -12,6 +12,7 @@ use crate::context::{Choices, Context};
 use crate::facts::KeyFacts;
 use crate::found::Doubt;
 use crate::provenance::{self, Origin};
+use crate::words::Words;
 
 /// How many ambiguous reads may have a choice, with those whose choice made others ambiguous.
 const MAX_READS: usize = 8;
@@ -53,7 +54,9 @@ pub(crate) fn decide(checker: &Checker<'_>, promise: Promise, doubts: &[Doubt]) 
             choices.insert(*op, origins[number % origins.len()]);
             number /= origins.len();
         }
-        let verdict = try_way(checker, promise, choices);
+        let mut verdict = try_way(checker, promise, choices);
+        let words = Words(context.history);
+        verdict.notes.extend(reads.iter().map(|op| words.doubt(&Doubt::AmbiguousRead(*op))));
         match &verdict.answer {
             Answer::Holds => return Some(verdict),
             Answer::Violated(_) => {

@@ -17,6 +17,10 @@ use crate::walk::Walk;
 use crate::words::Words;
 use crate::{ambiguous, replay, snapshot};
 
+/// How many nodes a graph may have: half of what 32 bits count, since a search numbers nodes from
+/// below and components from above.
+const MAX_NODES: usize = 1 << 30;
+
 /// One question about one history.
 pub(crate) struct Case<'c, 'h> {
     pub(crate) checker: &'c Checker<'h>,
@@ -41,7 +45,7 @@ impl<'c, 'h> Case<'c, 'h> {
 
     pub(crate) fn decide(&self) -> Verdict {
         let local = search::local(self);
-        let graph = self.is_strong().then(|| self.graph());
+        let graph = (self.is_strong() && self.fits()).then(|| self.graph());
         let cycles = graph.as_ref().map(|graph| search::cycles(self, graph)).unwrap_or_default();
         let procedure = self.procedure(graph.as_ref(), &cycles);
         let mut found = local;
@@ -72,6 +76,14 @@ impl<'c, 'h> Case<'c, 'h> {
             return None;
         }
         ambiguous::decide(self.checker, self.promise, doubts)
+    }
+
+    /// Whether nodes and edges can be numbered by 32 bits.
+    fn fits(&self) -> bool {
+        let (nodes, edges) =
+            self.checker.known(self.promise.session_order, self.real_time.is_some());
+        let edges: usize = edges.iter().map(|list| list.len()).sum();
+        nodes < MAX_NODES && edges < u32::MAX as usize
     }
 
     /// Whether the dependency graph decides the level.
@@ -164,7 +176,12 @@ impl<'c, 'h> Case<'c, 'h> {
                     .to_owned(),
             });
         }
-        let Some(graph) = graph else { return self.weaker() };
+        let Some(graph) = graph else {
+            if self.is_strong() {
+                return Answer::Unknown("the history is too large for one graph".to_owned());
+            }
+            return self.weaker();
+        };
         if self.explained(graph) { Answer::Holds } else { Answer::Unknown(self.explain_order()) }
     }
 
