@@ -1,12 +1,15 @@
 //! One fuzz target for every reader: `ISOLDE_FUZZ_FORMAT` names it.
 //!
 //! Whatever the bytes, a reader must answer with a history or an error. A history must stand being
-//! summed up, and come back from both native formats as it was.
+//! summed up and checked, and come back from both native formats as it was.
 #![no_main]
 
 use std::sync::LazyLock;
 
-use isolde_history::{Format, HistoryBuilder, Input, Source, Summary};
+use isolde_check::{Checker, Options};
+use isolde_history::{Format, History, HistoryBuilder, Input, Source, Summary};
+use isolde_report::{Decided, to_json, to_text};
+use isolde_spec::{Level, Promise};
 use libfuzzer_sys::fuzz_target;
 
 static FORMAT: LazyLock<&'static Format> = LazyLock::new(|| {
@@ -33,7 +36,25 @@ fuzz_target!(|bytes: &[u8]| {
         let back = native.load(&Source::File(Input::new(native.name, file))).expect("reads back");
         history.same_as(&back.finish()).expect("comes back as it was");
     }
+    check(&history);
 });
+
+/// Asks for every level and shows the verdict, its excerpts included; none of that may panic, and no
+/// stronger level may hold where a weaker one is violated.
+fn check(history: &History) {
+    let checker = Checker::new(history, Options::default());
+    for session_order in [true, false] {
+        let mut violated: Vec<Level> = Vec::new();
+        for level in Level::ALL {
+            let verdict = checker.check(Promise { level, session_order });
+            let broken = violated.iter().any(|weaker| level.implies(*weaker));
+            assert!(!broken || verdict.holds() != Some(true), "{level} holds, but {violated:?} not");
+            violated.extend((verdict.holds() == Some(false)).then_some(level));
+            let decided = Decided { verdict, holds_without_session_order: false, seconds: 0.0 };
+            let _ = (to_text(history, &decided, true), to_json(history, &decided));
+        }
+    }
+}
 
 /// Formats that are folders get two files, split at the first pair of 0xff bytes.
 fn source(format: &str, bytes: &[u8]) -> Source {
