@@ -278,6 +278,11 @@ impl<'c, 'h> Case<'c, 'h> {
         let ambiguous = |d: &&Doubt| matches!(d, Doubt::AmbiguousRead(_) | Doubt::EqualElements(_));
         let doubts = self.walk.found.doubts.iter().filter(ambiguous);
         let mut notes: Vec<String> = doubts.take(10).map(|d| words.doubt(d)).collect();
+        let failed = self.walk.found.failed;
+        if failed > 0 {
+            let what = if failed == 1 { "operation" } else { "operations" };
+            notes.push(format!("{failed} {what} failed, and what they saw is not used"));
+        }
         if let Some(rt) = self.real_time {
             let wrong = rt.contradictions.iter().take(10);
             notes.extend(wrong.map(|txn| format!("{}: not used", words.contradiction(*txn))));

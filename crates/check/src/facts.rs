@@ -4,6 +4,10 @@
 //! Nothing here depends on who committed; that comes in [`crate::provenance`]. The facts of a key are
 //! made in memory that is used again for the next one.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use hashbrown::HashMap;
 use isolde_history::{Effect, History, Key, Op, OpId, OpKind, TxnId, Value};
 use isolde_spec::Anomaly;
 
@@ -75,6 +79,10 @@ pub(crate) struct KeyFacts {
     pub(crate) inside: Vec<LocalFinding>,
     /// The first operation of which nobody knows whether it was done.
     pub(crate) unsure: Option<OpId>,
+    /// The first operation that wrote a value which nobody learned, or a list that shows one.
+    pub(crate) unlearned: Option<OpId>,
+    /// How many operations answered that they did nothing.
+    pub(crate) failed: u64,
     /// A predicate read of which nobody knows what it saw of the key.
     pub(crate) undecided: Option<OpId>,
     /// The first operation, if the key is used as a list and as something else: what an append means
@@ -83,6 +91,18 @@ pub(crate) struct KeyFacts {
     /// Reads that did not return the last own write.
     not_own: Vec<(OpId, ReadFact)>,
     run: Run,
+    /// What was found of values that several wrote, by the first write of each.
+    equal: RefCell<HashMap<u32, Rc<Equal>>>,
+}
+
+/// The writes of one value.
+pub(crate) struct Equal {
+    pub(crate) first: u32,
+    /// Those that others may see, of up to three transactions: enough to know whether a reader, which
+    /// may be one of them, has none, one or several to choose from.
+    pub(crate) visible: Vec<u32>,
+    /// One that was rolled back.
+    pub(crate) aborted: Option<u32>,
 }
 
 /// What the transaction under way has done to the key so far.
@@ -225,6 +245,8 @@ impl KeyFacts {
         self.not_own.clear();
         self.run.restart();
         (self.unsure, self.undecided, self.mixed, self.is_list) = (None, None, None, false);
+        (self.unlearned, self.failed) = (None, 0);
+        self.equal.borrow_mut().clear();
     }
 
     /// Writes of aborted transactions are kept: somebody may have read them.
@@ -250,6 +272,9 @@ impl KeyFacts {
         if op.effect() == Effect::Unknown {
             self.unsure = self.unsure.or(Some(op.id()));
         }
+        if op.effect() == Effect::Failed && op.kind() != OpKind::Read {
+            self.failed += 1;
+        }
         if op.kind() == OpKind::ListRead {
             self.list_read(touch.txn, op);
         } else if let Some(value) = what_it_read(op) {
@@ -258,6 +283,9 @@ impl KeyFacts {
             self.observed(context, read);
         }
         if let Some(value) = what_it_wrote(op) {
+            if value == Value::UNOBSERVED {
+                self.unlearned = self.unlearned.or(Some(op.id()));
+            }
             self.write(context, touch.txn, op, value);
         }
     }
@@ -369,6 +397,31 @@ impl KeyFacts {
         }
     }
 
+    /// What is known of the writes of a value, worked out once for all who read it.
+    pub(crate) fn equal(&self, value: Value) -> Option<Rc<Equal>> {
+        let first = self.values.first(&self.writes, value).checked_sub(1)?;
+        if let Some(known) = self.equal.borrow().get(&first) {
+            return Some(known.clone());
+        }
+        let mut equal = Equal { first, visible: Vec::new(), aborted: None };
+        for w in self.values.chain(&self.writes, value) {
+            let write = &self.writes[w as usize];
+            if equal.aborted.is_none() && (write.undone || !write.play.counts()) {
+                equal.aborted = Some(w);
+            }
+            let other = |v: &u32| self.writes[*v as usize].txn != write.txn;
+            if equal.visible.len() < 3 && write.is_visible() && equal.visible.iter().all(other) {
+                equal.visible.push(w);
+            }
+            if equal.visible.len() == 3 {
+                break;
+            }
+        }
+        let equal = Rc::new(equal);
+        self.equal.borrow_mut().insert(first, equal.clone());
+        Some(equal)
+    }
+
     /// What is wrong with reads after an own write that returned another value.
     fn name_own_reads(&mut self) {
         for i in 0..self.not_own.len() {
@@ -405,8 +458,8 @@ impl Run {
 /// What is wrong with a list read that does not end with the transaction's own elements.
 #[cold]
 fn misses_own(own: &[Own], elements: &[Value]) -> Anomaly {
-    let seen: hashbrown::HashSet<Value> = elements.iter().copied().collect();
-    let some = own.iter().any(|own| seen.contains(&own.value));
+    // A name is not worth more than a look at the last few.
+    let some = own.iter().rev().take(64).any(|own| elements.contains(&own.value));
     if some { Anomaly::NotMyLastWrite } else { Anomaly::NotMyOwnWrite }
 }
 
@@ -452,8 +505,11 @@ impl WriteFact {
     /// Whether a transaction may have read it and be right: the last of its transaction, which
     /// committed or may have; or perhaps the last, where nobody knows which writes were done.
     pub(crate) fn may_be_seen(&self, reader: TxnId) -> bool {
-        let visible = self.last || (!self.certain && !self.undone);
-        visible && self.txn != reader && self.play != Play::Out
+        self.is_visible() && self.txn != reader
+    }
+
+    fn is_visible(&self) -> bool {
+        (self.last || (!self.certain && !self.undone)) && self.play != Play::Out
     }
 }
 

@@ -37,6 +37,8 @@ pub(crate) enum Doubt {
     UnknownWriter(OpId),
     /// A predicate read.
     Predicate(OpId),
+    /// What the operation wrote or read, nobody learned.
+    Unlearned(OpId),
     /// Nobody knows whether the operation was done.
     Unsure(OpId),
     /// The key is used as a list and as something else.
@@ -52,6 +54,8 @@ pub(crate) enum Doubt {
 pub(crate) struct Found {
     pub(crate) findings: Vec<LocalFinding>,
     pub(crate) doubts: Vec<Doubt>,
+    /// How many operations of transactions that may count answered that they did nothing.
+    pub(crate) failed: u64,
 }
 
 impl Found {
@@ -66,5 +70,6 @@ impl Found {
     pub(crate) fn append(&mut self, mut other: Found) {
         self.findings.append(&mut other.findings);
         self.doubts.append(&mut other.doubts);
+        self.failed += other.failed;
     }
 }

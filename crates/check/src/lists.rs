@@ -96,10 +96,18 @@ impl<'a> List<'a> {
     /// Of two reads, one must be a prefix of the other.
     fn compare(&self, found: &mut Found) {
         let Some(longest_read) = self.longest_read else { return };
+        if self.reads.iter().all(|shown| shown.is_prefix) {
+            return;
+        }
+        let complete = self.context.history.meta().complete;
+        let known = |v: &Value| self.is_known(*v);
+        let learned = |elements: &[Value]| !elements.contains(&Value::UNOBSERVED);
+        // In an incomplete history, who knows what the transactions did that are missing.
+        let longest_known = learned(self.longest) && (complete || self.longest.iter().all(known));
         for Shown { read, elements, .. } in self.reads.iter().filter(|shown| !shown.is_prefix) {
-            // In an incomplete history, who knows what the transactions did that are missing.
-            let all = self.longest.iter().chain(*elements);
-            if self.context.history.meta().complete || all.copied().all(|v| self.is_known(v)) {
+            if !learned(elements) || !learned(self.longest) {
+                found.doubt(Doubt::Unlearned(read.op));
+            } else if longest_known && (complete || elements.iter().all(known)) {
                 found.find(Anomaly::IncompatibleOrder, &[longest_read, read.op]);
             }
         }
@@ -177,14 +185,19 @@ impl<'a> List<'a> {
     /// Where the first element stands that is there too often, and who appended it. What nobody
     /// appended at all is a read from nowhere, whatever its number.
     fn first_repeated(&self, elements: &[Value]) -> Option<(usize, OpId)> {
-        let mut counts: HashMap<Value, usize> = HashMap::with_capacity(elements.len());
+        // How often each may still come.
+        let mut left: HashMap<Value, usize> = HashMap::with_capacity(elements.len());
         elements.iter().enumerate().find_map(|(place, v)| {
-            let count = counts.entry(*v).or_default();
-            *count += 1;
-            let mut writers = self.facts.values.chain(&self.facts.writes, *v);
-            let first = writers.next()?;
-            let appended = 1 + writers.take(*count).count();
-            (appended < *count).then(|| (place, self.facts.writes[first as usize].op))
+            let writers = || self.facts.values.chain(&self.facts.writes, *v);
+            let first = writers().next()?;
+            let left = left.entry(*v).or_insert_with(|| writers().count());
+            match left.checked_sub(1) {
+                None => Some((place, self.facts.writes[first as usize].op)),
+                Some(less) => {
+                    *left = less;
+                    None
+                }
+            }
         })
     }
 
@@ -196,8 +209,10 @@ impl<'a> List<'a> {
         let in_longest = unknown(self.longest);
         for Shown { read, elements, is_prefix } in &self.reads {
             let place = if *is_prefix { in_longest } else { unknown(elements) };
-            if place.is_some_and(|place| place + 1 < elements.len()) {
-                if self.context.history.meta().complete {
+            if let Some(place) = place.filter(|place| place + 1 < elements.len()) {
+                if self.facts.unlearned.is_some() || elements[place] == Value::UNOBSERVED {
+                    found.doubt(Doubt::Unlearned(read.op));
+                } else if self.context.history.meta().complete {
                     found.find(Anomaly::ThinAirRead, &[read.op]);
                 } else {
                     found.doubt(Doubt::UnknownWriter(read.op));
@@ -362,7 +377,15 @@ pub(crate) fn given(
         found.doubt(Doubt::InitialNotFirst(facts.key()));
     }
     let mut place: HashMap<Value, usize> = HashMap::with_capacity(versions.len());
-    place.extend(versions.iter().enumerate().filter(|(_, v)| **v != first).map(|(i, v)| (*v, i)));
+    // A value that stands twice does not say where its version comes.
+    let mut twice: HashSet<Value> = HashSet::new();
+    for (i, v) in versions.iter().enumerate().filter(|(_, v)| **v != first) {
+        if place.insert(*v, i).is_some() {
+            twice.insert(*v);
+        }
+    }
+    let mut unclear = !twice.is_empty();
+    place.retain(|v, _| !twice.contains(v));
     let (mut seen, mut order) = (Vec::new(), ShownOrder::default());
     for (i, write) in facts.writes.iter().enumerate() {
         match place.get(&write.value) {
@@ -373,7 +396,6 @@ pub(crate) fn given(
     }
     seen.sort_unstable();
     // A value that several may have written does not say which of them comes there.
-    let mut unclear = false;
     for run in seen.chunk_by(|a, b| a.0 == b.0) {
         let txns: HashSet<TxnId> = run.iter().map(|(_, w)| facts.writes[*w as usize].txn).collect();
         unclear |= txns.len() > 1;

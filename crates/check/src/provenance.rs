@@ -68,6 +68,8 @@ pub(crate) fn settle(context: &Context<'_>, facts: &mut KeyFacts, found: &mut Fo
     found.findings.extend(facts.inside.iter().filter(counts));
     found.doubts.extend(facts.unsure.map(Doubt::Unsure));
     found.doubts.extend(facts.undecided.map(Doubt::Predicate));
+    found.doubts.extend(facts.unlearned.map(Doubt::Unlearned));
+    found.failed += facts.failed;
     found.doubts.extend(facts.mixed.map(Doubt::Mixed));
 }
 
@@ -86,7 +88,7 @@ fn source(
     let writer = facts.values.first(&facts.writes, read.value);
     match (writer.checked_sub(1), initial) {
         (None, true) => Source::Initial,
-        (None, false) => nobody_wrote(context, read, found),
+        (None, false) => nobody_wrote(context, facts, read, found),
         (Some(only), false) if facts.writes[only as usize].same == 0 => {
             one_wrote(facts, read, only, found)
         }
@@ -95,8 +97,15 @@ fn source(
 }
 
 #[cold]
-fn nobody_wrote(context: &Context<'_>, read: &ReadFact, found: &mut Found) -> Source {
-    if context.history.meta().complete {
+fn nobody_wrote(
+    context: &Context<'_>,
+    facts: &KeyFacts,
+    read: &ReadFact,
+    found: &mut Found,
+) -> Source {
+    if facts.unlearned.is_some() || read.value == Value::UNOBSERVED {
+        found.doubt(Doubt::Unlearned(facts.unlearned.unwrap_or(read.op)));
+    } else if context.history.meta().complete {
         found.find(Anomaly::ThinAirRead, &[read.op]);
     } else {
         found.doubt(Doubt::UnknownWriter(read.op));
@@ -137,21 +146,17 @@ fn several_wrote(
     if let Some(origin) = context.choices.get(&read.op) {
         return chosen(facts, read, *origin, found);
     }
-    let writers = || facts.values.chain(&facts.writes, read.value);
-    let visible = |w: &u32| facts.writes[*w as usize].may_be_seen(read.txn);
-    let mut visible = writers().filter(visible);
+    let Some(equal) = facts.equal(read.value) else { return Source::None };
+    let mut visible = equal.visible.iter().filter(|w| facts.writes[**w as usize].txn != read.txn);
     match (visible.next(), visible.next(), initial) {
         (None, _, true) => Source::Initial,
-        (Some(only), None, false) => one_wrote(facts, read, only, found),
+        (Some(&only), None, false) => one_wrote(facts, read, only, found),
         (None, _, false) => {
-            let mut all = writers().map(|w| &facts.writes[w as usize]);
-            let aborted = |w: &&WriteFact| w.undone || !w.play.counts();
-            let first = writers().next().map(|w| &facts.writes[w as usize]);
-            let (anomaly, write) = match all.find(aborted) {
-                Some(write) => (Anomaly::AbortedRead, Some(write)),
-                None => (Anomaly::IntermediateRead, first),
+            let (anomaly, write) = match equal.aborted {
+                Some(write) => (Anomaly::AbortedRead, write),
+                None => (Anomaly::IntermediateRead, equal.first),
             };
-            found.find(anomaly, &[write.map_or(read.op, |w| w.op), read.op]);
+            found.find(anomaly, &[facts.writes[write as usize].op, read.op]);
             Source::None
         }
         _ => {
@@ -178,6 +183,7 @@ pub(crate) fn proofs(context: &Context<'_>, facts: &KeyFacts, proofs: &mut Vec<(
         return;
     }
     let first = context.first_value(facts.key);
+    let complete = context.history.meta().complete;
     for read in &facts.reads {
         if let Some(origin) = context.choices.get(&read.op) {
             let mut writers = facts.values.chain(&facts.writes, read.value);
@@ -189,12 +195,12 @@ pub(crate) fn proofs(context: &Context<'_>, facts: &KeyFacts, proofs: &mut Vec<(
         if is_initial(read, first) {
             continue;
         }
-        let writers = facts.values.chain(&facts.writes, read.value);
-        let writers = writers.map(|w| &facts.writes[w as usize]);
-        let mut possible = writers.filter(|w| w.may_be_seen(read.txn));
+        let Some(equal) = facts.equal(read.value) else { continue };
+        let possible = equal.visible.iter().map(|w| &facts.writes[*w as usize]);
+        let mut possible = possible.filter(|w| w.txn != read.txn);
         let (Some(only), None) = (possible.next(), possible.next()) else { continue };
         // In an incomplete history, somebody else may have written it.
-        if open(only) && (only.certain || context.history.meta().complete) {
+        if open(only) && (only.certain || complete) {
             proofs.push((read.txn, only.txn));
         }
     }
@@ -204,8 +210,9 @@ pub(crate) fn proofs(context: &Context<'_>, facts: &KeyFacts, proofs: &mut Vec<(
         for element in context.history.op(touch.op).elements().unwrap_or_default() {
             let mut writers = facts.values.chain(&facts.writes, *element);
             if let (Some(only), None) = (writers.next(), writers.next()) {
-                let proof = (touch.txn, facts.writes[only as usize].txn);
-                if open(&facts.writes[only as usize]) && last != Some(proof) {
+                let write = &facts.writes[only as usize];
+                let proof = (touch.txn, write.txn);
+                if open(write) && (write.certain || complete) && last != Some(proof) {
                     last = Some(proof);
                     proofs.push(proof);
                 }

@@ -35,6 +35,11 @@ impl Savepoints {
                     self.undone_at.extend(writes.drain(open[at].1..).map(|w| (w, op.id())));
                     open.truncate(at + 1);
                 }
+                OpKind::Release => {
+                    // With the savepoint go those that were set after it.
+                    let at = open.iter().rposition(|s| s.0 == op.value());
+                    open.truncate(at.unwrap_or(open.len()));
+                }
                 kind if kind.writes() => writes.push(op.id()),
                 _ => {}
             }

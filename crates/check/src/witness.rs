@@ -34,6 +34,8 @@ type Explained = HashMap<Edge, Vec<(Key, Dependency)>>;
 const FEW: usize = 4;
 /// How many combinations of explanations are tried for a name.
 const CHOICES: usize = 64;
+/// How many appenders of the elements of lists are shown.
+const APPENDERS: usize = 64;
 
 impl Dependencies for Collector<'_> {
     fn add(&mut self, d: Dependency) {
@@ -159,7 +161,7 @@ impl<'a> Explainer<'a> {
     /// give it the most basic name.
     fn cycle(&self, choices: &[Vec<Step>], support: Vec<TxnId>) -> Witness {
         let earlier = |a: OpId, b: OpId| self.statement(a) < self.statement(b);
-        let count: usize = choices.iter().map(Vec::len).product();
+        let count = choices.iter().fold(1usize, |all, steps| all.saturating_mul(steps.len()));
         let named = |mut number: usize| {
             let mut pick = |steps: &Vec<Step>| {
                 let step = steps[number % steps.len()];
@@ -210,12 +212,13 @@ impl<'a> Explainer<'a> {
 
     /// A dependency that no pair of operations shows: the last ones of both on a key.
     fn unseen(&self, from: TxnId, to: TxnId, kind: Edges, inferred: bool) -> Because {
-        let last = |t: TxnId, key: Key, writes: bool| {
-            let ops = self.context.history.txn(t).ops().filter(|op| op.key() == key);
-            ops.filter(|op| op.kind().writes() == writes).last().map(|op| op.id())
+        let last = |t: TxnId, writes: bool| -> HashMap<Key, OpId> {
+            let ops = self.context.history.txn(t).ops().filter(|op| op.kind().has_key());
+            ops.filter(|op| op.kind().writes() == writes).map(|op| (op.key(), op.id())).collect()
         };
-        let pair = |key: &Key| Some((last(from, *key, kind != Edges::RW)?, last(to, *key, true)?));
-        let found = self.common_keys(from, to).iter().find_map(|key| Some((*key, pair(key)?)));
+        let (first, second) = (last(from, kind != Edges::RW), last(to, true));
+        let mut both = first.iter().filter_map(|(key, op)| Some((*key, (*op, *second.get(key)?))));
+        let found = both.next();
         match found {
             Some((key, (from_op, to_op))) => {
                 Because { key: Some(key), from_op: Some(from_op), to_op: Some(to_op), inferred }
@@ -246,8 +249,10 @@ impl<'a> Explainer<'a> {
         let txns = sorted(ops.iter().map(|op| self.context.history.txn_of(*op)).collect());
         let mut support = Vec::new();
         if finding.anomaly == Anomaly::IncompatibleOrder {
-            // What the lists hold must be known to be compared.
-            support.extend(ops.iter().flat_map(|op| self.appenders(*op)));
+            // What the lists hold is no read from nowhere; of long ones, that is not worth showing.
+            let appenders: Vec<TxnId> = ops.iter().flat_map(|op| self.appenders(*op)).collect();
+            support
+                .extend(Some(appenders).filter(|all| all.len() <= APPENDERS).into_iter().flatten());
         }
         let history = self.context.history;
         let predicates = ops.iter().map(|op| history.op(*op));

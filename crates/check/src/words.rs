@@ -34,6 +34,7 @@ impl Words<'_> {
                  predicate is not known",
                 self.place(*op)
             ),
+            Doubt::Unlearned(op) => format!("nobody learned the value of {}", self.place(*op)),
             Doubt::Mixed(op) => {
                 format!("the key of {} is used as a list and as something else", self.place(*op))
             }

@@ -119,6 +119,39 @@ fn equal_values_are_matched_in_every_way() {
 }
 
 #[test]
+fn a_released_savepoint_is_gone() {
+    let undone = "savepoint(p) w(x,1) savepoint(p) w(x,2) release(p) rollback(p)";
+    let all = format!("initial 0\na: {undone} r(x,0)");
+    check_both(&all, "holds", "holds");
+    let some = format!("initial 0\na: {undone} r(x,1)");
+    assert_eq!(says(&some, Level::Serializable), "AbortedRead");
+}
+
+#[test]
+fn what_nobody_learned_is_no_thin_air() {
+    for text in
+        ["a: w(x,_)\nb: r(x,5)", "a: append(x,_)\nb: list(x,[5])", "a: append(x,5)\nb: list(x,[_])"]
+    {
+        assert!(says(text, Level::Serializable).starts_with("unknown: nobody learned"), "{text}");
+    }
+    let incompatible = "a: append(x,5)\na: append(x,6)\nb: list(x,[_,6])\nb: list(x,[5])";
+    assert!(says(incompatible, Level::Serializable).starts_with("unknown"), "{incompatible}");
+}
+
+#[test]
+fn an_uncertain_append_proves_nothing_in_an_incomplete_history() {
+    let text = "initial 0\nincomplete\na: append?(l,5) r(x,0) w(x,1) unknown\nb: r(x,0) w(x,2)\n\
+                c: list(l,[5])";
+    assert!(says(text, Level::Serializable).starts_with("unknown"));
+}
+
+#[test]
+fn a_version_that_stands_twice_in_a_given_order_has_no_place() {
+    let text = "a: w(x,1)\nb: w(x,2)\nc: r(x,1)\nc: r(x,2)\norder x: 1 2 1";
+    assert!(says(text, Level::Serializable).starts_with("unknown: the given order of key x"));
+}
+
+#[test]
 fn many_equal_values_are_replayed() {
     // Too many ways to try, but the order in which it was recorded explains it.
     let mut text = "initial 0\n".to_owned();

@@ -66,8 +66,8 @@ pub fn parse(text: &str) -> Result<History, crate::ReadError> {
 /// The first line that says anything must be one of ours, from beginning to end.
 fn looks_like(source: &Source) -> bool {
     let Source::File(input) = source else { return false };
-    let head = &input.bytes[..input.bytes.len().min(64 * 1024)];
-    let lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii);
+    // A transaction may be a long line: it is taken whole, wherever it ends.
+    let lines = input.bytes.split(|&b| b == b'\n').take(64 * 1024).map(<[u8]>::trim_ascii);
     let Some(line) = lines.into_iter().find(|l| !l.is_empty() && !l.starts_with(b"#")) else {
         return false;
     };
