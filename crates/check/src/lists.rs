@@ -83,7 +83,9 @@ impl<'a> List<'a> {
         for shown in &mut reads {
             shown.is_prefix = longest.get(..shown.elements.len()) == Some(shown.elements);
         }
-        let twice = facts.writes.iter().any(|w| w.same != 0);
+        // With an element that nobody learned, a list shows no order.
+        let unlearned = longest.contains(&Value::UNOBSERVED);
+        let twice = unlearned || facts.writes.iter().any(|w| w.same != 0);
         let mut places = vec![0; facts.writes.len()];
         for (place, element) in longest.iter().enumerate().filter(|_| !twice) {
             if let Some(w) = facts.values.first(&facts.writes, *element).checked_sub(1) {
@@ -255,6 +257,9 @@ impl<'a> List<'a> {
         let writes = &self.facts.writes;
         let mut order =
             ShownOrder { unseen_last: true, shown_by: self.longest_read, ..ShownOrder::default() };
+        if self.longest.contains(&Value::UNOBSERVED) {
+            order.unseen_last = false;
+        }
         if let Some(read) = self.longest_read.filter(|_| self.twice) {
             found.doubt(Doubt::EqualElements(read));
         }
