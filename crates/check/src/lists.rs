@@ -257,11 +257,11 @@ impl<'a> List<'a> {
         let writes = &self.facts.writes;
         let mut order =
             ShownOrder { unseen_last: true, shown_by: self.longest_read, ..ShownOrder::default() };
-        if self.longest.contains(&Value::UNOBSERVED) {
-            order.unseen_last = false;
-        }
         if let Some(read) = self.longest_read.filter(|_| self.twice) {
-            found.doubt(Doubt::EqualElements(read));
+            let unlearned = self.longest.contains(&Value::UNOBSERVED);
+            order.unseen_last = !unlearned;
+            let doubt = if unlearned { Doubt::Unlearned } else { Doubt::EqualElements };
+            found.doubt(doubt(read));
         }
         let (mut seen, mut all) = (Vec::new(), Vec::new());
         for (i, (write, &place)) in writes.iter().zip(&self.places).enumerate() {
