@@ -85,7 +85,8 @@ pub(crate) fn decide(checker: &Checker<'_>, promise: Promise, doubts: &[Doubt]) 
 }
 
 fn try_way(checker: &Checker<'_>, promise: Promise, choices: Choices) -> Verdict {
-    let context = Context::with_choices(checker.context.history, choices);
+    let mut context = Context::with_choices(checker.context.history, choices);
+    context.direct_pairs = checker.options.direct_pairs;
     Checker::of(context, checker.options).check(promise)
 }
 

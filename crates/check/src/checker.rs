@@ -22,6 +22,9 @@ pub struct Options {
     pub witnesses: usize,
     /// How many edges the searches for shortest cycles may look at.
     pub search_budget: usize,
+    /// How many pairs of a reader of a version and one who overwrote it may have an edge each; where
+    /// there are more than that and than they are themselves, a helper stands between them.
+    pub direct_pairs: usize,
     /// How the verdict is to be found; `None` leaves it to the evidence.
     pub procedure: Option<Road>,
 }
@@ -51,7 +54,13 @@ impl Road {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { clock_skew: 0, witnesses: 10, search_budget: 2_000_000, procedure: None }
+        Options {
+            clock_skew: 0,
+            witnesses: 10,
+            search_budget: 2_000_000,
+            direct_pairs: 64,
+            procedure: None,
+        }
     }
 }
 
@@ -90,7 +99,9 @@ impl<'h> Checker<'h> {
     pub fn new(history: &'h History, options: Options) -> Checker<'h> {
         // A violation without any witness would be a bare no.
         let options = Options { witnesses: options.witnesses.max(1), ..options };
-        Checker::of(Context::new(history), options)
+        let mut context = Context::new(history);
+        context.direct_pairs = options.direct_pairs;
+        Checker::of(context, options)
     }
 
     pub(crate) fn of(context: Context<'h>, options: Options) -> Checker<'h> {
@@ -136,6 +147,9 @@ impl<'h> Checker<'h> {
             let rt = self.real_time();
             edges.push(&rt.edges);
             nodes += rt.helpers;
+        }
+        if edges.iter().any(|list| list.has_helpers) {
+            nodes = self.context.all_nodes();
         }
         (nodes, edges)
     }

@@ -30,6 +30,8 @@ pub(crate) struct Context<'h> {
     /// Who shows that a transaction of unknown outcome committed.
     pub(crate) proved_by: HashMap<TxnId, TxnId>,
     pub(crate) choices: Choices,
+    /// See [`crate::Options`].
+    pub(crate) direct_pairs: usize,
 }
 
 impl<'h> Context<'h> {
@@ -53,6 +55,7 @@ impl<'h> Context<'h> {
             play,
             proved_by: HashMap::new(),
             choices,
+            direct_pairs: 64,
         };
         play::prove(&mut context);
         context
@@ -64,9 +67,15 @@ impl<'h> Context<'h> {
         self.play[txn.index()].counts()
     }
 
-    /// A list for edges between transactions and the helpers of real time, which are as many at most.
+    /// A list for edges between transactions, the helpers of real time, which are as many at most, and
+    /// those of keys, one each.
     pub(crate) fn edges(&self) -> EdgeList {
-        EdgeList::new(2 * self.play.len())
+        EdgeList::with_helpers(self.all_nodes(), 2 * self.play.len())
+    }
+
+    /// How many nodes there are with all helpers.
+    pub(crate) fn all_nodes(&self) -> usize {
+        2 * self.play.len() + self.history.key_count()
     }
 
     /// What a key starts with, if the history says so.

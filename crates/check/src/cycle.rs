@@ -155,9 +155,10 @@ impl Search<'_> {
         let mut next = Vec::new();
         for (to, all) in self.graph.edges(node) {
             self.budget = self.budget.saturating_sub(1);
-            let same = self.component[to as usize] == self.component[start as usize];
-            let within = self.within.as_ref().is_none_or(|nodes| nodes.contains(&to));
-            if !same || !within || to >= self.txns {
+            if to >= self.txns && all.contains(Edges::RW) {
+                self.over_helper(to, start, wanted, memory, &mut next);
+            }
+            if !self.may_go(to, start) {
                 continue;
             }
             for (kind, _) in (all & wanted.kinds).each() {
@@ -165,6 +166,34 @@ impl Search<'_> {
             }
         }
         next
+    }
+}
+
+impl Search<'_> {
+    /// Whether a search from a node may go to another one.
+    fn may_go(&self, to: u32, start: u32) -> bool {
+        let same = self.component[to as usize] == self.component[start as usize];
+        let within = self.within.as_ref().is_none_or(|nodes| nodes.contains(&to));
+        same && within && to < self.txns
+    }
+
+    /// All who overwrote what many read, as if each were one step away.
+    fn over_helper(
+        &mut self,
+        helper: u32,
+        start: u32,
+        wanted: Wanted,
+        memory: u8,
+        next: &mut Vec<Next>,
+    ) {
+        let step = wanted.step(memory, Edges::RW).filter(|_| wanted.kinds.contains(Edges::RW));
+        let Some(memory) = step else { return };
+        for (to, _) in self.graph.edges(helper) {
+            self.budget = self.budget.saturating_sub(1);
+            if self.may_go(to, start) {
+                next.push((to, Edges::RW, memory));
+            }
+        }
     }
 }
 

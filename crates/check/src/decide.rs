@@ -368,13 +368,15 @@ impl<'c> Dependent<'c> {
         }
     }
 
-    /// The nodes on forbidden cycles, by strongly connected part.
-    pub(crate) fn cyclic(&self, allows_adjacent: bool) -> Vec<Vec<u32>> {
+    /// The nodes on forbidden cycles, by strongly connected part, each with one of them from which a
+    /// walk comes back.
+    pub(crate) fn cyclic(&self, allows_adjacent: bool) -> Vec<(u32, Vec<u32>)> {
         let sorted = self.sorted();
         if allows_adjacent {
             snapshot::cyclic(&sorted.graph, &sorted.components)
         } else {
-            sorted.components.cyclic()
+            let cyclic = sorted.components.cyclic().into_iter();
+            cyclic.map(|part| (part[0], part)).collect()
         }
     }
 

@@ -3,15 +3,23 @@
 //! They are kept apart by where they come from, a run of nodes each, so that the graph can be built
 //! run by run: on all cores, and without leaving the cache.
 
+use isolde_history::TxnId;
 use isolde_spec::Edges;
 
 use crate::order::{Dependencies, Dependency};
+
+/// From a helper that stands between all who read a version and all who overwrote it: the second half
+/// of an anti-dependency, whose first half leads to the helper.
+pub(crate) const VIA: Edges = Edges(1 << 5);
 
 /// Edges of a graph with so many nodes.
 #[derive(Clone)]
 pub(crate) struct EdgeList {
     shift: u32,
     parts: Vec<Part>,
+    /// The helper of the first key, and whether any key has one.
+    helpers: u32,
+    pub(crate) has_helpers: bool,
 }
 
 /// The edges that come from one run of nodes, in blocks that never move.
@@ -28,7 +36,7 @@ struct Packed {
     to: u32,
 }
 
-const KIND_BITS: u32 = 5;
+const KIND_BITS: u32 = 6;
 const BLOCK: usize = 1024;
 
 /// Into how many parts edges are cut at most.
@@ -50,7 +58,13 @@ impl EdgeList {
     /// same number.
     pub(crate) fn new(nodes: usize) -> EdgeList {
         let shift = shift(nodes);
-        EdgeList { shift, parts: vec![Part::default(); (nodes >> shift) + 1] }
+        let parts = vec![Part::default(); (nodes >> shift) + 1];
+        EdgeList { shift, parts, helpers: 0, has_helpers: false }
+    }
+
+    /// The same, where the helpers of keys have numbers from one on.
+    pub(crate) fn with_helpers(nodes: usize, helpers: usize) -> EdgeList {
+        EdgeList { helpers: helpers as u32, ..EdgeList::new(nodes) }
     }
 
     /// Adds an edge, unless it leads from a node to itself.
@@ -115,6 +129,13 @@ impl Dependencies for EdgeList {
     #[inline]
     fn add(&mut self, d: Dependency) {
         self.push(d.from.0, d.to.0, d.kind);
+    }
+
+    fn all(&mut self, key: usize, readers: &[TxnId], writers: &[TxnId]) {
+        let helper = self.helpers + key as u32;
+        self.has_helpers = true;
+        readers.iter().for_each(|reader| self.push(reader.0, helper, Edges::RW));
+        writers.iter().for_each(|writer| self.push(helper, writer.0, VIA));
     }
 
     #[inline]

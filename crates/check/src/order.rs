@@ -5,6 +5,7 @@
 //! key but the first is made this way, the order is known. So it is where there is one version only,
 //! and where one session made them all.
 
+use hashbrown::{HashMap, HashSet};
 use isolde_history::{OpId, SessionId, TxnId};
 use isolde_spec::Edges;
 
@@ -41,6 +42,14 @@ struct Shown {
 /// Who wants to know the dependencies of a key.
 pub(crate) trait Dependencies {
     fn add(&mut self, dependency: Dependency);
+
+    /// All of some who read a version come before all of others who overwrote it.
+    fn all(&mut self, key: usize, readers: &[TxnId], writers: &[TxnId]);
+
+    /// If only certain dependencies are wanted, which anti-dependencies.
+    fn wanted(&self) -> Option<Vec<(TxnId, TxnId)>> {
+        None
+    }
 
     /// A transaction read a version and overwrote it: two dependencies between the same two.
     fn add_both(&mut self, read: Dependency, overwrote: Dependency) {
@@ -216,14 +225,14 @@ impl Orderer {
             return Known::Session;
         }
         self.write_read(site, true);
-        let all_initial = self.adjacent(site);
+        self.adjacent(site);
         let starts = self.blind.len() + self.first.len();
         let unread = || self.versions.iter().all(|&v| !self.readers.any(v as usize));
         if self.versions.len() <= 1 {
             Known::Single
         } else if starts <= 1 && self.next.len() + starts == self.versions.len() {
             Known::Updates
-        } else if all_initial && unread() {
+        } else if unread() {
             Known::Unread
         } else {
             Known::Not
@@ -276,21 +285,102 @@ impl Orderer {
         }
     }
 
-    /// What follows from each version that was read and overwritten by the same transaction. Whether
-    /// everybody who read the initial state comes before everybody who wrote.
-    fn adjacent<D: Dependencies>(&self, site: &mut Site<'_, D>) -> bool {
-        for &(parent, child) in &self.next {
-            self.overwrites(site, parent as usize, child, Shown::default());
+    /// What follows from each version that was read and overwritten by the same transaction.
+    fn adjacent<D: Dependencies>(&self, site: &mut Site<'_, D>) {
+        let mut children: Vec<u32> = Vec::new();
+        for same in self.next.chunk_by(|a, b| a.0 == b.0) {
+            children.clear();
+            children.extend(same.iter().map(|(_, child)| *child));
+            self.all_overwrite(site, same[0].0 as usize, &children, Shown::default());
         }
         // The initial state comes before every version: whoever read it comes before those who
-        // overwrote it. With many of both, the ones that read it themselves must do.
-        let initial = site.facts.writes.len();
-        let readers = self.readers.of(initial).count();
-        let few = readers * self.blind.len() <= 4 * (readers + self.blind.len()) + 64;
-        for &v in self.first.iter().chain(if few { &self.blind[..] } else { &[] }) {
-            self.overwrites(site, initial, v, Shown::default());
+        // overwrote it.
+        children.clear();
+        children.extend(self.first.iter().chain(&self.blind));
+        self.all_overwrite(site, site.facts.writes.len(), &children, Shown::default());
+    }
+
+    /// Whoever read a version comes before all who overwrote it.
+    fn all_overwrite<D: Dependencies>(
+        &self,
+        site: &mut Site<'_, D>,
+        version: usize,
+        by: &[u32],
+        shown: Shown,
+    ) {
+        if let [only] = by {
+            self.overwrites(site, version, *only, shown);
+            return;
         }
-        few
+        if let Some(pairs) = site.to.wanted() {
+            self.wanted_overwrites(site, version, by, shown, &pairs);
+            return;
+        }
+        let (readers, direct) = (self.readers.of(version).count(), site.context.direct_pairs);
+        let pairs = readers * by.len();
+        if pairs <= direct || (direct > 0 && pairs <= 4 * (readers + by.len())) {
+            by.iter().for_each(|v| self.overwrites(site, version, *v, shown));
+        } else {
+            self.many_overwrite(site, version, by, shown);
+        }
+    }
+
+    /// Many who read and many who overwrote: a helper stands between them, so that there is not an
+    /// edge for each pair. Who did both cannot use it, or it would lead to itself. Of those there is
+    /// one at most, unless updates were lost: then two of them are enough to show it.
+    fn many_overwrite<D: Dependencies>(
+        &self,
+        site: &mut Site<'_, D>,
+        version: usize,
+        by: &[u32],
+        shown: Shown,
+    ) {
+        let facts = site.facts;
+        let writer = |v: u32| facts.writes[v as usize].txn;
+        let read: HashMap<TxnId, usize> =
+            self.readers.of(version).map(|r| (facts.reads[r].txn, r)).collect();
+        let (both, others): (Vec<u32>, Vec<u32>) =
+            by.iter().partition(|v| read.contains_key(&writer(**v)));
+        for pair in both.windows(2) {
+            site.overwrote_read(version, read[&writer(pair[0])], pair[1], shown);
+            site.overwrote_read(version, read[&writer(pair[1])], pair[0], shown);
+        }
+        let two = &both[..both.len().min(2)];
+        let did_both: HashSet<TxnId> = both.iter().map(|v| writer(*v)).collect();
+        let readers = self.readers.of(version).filter(|r| !did_both.contains(&facts.reads[*r].txn));
+        let mut only_read = Vec::new();
+        for r in readers {
+            two.iter().for_each(|v| site.overwrote_read(version, r, *v, shown));
+            only_read.push(facts.reads[r].txn);
+        }
+        for v in &others {
+            two.iter().for_each(|b| site.overwrote_read(version, read[&writer(*b)], *v, shown));
+        }
+        if !others.is_empty() {
+            let only_wrote: Vec<TxnId> = others.iter().map(|v| writer(*v)).collect();
+            site.to.all(facts.key, &only_read, &only_wrote);
+        }
+    }
+
+    /// Those anti-dependencies that are wanted.
+    fn wanted_overwrites<D: Dependencies>(
+        &self,
+        site: &mut Site<'_, D>,
+        version: usize,
+        by: &[u32],
+        shown: Shown,
+        pairs: &[(TxnId, TxnId)],
+    ) {
+        let facts = site.facts;
+        let read: HashMap<TxnId, usize> =
+            self.readers.of(version).map(|r| (facts.reads[r].txn, r)).collect();
+        let wrote: HashMap<TxnId, u32> =
+            by.iter().map(|v| (facts.writes[*v as usize].txn, *v)).collect();
+        for (from, to) in pairs.iter().filter(|(from, to)| from != to) {
+            if let (Some(r), Some(v)) = (read.get(from), wrote.get(to)) {
+                site.overwrote_read(version, *r, *v, shown);
+            }
+        }
     }
 
     /// Whoever read a version comes before the one who overwrote it.
@@ -323,14 +413,13 @@ impl Orderer {
         }
         self.in_order(site, &order.seen, shown);
         let initial = site.facts.writes.len();
-        for &v in order.unseen.iter().filter(|_| order.unseen_last) {
-            match order.seen.last() {
-                None => self.overwrites(site, initial, v, shown),
-                Some(&last) => {
-                    site.overwrote(last, v, shown);
-                    self.overwrites(site, last as usize, v, shown);
-                }
+        if order.unseen_last {
+            let last = order.seen.last();
+            for &v in &order.unseen {
+                last.iter().for_each(|last| site.overwrote(**last, v, shown));
             }
+            let last = last.map_or(initial, |last| *last as usize);
+            self.all_overwrite(site, last, &order.unseen, shown);
         }
         if order.unseen_last {
             self.divergent_appends(site.facts, order);

@@ -34,7 +34,7 @@ pub(crate) struct Reason {
     /// In which round: what it rests on was there before.
     pub(crate) round: u32,
     /// From where to where there was a path.
-    pub(crate) path: Option<[State; 2]>,
+    pub(crate) path: [State; 2],
     /// The transaction whose read, or whose version that was read, makes it so.
     pub(crate) also: Option<u32>,
 }
@@ -43,11 +43,13 @@ pub(crate) struct Reason {
 pub(crate) struct Reasons {
     pub(crate) sees: Sees,
     pub(crate) of: HashMap<Edge, Reason>,
+    /// Edges that would follow, but were known before.
+    pub(crate) known: HashSet<Edge>,
 }
 
 impl Reasons {
     pub(crate) fn new(sees: Sees) -> Reasons {
-        Reasons { sees, of: HashMap::new() }
+        Reasons { sees, of: HashMap::new(), known: HashSet::new() }
     }
 
     /// Notes why an edge was inferred, unless it was before.
@@ -62,7 +64,9 @@ impl Reasons {
     }
 
     /// All edges that some edges rest on, with themselves, and the transactions that matter beside.
-    pub(crate) fn behind(&self, graph: &Graph, edges: &[Edge]) -> (Vec<Edge>, Vec<u32>) {
+    /// What is too far away stays out.
+    pub(crate) fn behind(&self, graph: &Graph, txns: u32, edges: &[Edge]) -> (Vec<Edge>, Vec<u32>) {
+        let mut map = Map { graph, txns, sees: self.sees, budget: BUDGET };
         let mut all: Vec<Edge> = edges.to_vec();
         let mut known: HashSet<Edge> = edges.iter().copied().collect();
         let mut also = Vec::new();
@@ -71,45 +75,68 @@ impl Reasons {
             at += 1;
             let Some(reason) = self.of.get(edge) else { continue };
             also.extend(reason.also);
-            let Some(path) = reason.path else { continue };
-            let path = self
-                .path(graph, path, |edge| self.of.get(edge).is_none_or(|r| r.round < reason.round))
-                .or_else(|| self.path(graph, path, |_| true));
+            let path = reason.path;
+            let earlier = |edge: &Edge| self.of.get(edge).is_none_or(|r| r.round < reason.round);
+            let path = map.path(path, earlier).or_else(|| map.path(path, |_| true));
             all.extend(path.into_iter().flatten().filter(|edge| known.insert(*edge)));
         }
         (all, also)
     }
+}
 
+/// How many edges may be looked at to find the paths behind one witness.
+const BUDGET: usize = 1_000_000;
+
+/// Where paths are looked for.
+struct Map<'g> {
+    graph: &'g Graph,
+    /// How many nodes are transactions; the others are helpers.
+    txns: u32,
+    sees: Sees,
+    budget: usize,
+}
+
+impl Map<'_> {
     /// A shortest path over edges that are allowed.
     fn path(
-        &self,
-        graph: &Graph,
+        &mut self,
         [from, to]: [State; 2],
         allowed: impl Fn(&Edge) -> bool,
     ) -> Option<Vec<Edge>> {
         let mut came: HashMap<State, (State, Edge)> = HashMap::new();
         let mut queue = VecDeque::from([from]);
         while let Some(at) = queue.pop_front() {
-            for (next, kinds) in graph.edges(at.0) {
-                for (kind, _) in kinds.each() {
-                    let edge = (at.0, next, kind);
-                    if !allowed(&edge) {
-                        continue;
+            for edge in self.edges(at.0) {
+                self.budget = self.budget.checked_sub(1)?;
+                if !allowed(&edge) {
+                    continue;
+                }
+                for moment in self.leads(at.1, edge.2) {
+                    let state = (edge.1, *moment);
+                    if state != from && !came.contains_key(&state) {
+                        came.insert(state, (at, edge));
+                        queue.push_back(state);
                     }
-                    for moment in self.leads(at.1, kind) {
-                        let state = (next, *moment);
-                        if state != from && !came.contains_key(&state) {
-                            came.insert(state, (at, edge));
-                            queue.push_back(state);
-                        }
-                        if state == to {
-                            return Some(way_back(&came, from, to));
-                        }
+                    if state == to {
+                        return Some(way_back(&came, from, to));
                     }
                 }
             }
         }
         None
+    }
+
+    /// The edges of a node, each with one kind; over the helper of a key in one step.
+    fn edges(&self, node: u32) -> Vec<Edge> {
+        let mut edges = Vec::new();
+        for (to, kinds) in self.graph.edges(node) {
+            if to >= self.txns && kinds.contains(Edges::RW) {
+                edges.extend(self.graph.edges(to).map(|(to, _)| (node, to, Edges::RW)));
+            } else {
+                edges.extend(kinds.each().map(|(kind, _)| (node, to, kind)));
+            }
+        }
+        edges
     }
 
     /// Which moments of the next transaction an edge leads to.

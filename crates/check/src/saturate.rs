@@ -15,13 +15,13 @@ use isolde_spec::Edges;
 use crate::edges::EdgeList;
 use crate::graph::Graph;
 use crate::open::OpenKey;
-use crate::reasons::{Moment, Reason, Reasons};
+use crate::reasons::{Edge, Moment, Reason, Reasons};
 use crate::snapshot;
 
 /// The largest graph whose reachability is computed: a bit for every pair of nodes, 32 MiB.
 const MAX_NODES: usize = 16 * 1024;
-/// How many pairs of a reader and a writer are looked at in one round, over all keys.
-const MAX_PAIRS: usize = 1 << 24;
+/// How many pairs of a reader and a writer are looked at, over all keys and rounds.
+const MAX_PAIRS: usize = 1 << 26;
 /// How often the edges are looked at again.
 const MAX_ROUNDS: usize = 20;
 
@@ -47,11 +47,11 @@ pub(crate) fn saturate(
     if size > MAX_NODES || open.is_empty() {
         return reasons;
     }
+    let mut pairs = 0usize;
     for round in 0..MAX_ROUNDS as u32 {
         let lists: Vec<&EdgeList> = known_edges.iter().copied().chain([&*edges]).collect();
         let Some(before) = Before::new(sees, Graph::new(nodes, &lists)) else { return reasons };
         let count = edges.len();
-        let mut pairs = 0usize;
         for key in open {
             let others = key.writers.len() + key.reads.len();
             pairs = pairs.saturating_add(key.writers.len().saturating_mul(others));
@@ -125,30 +125,31 @@ fn topological_times(graph: &Graph) -> Option<Vec<u32>> {
 
 impl OpenKey {
     fn force(&self, order: &Before, round: u32, reasons: &mut Reasons, edges: &mut EdgeList) {
-        let mut add = |from: u32, to: u32, kind: Edges, path, also| {
-            let reason = Reason { round, path, also };
-            if !order.graph.leads(from, to, kind) && reasons.insert((from, to, kind), reason) {
+        let mut add = |edge: Edge, path, also| {
+            let (from, to, kind) = edge;
+            if reasons.of.contains_key(&edge) || reasons.known.contains(&edge) {
+                return;
+            }
+            if order.graph.leads(from, to, kind) {
+                reasons.known.insert(edge);
+            } else {
+                reasons.insert(edge, Reason { round, path, also });
                 edges.push(from, to, kind);
             }
         };
         let commits = Moment::Commit;
         let sees = if order.sees == Sees::Snapshot { Moment::Start } else { Moment::Commit };
         for &(reader, version) in &self.reads {
-            let source = self.writer(version);
-            for &other in self.writers.iter().filter(|w| **w != reader && Some(**w) != source) {
-                match source {
-                    Some(writer) => {
-                        if order.seen(other, reader) {
-                            let path = [(other, commits), (reader, sees)];
-                            add(other, writer, Edges::WW, Some(path), Some(reader));
-                        }
-                        if order.before(writer, other) {
-                            let path = [(writer, commits), (other, commits)];
-                            add(reader, other, Edges::RW, Some(path), Some(writer));
-                        }
-                    }
-                    // The initial state comes before every version.
-                    None => add(reader, other, Edges::RW, None, None),
+            // Whoever read the initial state is known to come before all who wrote.
+            let Some(writer) = self.writer(version) else { continue };
+            for &other in self.writers.iter().filter(|w| **w != reader && **w != writer) {
+                if order.seen(other, reader) {
+                    let path = [(other, commits), (reader, sees)];
+                    add((other, writer, Edges::WW), path, Some(reader));
+                }
+                if order.before(writer, other) {
+                    let path = [(writer, commits), (other, commits)];
+                    add((reader, other, Edges::RW), path, Some(writer));
                 }
             }
         }
@@ -158,10 +159,10 @@ impl OpenKey {
             for &second in writers().filter(|w| **w != first) {
                 if order.before(first, second) {
                     let path = [(first, commits), (second, commits)];
-                    add(first, second, Edges::WW, Some(path), None);
+                    add((first, second, Edges::WW), path, None);
                 } else if order.began_before(first, second) {
                     let path = [(first, sees), (second, commits)];
-                    add(first, second, Edges::WW, Some(path), None);
+                    add((first, second, Edges::WW), path, None);
                 }
             }
         }

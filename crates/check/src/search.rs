@@ -107,7 +107,8 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
     }
     found.counts = counts;
     let txns = case.context().play.len() as u32;
-    let transactions = parts.iter().flatten().filter(|node| **node < txns).count();
+    let nodes = parts.iter().flat_map(|(_, part)| part);
+    let transactions = nodes.filter(|node| **node < txns).count();
     found.figures = vec![
         ("divergences", case.walk.divergent_pairs),
         ("cyclic parts", parts.len() as u64),
@@ -188,8 +189,8 @@ impl Hunt<'_> {
         basic.unwrap_or(cycle)
     }
 
-    fn parts(&mut self, case: &Case<'_, '_>, parts: &[Vec<u32>]) {
-        let mut smallest: Vec<&Vec<u32>> = parts.iter().collect();
+    fn parts(&mut self, case: &Case<'_, '_>, parts: &[(u32, Vec<u32>)]) {
+        let mut smallest: Vec<&Vec<u32>> = parts.iter().map(|(_, part)| part).collect();
         smallest.sort_by_key(|part| part.len());
         for part in smallest.into_iter().take(PARTS * self.keep) {
             if self.search.budget == 0 {
@@ -201,14 +202,16 @@ impl Hunt<'_> {
             // The budget did not reach for a shortest one, but there is one.
             debug_assert!(self.search.budget == 0, "a part without a cycle: {parts:?}");
             let class = if case.allows_adjacent() { Class::Snapshot } else { Class::Any };
-            for part in parts.iter().take(1) {
+            for (anchor, part) in parts.iter().take(1) {
                 let later = self.later(case, part);
-                self.search.budget = usize::MAX;
-                let txns = self.search.txns;
                 let wanted = Wanted { class, kinds: Edges::ALL, must: Edges::NONE };
-                let any = part
+                self.search.budget = usize::MAX;
+                // The one that leads back may be a helper: then another one does.
+                let txns = part.iter().filter(|node| **node < self.search.txns).copied();
+                let starts = std::iter::once(*anchor).filter(|n| *n < self.search.txns).chain(txns);
+                let starts: Vec<u32> = starts.collect();
+                let any = starts
                     .iter()
-                    .filter(|node| **node < txns)
                     .find_map(|node| self.search.through(*node, wanted, usize::MAX, &later));
                 self.search.budget = 0;
                 any.into_iter().for_each(|cycle| self.note(case, cycle));

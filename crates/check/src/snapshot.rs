@@ -8,7 +8,7 @@
 use isolde_spec::Edges;
 
 use crate::cycle::DEPENDENCIES;
-use crate::edges::EdgeList;
+use crate::edges::{EdgeList, VIA};
 use crate::graph::{Components, Graph};
 
 /// The node of the lower layer: the transaction commits.
@@ -37,6 +37,9 @@ pub(crate) fn layers(
                 layered.push(commit(from), commit(to), Edges::WR);
                 layered.push(commit(from), start(to), Edges::WR);
             }
+            if edge.contains(VIA) {
+                layered.push(commit(from), commit(to), Edges::RW);
+            }
             if edge.contains(Edges::RW) {
                 layered.push(start(from), commit(to), Edges::RW);
             }
@@ -45,8 +48,9 @@ pub(crate) fn layers(
     Graph::new(2 * count, &[&layered])
 }
 
-/// The nodes on cycles that snapshot isolation forbids, those of a strongly connected part together.
-pub(crate) fn cyclic(graph: &Graph, components: &Components) -> Vec<Vec<u32>> {
+/// The nodes on cycles that snapshot isolation forbids, those of a strongly connected part together,
+/// each with one of them from which a walk that begins with a dependency comes back.
+pub(crate) fn cyclic(graph: &Graph, components: &Components) -> Vec<(u32, Vec<u32>)> {
     let cyclic = components.cyclic();
     let nodes: Vec<u32> = cyclic.into_iter().flatten().collect();
     if nodes.is_empty() {
@@ -58,10 +62,11 @@ pub(crate) fn cyclic(graph: &Graph, components: &Components) -> Vec<Vec<u32>> {
     }
     let together = |a: u32, b: u32| components.of[a as usize] == components.of[b as usize];
     let layered = layers(graph, nodes.len(), |node| numbers[node as usize], together);
-    let both_layers = |part: Vec<u32>| -> Vec<u32> {
+    let both_layers = |part: Vec<u32>| {
+        let lower = part.iter().find(|n| *n % 2 == 0).or(part.first()).copied().unwrap_or(0);
         let mut part: Vec<u32> = part.into_iter().map(|n| nodes[n as usize / 2]).collect();
         part.dedup();
-        part
+        (nodes[lower as usize / 2], part)
     };
     layered.components().cyclic().into_iter().map(both_layers).collect()
 }

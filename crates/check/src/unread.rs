@@ -59,7 +59,7 @@ impl Inside {
         let mut reasons = Reasons::new(inside.sees);
         for ((from, to, kind), reason) in inside.of {
             into.push(node(from), node(to), kind);
-            let path = reason.path.map(|path| path.map(|(at, moment)| (node(at), moment)));
+            let path = reason.path.map(|(at, moment)| (node(at), moment));
             let also = reason.also.map(node);
             reasons.insert((node(from), node(to), kind), Reason { path, also, ..reason });
         }

@@ -12,7 +12,7 @@ use crate::found::{Found, LocalFinding};
 use crate::name;
 use crate::order::{Dependencies, Dependency, Orderer};
 use crate::provenance;
-use crate::reasons::{Edge, Reason};
+use crate::reasons::Edge;
 use crate::saturate::Sees;
 
 /// Explains dependencies by the operations that made them.
@@ -47,6 +47,13 @@ impl Dependencies for Collector<'_> {
             }
         }
     }
+
+    fn all(&mut self, _: usize, _: &[TxnId], _: &[TxnId]) {}
+
+    fn wanted(&self) -> Option<Vec<(TxnId, TxnId)>> {
+        let anti = self.wanted.iter().filter(|(_, _, kind)| *kind == Edges::RW);
+        Some(anti.map(|(from, to, _)| (TxnId(*from), TxnId(*to))).collect())
+    }
 }
 
 impl<'a> Explainer<'a> {
@@ -61,7 +68,10 @@ impl<'a> Explainer<'a> {
             .map(|hops| {
                 let hops: Vec<Edge> = hops.iter().map(|h| (h.from, h.to, h.kind)).collect();
                 match &graph.reasons {
-                    Some(reasons) => reasons.behind(&graph.sorted().graph, &hops),
+                    Some(reasons) => {
+                        let txns = self.context.play.len() as u32;
+                        reasons.behind(&graph.sorted().graph, txns, &hops)
+                    }
                     None => (hops, Vec::new()),
                 }
             })
@@ -70,13 +80,11 @@ impl<'a> Explainer<'a> {
         let edges = behind.iter().flat_map(|(edges, _)| edges);
         let wanted: HashSet<Edge> = edges.filter(|edge| data.contains(edge.2)).copied().collect();
         let found = self.explain(&wanted);
-        let reason = |edge: &Edge| graph.reasons.as_ref().and_then(|r| r.of.get(edge));
         let cycle = |(hops, behind): (&Vec<Hop>, &(Vec<Edge>, Vec<u32>))| {
             let mut support = self.support(behind, &found);
             // Helpers of real time are no transactions.
             support.retain(|txn| txn.index() < self.context.play.len());
-            let steps: Vec<Vec<Step>> =
-                hops.iter().map(|hop| self.steps(hop, &found, reason)).collect();
+            let steps: Vec<Vec<Step>> = hops.iter().map(|hop| self.steps(hop, &found)).collect();
             let by_session = |edge: &Edge| {
                 let all = found.get(edge).filter(|all| !all.is_empty());
                 all.is_some_and(|all| all.iter().all(|(_, d)| d.by_session))
@@ -186,12 +194,7 @@ impl<'a> Explainer<'a> {
     }
 
     /// The explanations of an edge, at least one.
-    fn steps<'r>(
-        &self,
-        hop: &Hop,
-        found: &Explained,
-        reason: impl Fn(&Edge) -> Option<&'r Reason>,
-    ) -> Vec<Step> {
+    fn steps(&self, hop: &Hop, found: &Explained) -> Vec<Step> {
         let (from, to, kind) = (TxnId(hop.from), TxnId(hop.to), hop.kind);
         let edge = (hop.from, hop.to, kind);
         let step = |because: Because| Step { from, to, kind, because };
@@ -202,16 +205,13 @@ impl<'a> Explainer<'a> {
         match found.get(&edge) {
             Some(all) if !all.is_empty() => all.iter().map(shown).collect(),
             _ if (Edges::SO | Edges::RT).contains(kind) => vec![step(Because::default())],
-            // That the initial state comes first needs no path.
-            _ => {
-                let inferred = reason(&edge).is_none_or(|r| r.path.is_some());
-                vec![step(self.unseen(from, to, kind, inferred))]
-            }
+            _ => vec![step(self.unseen(from, to, kind))],
         }
     }
 
     /// A dependency that no pair of operations shows: the last ones of both on a key.
-    fn unseen(&self, from: TxnId, to: TxnId, kind: Edges, inferred: bool) -> Because {
+    fn unseen(&self, from: TxnId, to: TxnId, kind: Edges) -> Because {
+        let inferred = true;
         let last = |t: TxnId, writes: bool| -> HashMap<Key, OpId> {
             let ops = self.context.history.txn(t).ops().filter(|op| op.kind().has_key());
             ops.filter(|op| op.kind().writes() == writes).map(|op| (op.key(), op.id())).collect()

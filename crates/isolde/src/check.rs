@@ -51,6 +51,7 @@ fn options(args: &CheckArgs) -> Options {
         witnesses: args.witnesses as usize,
         search_budget: args.search_budget,
         procedure: args.procedure.map(Road::from),
+        ..Options::default()
     }
 }
 
