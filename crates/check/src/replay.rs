@@ -6,7 +6,7 @@
 //! getting stuck proves nothing.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use crate::graph::Graph;
 use crate::group::Groups;
@@ -44,13 +44,21 @@ struct Run {
     wanted: Vec<(u32, Vec<u32>)>,
     /// The version that is current for each key.
     current: Vec<u32>,
-    /// How many reads of each version are still to come.
+    /// How many reads of each version are still to come, and by whom: all of them, folded by
+    /// exclusive or, so that the last one is known when it is alone.
     left: Vec<u32>,
-    /// Transactions that wait until nobody has to read the current version of a key.
-    blocked: Vec<Vec<u32>>,
+    left_by: Vec<u32>,
+    /// Transactions that wait until nobody has to read the current version of a key. Who is awake
+    /// again may still stand there.
+    blocked: Vec<VecDeque<u32>>,
+    /// The write of each transaction that is blocked, or [`AWAKE`].
+    blocked_at: Vec<u32>,
     /// Transactions that wait for another version of a key.
     waiting_for_version: Vec<Vec<u32>>,
 }
+
+/// Stands for no write.
+const AWAKE: u32 = u32::MAX;
 
 /// A version of an open key, numbered over all keys.
 #[derive(Clone, Copy)]
@@ -65,14 +73,16 @@ impl Run {
         let (mut readers, mut read) = (Vec::new(), Vec::new());
         let (mut writers, mut written) = (Vec::new(), Vec::new());
         let (mut wanters, mut wanted) = (Vec::new(), Vec::new());
-        let (mut left, mut current) = (Vec::new(), Vec::new());
+        let (mut left, mut left_by, mut current) = (Vec::new(), Vec::new(), Vec::new());
         for (k, key) in open.iter().enumerate() {
             let base = left.len() as u32;
             current.push(base);
             left.resize(left.len() + key.writers.len() + 1, 0);
+            left_by.resize(left.len(), 0);
             for &(reader, at) in &key.reads {
                 let number = base + at;
                 left[number as usize] += 1;
+                left_by[number as usize] ^= reader;
                 readers.push(reader as usize);
                 read.push(Version { key: k as u32, number });
             }
@@ -102,7 +112,9 @@ impl Run {
             wanted,
             current,
             left,
-            blocked: vec![Vec::new(); open.len()],
+            left_by,
+            blocked: vec![VecDeque::new(); open.len()],
+            blocked_at: vec![AWAKE; nodes],
             waiting_for_version: vec![Vec::new(); open.len()],
         }
     }
@@ -112,13 +124,15 @@ impl Run {
             self.waiting_for_version[key as usize].push(node);
             return;
         }
-        if let Some(key) = self.blocking_key(node) {
-            self.blocked[key as usize].push(node);
+        if let Some(write) = self.blocking_write(node) {
+            self.block(node, write);
             return;
         }
         self.placed += 1;
         for &r in self.reads.of(node as usize) {
-            self.left[self.read[r as usize].number as usize] -= 1;
+            let number = self.read[r as usize].number as usize;
+            self.left[number] -= 1;
+            self.left_by[number] ^= node;
         }
         for &w in self.writes.of(node as usize) {
             let version = self.written[w as usize];
@@ -143,8 +157,9 @@ impl Run {
         others.next().map(|(key, _)| *key)
     }
 
-    /// A key that the transaction overwrites while others still have to read it.
-    fn blocking_key(&self, node: u32) -> Option<u32> {
+    /// A write of a key whose current version others still have to read. The search goes on where it
+    /// was blocked before: what was free then is looked at last.
+    fn blocking_write(&self, node: u32) -> Option<u32> {
         // The reads of a transaction lie in the order of keys.
         let reads = self.reads.of(node as usize);
         let mine = |key: u32, number: u32| {
@@ -152,23 +167,63 @@ impl Run {
             let same = reads[first..].iter().map(|&r| self.read[r as usize]);
             same.take_while(|v| v.key == key).filter(|v| v.number == number).count() as u32
         };
-        self.writes.of(node as usize).iter().find_map(|&w| {
+        let writes = self.writes.of(node as usize);
+        let from = match self.blocked_at[node as usize] {
+            AWAKE => 0,
+            write => writes.partition_point(|w| *w < write),
+        };
+        writes[from..].iter().chain(&writes[..from]).copied().find(|&w| {
             let key = self.written[w as usize].key;
             let current = self.current[key as usize];
-            (self.left[current as usize] > mine(key, current)).then_some(key)
+            self.left[current as usize] > mine(key, current)
         })
+    }
+
+    /// A transaction waits for a key; others may have those that it cannot use yet.
+    fn block(&mut self, node: u32, write: u32) {
+        let key = self.written[write as usize].key;
+        self.blocked_at[node as usize] = write;
+        self.blocked[key as usize].push_back(node);
+        for i in self.writes.range(node as usize) {
+            let other = self.written[self.writes.items[i] as usize].key;
+            if other != key {
+                self.wake(other as usize);
+            }
+        }
     }
 
     /// What a transaction read may be overwritten now, and what it wrote may too: those who were
     /// blocked by these keys try again.
     fn wake_others(&mut self, node: u32) {
-        let read = self.reads.of(node as usize).iter().map(|&r| self.read[r as usize].key);
-        let written = self.writes.of(node as usize).iter().map(|&w| self.written[w as usize].key);
-        for key in read.chain(written).map(|key| key as usize) {
-            // One reader may be left: the one who overwrites it.
-            if self.left[self.current[key] as usize] <= 1 {
-                self.ready.extend(self.blocked[key].drain(..).map(Reverse));
-            }
+        for i in self.reads.range(node as usize) {
+            self.wake(self.read[self.reads.items[i] as usize].key as usize);
+        }
+        for i in self.writes.range(node as usize) {
+            self.wake(self.written[self.writes.items[i] as usize].key as usize);
+        }
+    }
+
+    /// If nobody has to read the current version of a key any more, one who waits for that may go on;
+    /// if one has, and waits to overwrite it itself, that one.
+    fn wake(&mut self, key: usize) {
+        let current = self.current[key] as usize;
+        let waits = |run: &Run, node: u32| {
+            let write = run.blocked_at[node as usize];
+            write != AWAKE && run.written[write as usize].key as usize == key
+        };
+        let woken = match self.left[current] {
+            0 => loop {
+                match self.blocked[key].pop_front() {
+                    Some(node) if !waits(self, node) => {}
+                    next => break next,
+                }
+            },
+            1 => Some(self.left_by[current]).filter(|node| waits(self, *node)),
+            _ => None,
+        };
+        if let Some(node) = woken {
+            self.blocked_at[node as usize] = AWAKE;
+            self.ready.push(Reverse(node));
         }
     }
 }
