@@ -283,6 +283,13 @@ impl<'c, 'h> Case<'c, 'h> {
             let what = if failed == 1 { "operation" } else { "operations" };
             notes.push(format!("{failed} {what} failed, and what they saw is not used"));
         }
+        if self.walk.found.unsaid > 0 {
+            notes.push(format!(
+                "predicate reads are taken to say nothing of {} that the reads of some predicate \
+                 never returned",
+                keys(self.walk.found.unsaid)
+            ));
+        }
         if let Some(rt) = self.real_time {
             let wrong = rt.contradictions.iter().take(10);
             notes.extend(wrong.map(|txn| format!("{}: not used", words.contradiction(*txn))));

@@ -83,6 +83,8 @@ pub(crate) struct KeyFacts {
     pub(crate) unlearned: Option<OpId>,
     /// How many operations answered that they did nothing.
     pub(crate) failed: u64,
+    /// Whether predicate reads are taken to say nothing of the key, because none returned it.
+    pub(crate) unsaid: bool,
     /// A predicate read of which nobody knows what it saw of the key.
     pub(crate) undecided: Option<OpId>,
     /// The first operation, if the key is used as a list and as something else: what an append means
@@ -215,6 +217,7 @@ impl KeyFacts {
         values.retain(|value| *value != Value::ABSENT);
         let said = context.predicates.of(key, &values, &writers);
         self.undecided = said.undecided;
+        self.unsaid = said.unsaid;
         said
     }
 
@@ -245,7 +248,7 @@ impl KeyFacts {
         self.not_own.clear();
         self.run.restart();
         (self.unsure, self.undecided, self.mixed, self.is_list) = (None, None, None, false);
-        (self.unlearned, self.failed) = (None, 0);
+        (self.unlearned, self.failed, self.unsaid) = (None, 0, false);
         self.equal.borrow_mut().clear();
     }
 

@@ -56,6 +56,8 @@ pub(crate) struct Found {
     pub(crate) doubts: Vec<Doubt>,
     /// How many operations of transactions that may count answered that they did nothing.
     pub(crate) failed: u64,
+    /// How many keys are written, and never returned by the reads of some predicate.
+    pub(crate) unsaid: u64,
 }
 
 impl Found {
@@ -71,5 +73,6 @@ impl Found {
         self.findings.append(&mut other.findings);
         self.doubts.append(&mut other.doubts);
         self.failed += other.failed;
+        self.unsaid += other.unsaid;
     }
 }

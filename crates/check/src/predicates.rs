@@ -1,10 +1,11 @@
 //! Predicate reads, taken apart into reads of single keys.
 //!
 //! A predicate is an unknown set of rows, to which no absent one belongs. A result shows that its rows
-//! belong to it, and that they were read. Of a key that is not in the result it shows something only
-//! if every value that the key can have is known to belong: then the key was seen absent. Where some
-//! value may or may not belong, nobody knows what was seen, and the answer cannot be "holds". A key
-//! that nobody writes says nothing, unless it began with a row that belongs.
+//! belong to it, and that they were read. Of a key that is not in the result it shows something if
+//! every value that the key can have is known to belong: then the key was seen absent. Where some
+//! value is known to belong and another may or may not, nobody knows what was seen, and the answer
+//! cannot be "holds". Of a key that no read of the predicate ever returned it shows nothing: it may be
+//! of another table. The verdict has a note that says so.
 
 use hashbrown::HashMap;
 use isolde_history::{Effect, History, OpId, OpKind, TxnId, Value};
@@ -41,6 +42,8 @@ pub(crate) struct Said {
     pub(crate) reads: Vec<RowRead>,
     /// A predicate read that may have seen the key in more than one way.
     pub(crate) undecided: Option<OpId>,
+    /// Whether somebody writes the key, and some predicate never returned it.
+    pub(crate) unsaid: bool,
 }
 
 /// How many pairs of a predicate read and a key are looked at.
@@ -94,7 +97,7 @@ impl Predicates {
     /// transactions, each with its first write.
     pub(crate) fn of(&self, key: usize, values: &[Value], writers: &[(TxnId, OpId)]) -> Said {
         let returned = self.rows.get(&key).map_or(&[][..], Vec::as_slice);
-        let mut said = Said { reads: returned.to_vec(), undecided: None };
+        let mut said = Said { reads: returned.to_vec(), ..Said::default() };
         if writers.is_empty() && values.is_empty() {
             return said;
         }
@@ -102,7 +105,8 @@ impl Predicates {
             said.undecided = self.reads.first().map(|(touch, _)| touch.op);
             return said;
         }
-        let mut belongs: HashMap<Value, bool> = HashMap::new();
+        // Of each predicate: whether some value of the key is known to belong to it, and whether all.
+        let mut belongs: HashMap<Value, (bool, bool)> = HashMap::new();
         let mut rows = returned.iter().peekable();
         for (touch, predicate) in &self.reads {
             if rows.next_if(|row| row.touch.op == touch.op).is_some() {
@@ -110,14 +114,19 @@ impl Predicates {
                 while rows.next_if(|row| row.touch.op == touch.op).is_some() {}
                 continue;
             }
-            let all = *belongs.entry(*predicate).or_insert_with(|| {
-                values.iter().all(|v| self.matching.contains_key(&(*predicate, key, *v)))
+            let (some, all) = *belongs.entry(*predicate).or_insert_with(|| {
+                let known = |v: &Value| self.matching.contains_key(&(*predicate, key, *v));
+                (values.iter().any(known), values.iter().all(known))
             });
+            if !some {
+                said.unsaid |= !writers.is_empty();
+                continue;
+            }
             let at = writers.partition_point(|(txn, _)| *txn < touch.txn);
             let own = writers.get(at).is_some_and(|(t, op)| *t == touch.txn && *op < touch.op);
             if all && !own && self.complete {
                 said.reads.push(RowRead { touch: *touch, value: Value::ABSENT });
-            } else if all || !writers.is_empty() {
+            } else {
                 // In an incomplete history, who knows what values the key can have.
                 said.undecided = said.undecided.or(Some(touch.op));
             }

@@ -70,6 +70,7 @@ pub(crate) fn settle(context: &Context<'_>, facts: &mut KeyFacts, found: &mut Fo
     found.doubts.extend(facts.undecided.map(Doubt::Predicate));
     found.doubts.extend(facts.unlearned.map(Doubt::Unlearned));
     found.failed += facts.failed;
+    found.unsaid += u64::from(facts.unsaid);
     found.doubts.extend(facts.mixed.map(Doubt::Mixed));
 }
 

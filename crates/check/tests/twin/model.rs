@@ -264,11 +264,12 @@ impl<'a> Walk<'a> {
             self.observe(key.index(), *value, statement);
         }
         for key in (0..self.lists.len()).filter(|k| rows.iter().all(|(r, _)| r.index() != *k)) {
-            let missing = self.predicates.missing(op.value(), key);
-            if self.touched.contains(&key) || missing == Missing::Undecided {
-                self.facts.undecided = true;
-            } else if missing == Missing::Absent {
-                self.observe(key, Value::ABSENT, statement);
+            match self.predicates.missing(op.value(), key) {
+                Missing::Nothing => {}
+                Missing::Absent if !self.touched.contains(&key) => {
+                    self.observe(key, Value::ABSENT, statement);
+                }
+                _ => self.facts.undecided = true,
             }
         }
     }

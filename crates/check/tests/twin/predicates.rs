@@ -7,8 +7,9 @@
 //! A predicate read is a set of reads made by one statement. Every row of its result is an ordinary
 //! read of that key. A key that is not in the result was seen with a value that does not match; if
 //! all values that it can have are known to match, it was seen absent, which is an ordinary read
-//! too. Otherwise the pair of predicate read and key is *undecided*: it forbids nothing, but that a
-//! level holds is then not known either. Which of these it is depends on the history alone, not on
+//! too. If some are and others are not, the pair of predicate read and key is *undecided*: it forbids
+//! nothing, but that a level holds is then not known either. If none is, it says nothing: the
+//! predicate may be about other keys. Which of these it is depends on the history alone, not on
 //! what the twin assumes about operations without an answer.
 //!
 //! Where the meaning leaves a choice:
@@ -22,7 +23,7 @@ use isolde_history::{Effect, History, Key, Op, OpKind, Outcome, Value};
 /// What a predicate read says about a key that is not in its result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Missing {
-    /// Nothing: nobody writes the key, and its first value is not known to match.
+    /// Nothing: no value of the key is known to match.
     Nothing,
     /// It was absent: every value that it can have would be in the result.
     Absent,
@@ -41,8 +42,8 @@ struct Match {
 /// What a history says about predicates.
 pub(crate) struct Predicates {
     matches: Vec<Match>,
-    /// For each key the values that it can have, and whether somebody writes it.
-    values: Vec<(Vec<Value>, bool)>,
+    /// For each key the values that it can have.
+    values: Vec<Vec<Value>>,
     lists: Vec<bool>,
     complete: bool,
 }
@@ -63,13 +64,12 @@ impl Predicates {
     /// What a read of the predicate says about a key that is not in its result. The reader itself
     /// has not written the key before.
     pub(crate) fn missing(&self, predicate: Value, key: usize) -> Missing {
-        let (values, written) = &self.values[key];
+        let values = &self.values[key];
         let known = |value: &Value| self.matches.contains(&Match { predicate, key, value: *value });
-        let all = !self.lists[key] && values.iter().all(known);
-        match (all, written) {
-            (true, false) if values.is_empty() => Missing::Nothing,
-            (true, _) if self.complete => Missing::Absent,
-            (false, false) => Missing::Nothing,
+        let (some, all) = (values.iter().any(known), values.iter().all(known));
+        match (some, all && !self.lists[key]) {
+            (false, _) => Missing::Nothing,
+            (true, true) if self.complete => Missing::Absent,
             _ => Missing::Undecided,
         }
     }
@@ -81,14 +81,13 @@ pub(crate) fn may_write(op: &Op<'_>) -> bool {
     op.kind().writes() && op.effect() != Effect::Failed
 }
 
-/// The values that a key can have, its first one included, absence left out; and whether somebody who
-/// did not abort writes it.
-fn values(history: &History, key: Key) -> (Vec<Value>, bool) {
+/// The values that a key can have, its first one included, absence left out.
+fn values(history: &History, key: Key) -> Vec<Value> {
     let txns = history.txns().filter(|t| t.outcome() != Outcome::Aborted);
     let of_key = |o: &Op<'_>| o.key() == key && may_write(o);
     let writes: Vec<Op<'_>> = txns.flat_map(|t| t.ops()).filter(of_key).collect();
     let written = writes.iter().filter(|o| o.kind() != OpKind::Delete).map(Op::value);
     let mut all: Vec<Value> = history.meta().initial.of(key).into_iter().chain(written).collect();
     all.retain(|v| *v != Value::ABSENT);
-    (all, !writes.is_empty())
+    all
 }
