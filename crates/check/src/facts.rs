@@ -138,20 +138,25 @@ struct Own {
 }
 
 /// How many operations are fetched at once.
-const BATCH: usize = 16;
+const BATCH: usize = 8;
 
-/// The next operations of a key. They lie far apart in a large history: fetched together, they come
-/// in the time of one.
+/// Hands over the operations of a key. They lie far apart in a large history: fetched together, they
+/// come in the time of one.
 #[inline]
-fn batch<'h>(
-    context: &Context<'h>,
-    touches: &mut impl Iterator<Item = Touch>,
-) -> Option<[Option<(Touch, Op<'h>, Play)>; BATCH]> {
-    let batch = std::array::from_fn(|_| {
-        let touch = touches.next()?;
-        Some((touch, context.history.op(touch.op), context.play[touch.txn.index()]))
-    });
-    batch[0].is_some().then_some(batch)
+fn each<'h>(context: &Context<'h>, key: usize, mut work: impl FnMut(Touch, Op<'h>, Play)) {
+    let fetch =
+        |touch: &Touch| (*touch, context.history.op(touch.op), context.play[touch.txn.index()]);
+    for touches in context.index.parts_of(key) {
+        let (batches, rest) = touches.as_chunks::<BATCH>();
+        for batch in batches {
+            for (touch, op, play) in batch.each_ref().map(fetch) {
+                work(touch, op, play);
+            }
+        }
+        for (touch, op, play) in rest.iter().map(fetch) {
+            work(touch, op, play);
+        }
+    }
 }
 
 const LIST: u8 = 1;
@@ -165,9 +170,7 @@ impl KeyFacts {
         let mut rows = said.reads.iter().peekable();
         let mut uses = if said.reads.is_empty() { 0 } else { OTHER };
         let mut first = None;
-        let mut touches = context.index.of(key);
-        let batches = std::iter::from_fn(|| batch(context, &mut touches));
-        for (touch, op, play) in batches.flatten().flatten() {
+        each(context, key, |touch, op, play| {
             while let Some(row) = rows.next_if(|row| row.touch.op < touch.op) {
                 self.row(context, row);
             }
@@ -182,7 +185,7 @@ impl KeyFacts {
             } else {
                 self.touch(context, touch, &op);
             }
-        }
+        });
         rows.for_each(|row| self.row(context, row));
         if uses == LIST | OTHER {
             self.clear(key);
@@ -249,7 +252,7 @@ impl KeyFacts {
         self.run.restart();
         (self.unsure, self.undecided, self.mixed, self.is_list) = (None, None, None, false);
         (self.unlearned, self.failed, self.unsaid) = (None, 0, false);
-        self.equal.borrow_mut().clear();
+        self.equal.get_mut().clear();
     }
 
     /// Writes of aborted transactions are kept: somebody may have read them.

@@ -34,7 +34,7 @@ impl Index {
     pub(crate) fn new(history: &History) -> Index {
         let (ops, keys) = (history.op_count(), history.key_count());
         // Every part has a table of all keys, which should stay small beside the operations.
-        let most = (ops / (4 * keys.max(1))).clamp(1, 8);
+        let most = (ops / keys.max(1)).clamp(1, 8);
         let size = Work::of(ops);
         let parts = if size == Work::Small { 1 } else { parallel::cores().clamp(1, most) };
         let first_op = |txn: usize| match txn.checked_sub(1) {
@@ -50,6 +50,12 @@ impl Index {
     #[inline]
     pub(crate) fn of(&self, key: usize) -> impl Iterator<Item = Touch> + '_ {
         self.parts.iter().flat_map(move |part| part.of(key)).copied()
+    }
+
+    /// The same, in the pieces in which they lie.
+    #[inline]
+    pub(crate) fn parts_of(&self, key: usize) -> impl Iterator<Item = &[Touch]> + '_ {
+        self.parts.iter().map(move |part| part.of(key))
     }
 
     /// The keys, cut into pieces of about equal work.

@@ -287,17 +287,24 @@ impl Orderer {
 
     /// What follows from each version that was read and overwritten by the same transaction.
     fn adjacent<D: Dependencies>(&self, site: &mut Site<'_, D>) {
-        let mut children: Vec<u32> = Vec::new();
         for same in self.next.chunk_by(|a, b| a.0 == b.0) {
-            children.clear();
-            children.extend(same.iter().map(|(_, child)| *child));
-            self.all_overwrite(site, same[0].0 as usize, &children, Shown::default());
+            if let [(parent, child)] = same {
+                self.overwrites(site, *parent as usize, *child, Shown::default());
+            } else {
+                let children: Vec<u32> = same.iter().map(|(_, child)| *child).collect();
+                self.all_overwrite(site, same[0].0 as usize, &children, Shown::default());
+            }
         }
         // The initial state comes before every version: whoever read it comes before those who
         // overwrote it.
-        children.clear();
-        children.extend(self.first.iter().chain(&self.blind));
-        self.all_overwrite(site, site.facts.writes.len(), &children, Shown::default());
+        let initial = site.facts.writes.len();
+        match (&self.first[..], &self.blind[..]) {
+            (only, []) | ([], only) => self.all_overwrite(site, initial, only, Shown::default()),
+            (first, blind) => {
+                let all = [first, blind].concat();
+                self.all_overwrite(site, initial, &all, Shown::default());
+            }
+        }
     }
 
     /// Whoever read a version comes before all who overwrote it.
@@ -308,6 +315,9 @@ impl Orderer {
         by: &[u32],
         shown: Shown,
     ) {
+        if !self.readers.any(version) {
+            return;
+        }
         if let [only] = by {
             self.overwrites(site, version, *only, shown);
             return;
