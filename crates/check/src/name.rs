@@ -1,64 +1,37 @@
-//! What a cycle is called.
+//! What a cycle is called: the first entry of the catalogue that it looks like.
 
 use isolde_history::OpId;
-use isolde_spec::{Anomaly, Edges, Step};
+use isolde_spec::{Anomaly, CATALOGUE, Edges, Finding, Pattern, Reads, Step};
 
 /// The name of a cycle; `earlier` says whether one operation's statement comes before another's in
 /// the same transaction.
 pub(crate) fn of_cycle(steps: &[Step], earlier: impl Fn(OpId, OpId) -> bool) -> Anomaly {
-    let anti = steps.iter().filter(|s| s.kind == Edges::RW).count();
-    let none = |kind: Edges| steps.iter().all(|s| s.kind != kind);
-    match anti {
-        0 if none(Edges::WR) => Anomaly::G0,
-        0 => Anomaly::G1c,
-        1 => with_one(steps, earlier),
-        _ if adjacent(steps) => with_adjacent(steps),
-        2 if is_fork(steps) => Anomaly::LongFork,
-        _ => Anomaly::GNonadjacent,
-    }
+    let kinds: Vec<Edges> = steps.iter().map(|step| step.kind).collect();
+    let reads = Reads::of(&kinds);
+    let fits = |pattern: &Pattern| pattern.reads == reads && fits(pattern, steps, &earlier);
+    let named = CATALOGUE.iter().find(|entry| match entry.finding {
+        Finding::Cycle(patterns) => patterns.iter().any(fits),
+        Finding::Local | Finding::Lists => false,
+    });
+    // The last entry takes every cycle with adjacent anti-dependencies, those before it the others.
+    named.map_or(Anomaly::G2Item, |entry| entry.anomaly)
 }
 
-/// A cycle with one anti-dependency: the transaction that missed something is where it begins.
-fn with_one(steps: &[Step], earlier: impl Fn(OpId, OpId) -> bool) -> Anomaly {
-    let Some(at) = steps.iter().position(|s| s.kind == Edges::RW) else {
-        return Anomaly::GSingle;
+/// Whether a cycle with the right anti-dependencies looks like a pattern.
+fn fits(pattern: &Pattern, steps: &[Step], earlier: &impl Fn(OpId, OpId) -> bool) -> bool {
+    let mut others = steps.iter().filter(|step| step.kind != Edges::RW);
+    let key = steps.first().and_then(|step| step.because.key);
+    let on_one_key = key.is_some() && steps.iter().all(|step| step.because.key == key);
+    let op = |kind: Edges, op: fn(&Step) -> Option<OpId>| {
+        steps.iter().find(|step| step.kind == kind).and_then(op)
     };
-    let missed = steps[at];
-    let rest = || (1..steps.len()).map(|i| steps[(at + i) % steps.len()]);
-    let mut others = rest();
-    match (others.next(), others.next()) {
-        (Some(only), None) => match only.kind {
-            Edges::SO => Anomaly::SessionGuaranteeViolation,
-            Edges::WR => match (only.because.to_op, missed.because.from_op) {
-                (Some(saw), Some(missed)) if earlier(saw, missed) => Anomaly::NonMonotonicRead,
-                _ => Anomaly::FracturedRead,
-            },
-            Edges::WW if only.because.key == missed.because.key => Anomaly::LostUpdate,
-            _ => Anomaly::GSingle,
-        },
-        _ if rest().all(|s| s.kind == Edges::SO || s.kind == Edges::WR) => {
-            Anomaly::CausalityViolation
-        }
-        _ => Anomaly::GSingle,
-    }
-}
-
-fn adjacent(steps: &[Step]) -> bool {
-    let next = |i: usize| steps[(i + 1) % steps.len()].kind;
-    (0..steps.len()).any(|i| steps[i].kind == Edges::RW && next(i) == Edges::RW)
-}
-
-fn with_adjacent(steps: &[Step]) -> Anomaly {
-    match steps {
-        [a, b] if a.because.key == b.because.key => Anomaly::LostUpdate,
-        [_, _] => Anomaly::WriteSkew,
-        _ => Anomaly::G2Item,
-    }
-}
-
-/// Two readers, each of whom saw one write and missed the other.
-fn is_fork(steps: &[Step]) -> bool {
-    let kinds: Vec<Edges> = steps.iter().map(|s| s.kind).collect();
-    let (wr, rw) = (Edges::WR, Edges::RW);
-    kinds == [wr, rw, wr, rw] || kinds == [rw, wr, rw, wr]
+    let saw_before = || {
+        let saw = op(Edges::WR, |step| step.because.to_op);
+        let missed = op(Edges::RW, |step| step.because.from_op);
+        saw.zip(missed).is_some_and(|(saw, missed)| earlier(saw, missed))
+    };
+    pattern.len.is_none_or(|len| len == steps.len())
+        && others.all(|step| pattern.others.contains(step.kind))
+        && (!pattern.same_key || on_one_key)
+        && (!pattern.saw_before || saw_before())
 }

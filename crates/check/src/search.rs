@@ -7,7 +7,7 @@
 use hashbrown::HashSet;
 use isolde_spec::{Anomaly, CATALOGUE, Counted, Edges, Finding, Reads, Witness};
 
-use crate::cycle::{Class, DEPENDENCIES, Hop, Search, Wanted};
+use crate::cycle::{Class, Hop, Search, Wanted};
 use crate::decide::{Case, Dependent};
 use crate::later::Later;
 use crate::order::Known;
@@ -159,7 +159,7 @@ impl Hunt<'_> {
             c.iter().any(|hop| self.reasons.is_some_and(|r| r.of.contains_key(&edge(hop))))
         };
         one.iter().all(|hop| nodes.contains(&hop.from))
-            && ((one.len() < other.len() && class_of(one) <= class_of(other))
+            && ((one.len() < other.len() && reads_in(one) <= reads_in(other))
                 || kinds(one) == kinds(other)
                 || (inferred(other) && !inferred(one)))
     }
@@ -175,8 +175,8 @@ impl Hunt<'_> {
         let later = self.later(case, &nodes);
         self.search.within = Some(nodes.iter().copied().collect());
         let mut basic: Option<Vec<Hop>> = None;
-        let class = class_of(&cycle);
-        for wanted in wanted(case).into_iter().filter(|wanted| rank_of(wanted.class) <= class) {
+        let reads = reads_in(&cycle);
+        for wanted in wanted(case).into_iter().filter(|w| reads_of(w.class) <= reads) {
             for &start in &nodes {
                 let longest = basic.as_ref().map_or(nodes.len(), Vec::len) - 1;
                 basic = self.search.through(start, wanted, longest, &later).or(basic);
@@ -255,57 +255,51 @@ impl Hunt<'_> {
     }
 }
 
-/// How basic a class is: the fewer and the farther apart its anti-dependencies, the more.
-fn rank_of(class: Class) -> usize {
+/// The anti-dependencies of a class.
+fn reads_of(class: Class) -> Reads {
     match class {
-        Class::Catalogued(Reads::None(_)) => 0,
-        Class::Catalogued(Reads::One) => 1,
-        Class::Catalogued(Reads::Apart) | Class::Snapshot => 2,
-        Class::Catalogued(Reads::Adjacent) | Class::Any => 3,
+        Class::Catalogued(reads) => reads,
+        Class::Snapshot => Reads::Apart,
+        Class::Any => Reads::Adjacent,
     }
 }
 
-/// How basic the class of a cycle is.
-fn class_of(cycle: &[Hop]) -> usize {
-    let anti = |i: usize| cycle[i % cycle.len()].kind == Edges::RW;
-    match (0..cycle.len()).filter(|i| anti(*i)).count() {
-        count @ (0 | 1) => count,
-        _ if (0..cycle.len()).any(|i| anti(i) && anti(i + 1)) => 3,
-        _ => 2,
-    }
+/// The anti-dependencies of a cycle.
+fn reads_in(cycle: &[Hop]) -> Reads {
+    let kinds: Vec<Edges> = cycle.iter().map(|hop| hop.kind).collect();
+    Reads::of(&kinds)
 }
 
-/// The forbidden cycles, the most basic first: without session order and real time, then what needs
-/// the one, then what needs the other.
+/// The cycles of the catalogue that the level forbids, the fewer anti-dependencies the earlier: each
+/// pattern without session order and real time, then what needs the one, then what needs the other.
 fn wanted(case: &Case<'_, '_>) -> Vec<Wanted> {
-    let variants = |data: Edges| {
-        let mut variants = vec![(data, Edges::NONE)];
+    let patterns = CATALOGUE.iter().flat_map(|entry| match entry.finding {
+        Finding::Cycle(patterns) => patterns,
+        Finding::Local | Finding::Lists => &[],
+    });
+    let adjacent = case.allows_adjacent();
+    let mut patterns: Vec<_> =
+        patterns.filter(|p| !adjacent || p.reads != Reads::Adjacent).collect();
+    patterns.sort_by_key(|pattern| pattern.reads);
+    let mut wanted: Vec<Wanted> = Vec::new();
+    for pattern in patterns {
+        let class = Class::Catalogued(pattern.reads);
+        let data = pattern.others & (Edges::WR | Edges::WW);
+        let anti = if pattern.reads == Reads::None { Edges::NONE } else { Edges::RW };
+        let mut add = |orders: Edges, must: Edges| {
+            let new = Wanted { class, kinds: data | anti | orders, must };
+            if !wanted.contains(&new) {
+                wanted.push(new);
+            }
+        };
+        if !data.is_empty() {
+            add(Edges::NONE, Edges::NONE);
+        }
         if case.promise.session_order {
-            variants.push((data | Edges::SO, Edges::SO));
+            add(Edges::SO, Edges::SO);
         }
         if case.real_time.is_some() {
-            variants.push((data | Edges::SO | Edges::RT, Edges::RT));
-        }
-        variants
-    };
-    let (reads, all) = (Edges::WR | Edges::RW, Edges::WR | Edges::WW | Edges::RW);
-    let mut classes = vec![
-        Reads::None(Edges::WW | Edges::SO | Edges::RT),
-        Reads::None(DEPENDENCIES),
-        Reads::One,
-        Reads::Apart,
-    ];
-    if !case.allows_adjacent() {
-        classes.push(Reads::Adjacent);
-    }
-    let mut wanted = Vec::new();
-    for class in classes {
-        // What was read says more than what was overwritten: the anomalies of weak levels are of
-        // reads alone.
-        let by_reads = matches!(class, Reads::One | Reads::Apart);
-        let kinds = if by_reads { &[reads, all][..] } else { &[all][..] };
-        for (kinds, must) in kinds.iter().flat_map(|data| variants(*data)) {
-            wanted.push(Wanted { class: Class::Catalogued(class), kinds, must });
+            add(Edges::SO | Edges::RT, Edges::RT);
         }
     }
     wanted

@@ -8,6 +8,7 @@ use std::fmt;
 
 use crate::edge::Edges;
 use crate::level::Level;
+use crate::pattern::{Pattern, Reads};
 
 /// A way in which a history breaks a promise.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -66,21 +67,8 @@ pub enum Finding {
     Local,
     /// In the lists that were read of one key.
     Lists,
-    /// As a cycle of dependencies.
-    Cycle(Reads),
-}
-
-/// The anti-dependencies of a cycle.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reads {
-    /// None, and edges of these kinds only.
-    None(Edges),
-    /// Exactly one.
-    One,
-    /// Several, of which no two follow each other.
-    Apart,
-    /// Two follow each other.
-    Adjacent,
+    /// As a cycle of dependencies that looks like one of these.
+    Cycle(&'static [Pattern]),
 }
 
 /// What the catalogue says of an anomaly.
@@ -100,7 +88,15 @@ pub struct Catalogued {
     pub finding: Finding,
 }
 
-/// Every anomaly, the most basic first: an earlier one explains a later one that it causes.
+const SO: u8 = Edges::SO.0;
+const RT: u8 = Edges::RT.0;
+const WR: u8 = Edges::WR.0;
+const WW: u8 = Edges::WW.0;
+/// Everything that is not an anti-dependency.
+const DEPENDENCIES: Edges = Edges(SO | RT | WR | WW);
+
+/// Every anomaly, the most basic first: a cycle has the name of the first that it looks like, and an
+/// earlier one explains a later one that it causes.
 pub static CATALOGUE: &[Catalogued] = &[
     entry(
         Anomaly::FutureRead,
@@ -187,7 +183,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         "G0",
         Some("G0"),
         Level::ReadUncommitted,
-        Finding::Cycle(Reads::None(Edges::WW)),
+        Finding::Cycle(&[Pattern::any(Reads::None, Edges(WW | SO | RT))]),
         "transactions overwrote each other in a cycle",
     ),
     entry(
@@ -195,7 +191,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         "G1c",
         Some("G1c"),
         Level::Pl2,
-        Finding::Cycle(Reads::None(Edges(Edges::WW.0 | Edges::WR.0))),
+        Finding::Cycle(&[Pattern::any(Reads::None, DEPENDENCIES)]),
         "transactions depend on each other's writes in a cycle",
     ),
     entry(
@@ -203,7 +199,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         "NonMonotonicRead",
         Some("G-single"),
         Level::ReadCommitted,
-        Finding::Cycle(Reads::One),
+        Finding::Cycle(&[Pattern::any(Reads::One, Edges::WR).of_len(2).after_it_saw()]),
         "a transaction saw another one, and then a value that the other had overwritten",
     ),
     entry(
@@ -211,7 +207,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         "SessionGuaranteeViolation",
         Some("G-single"),
         Level::ReadAtomic,
-        Finding::Cycle(Reads::One),
+        Finding::Cycle(&[Pattern::any(Reads::One, Edges::SO).of_len(2)]),
         "a transaction missed a write of an earlier transaction of its session",
     ),
     entry(
@@ -219,7 +215,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         "FracturedRead",
         Some("G-single"),
         Level::ReadAtomic,
-        Finding::Cycle(Reads::One),
+        Finding::Cycle(&[Pattern::any(Reads::One, Edges::WR).of_len(2)]),
         "a transaction saw one write of another one and missed another",
     ),
     entry(
@@ -227,7 +223,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         "CausalityViolation",
         Some("G-single"),
         Level::Causal,
-        Finding::Cycle(Reads::One),
+        Finding::Cycle(&[Pattern::any(Reads::One, Edges(WR | SO))]),
         "a transaction saw a value and missed something that led to it",
     ),
     entry(
@@ -235,7 +231,10 @@ pub static CATALOGUE: &[Catalogued] = &[
         "LostUpdate",
         Some("G-single"),
         Level::CursorStability,
-        Finding::Cycle(Reads::One),
+        Finding::Cycle(&[
+            Pattern::any(Reads::One, Edges::WW).of_len(2).on_one_key(),
+            Pattern::any(Reads::Adjacent, DEPENDENCIES).of_len(2).on_one_key(),
+        ]),
         "two transactions read the same version of a key and both overwrote it",
     ),
     entry(
@@ -243,7 +242,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         "G-single",
         Some("G-single"),
         Level::SnapshotIsolation,
-        Finding::Cycle(Reads::One),
+        Finding::Cycle(&[Pattern::any(Reads::One, DEPENDENCIES)]),
         "a cycle with exactly one anti-dependency",
     ),
     entry(
@@ -251,7 +250,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         "LongFork",
         Some("G-nonadjacent"),
         Level::Prefix,
-        Finding::Cycle(Reads::Apart),
+        Finding::Cycle(&[Pattern::any(Reads::Apart, Edges::WR).of_len(4)]),
         "two transactions saw the writes of two others in opposite orders",
     ),
     entry(
@@ -259,7 +258,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         "G-nonadjacent",
         Some("G-nonadjacent"),
         Level::SnapshotIsolation,
-        Finding::Cycle(Reads::Apart),
+        Finding::Cycle(&[Pattern::any(Reads::Apart, DEPENDENCIES)]),
         "a cycle in which no two anti-dependencies are adjacent",
     ),
     entry(
@@ -267,7 +266,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         "WriteSkew",
         Some("G2-item"),
         Level::Serializable,
-        Finding::Cycle(Reads::Adjacent),
+        Finding::Cycle(&[Pattern::any(Reads::Adjacent, DEPENDENCIES).of_len(2)]),
         "two transactions each overwrote what the other had read",
     ),
     entry(
@@ -275,7 +274,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         "G2-item",
         Some("G2-item"),
         Level::Serializable,
-        Finding::Cycle(Reads::Adjacent),
+        Finding::Cycle(&[Pattern::any(Reads::Adjacent, DEPENDENCIES)]),
         "a cycle with adjacent anti-dependencies",
     ),
 ];
@@ -317,10 +316,10 @@ impl Anomaly {
     /// Whether it has an anti-dependency on an item, without a look at sessions: what Adya's
     /// repeatable read forbids, beside the levels of the axioms.
     fn is_g2_item(self) -> bool {
-        let anti = matches!(
-            self.entry().finding,
-            Finding::Cycle(Reads::One | Reads::Apart | Reads::Adjacent)
-        );
+        let anti = match self.entry().finding {
+            Finding::Cycle(patterns) => patterns.iter().all(|p| p.reads != Reads::None),
+            Finding::Local | Finding::Lists => false,
+        };
         (anti && self != Anomaly::SessionGuaranteeViolation) || self == Anomaly::NonRepeatableReads
     }
 }

@@ -9,12 +9,14 @@ mod anomaly;
 mod edge;
 mod excerpt;
 mod level;
+mod pattern;
 mod summary;
 mod verdict;
 
-pub use anomaly::{Anomaly, CATALOGUE, Catalogued, Finding, Reads};
+pub use anomaly::{Anomaly, CATALOGUE, Catalogued, Finding};
 pub use edge::Edges;
 pub use excerpt::excerpt;
 pub use level::{Level, Promise};
+pub use pattern::{Pattern, Reads};
 pub use summary::{How, Standing, Summary};
 pub use verdict::{Answer, Because, Counted, Procedure, Step, Verdict, Witness};
