@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::edges::EdgeList;
 use crate::graph::{Components, Graph};
 use crate::open::OpenKey;
-use crate::reasons::{Reason, Reasons};
+use crate::reasons::{Edge, Reason, Reasons};
 use crate::saturate::{self, Sees};
 
 /// The components of a graph that are not single nodes, with their open keys.
@@ -57,7 +57,9 @@ impl Inside {
             saturate::saturate(Sees::Snapshot, count, &edges, &mut self.forced, &self.open);
         let node = |number: u32| self.nodes[number as usize];
         let mut reasons = Reasons::new(inside.sees);
-        for ((from, to, kind), reason) in inside.of {
+        let mut forced: Vec<(Edge, Reason)> = inside.of.into_iter().collect();
+        forced.sort_unstable_by_key(|(edge, _)| *edge);
+        for ((from, to, kind), reason) in forced {
             into.push(node(from), node(to), kind);
             let path = reason.path.map(|(at, moment)| (node(at), moment));
             let also = reason.also.map(node);

@@ -217,8 +217,8 @@ impl<'a> Explainer<'a> {
             ops.filter(|op| op.kind().writes() == writes).map(|op| (op.key(), op.id())).collect()
         };
         let (first, second) = (last(from, kind != Edges::RW), last(to, true));
-        let mut both = first.iter().filter_map(|(key, op)| Some((*key, (*op, *second.get(key)?))));
-        let found = both.next();
+        let both = first.iter().filter_map(|(key, op)| Some((*key, (*op, *second.get(key)?))));
+        let found = both.min();
         match found {
             Some((key, (from_op, to_op))) => {
                 Because { key: Some(key), from_op: Some(from_op), to_op: Some(to_op), inferred }

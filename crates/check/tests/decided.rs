@@ -145,3 +145,14 @@ fn clear_histories_are_never_left_open() {
     assert!(open.is_empty(), "{}", open[..open.len().min(4)].join("\n"));
     assert!(counts.iter().all(|count| *count > 50), "{named:?}");
 }
+
+#[test]
+fn the_same_history_gets_the_same_verdict_word_for_word() {
+    for seed in 0..rounds() / 4 {
+        let history = twin::random::history(seed, &twin::random::Weights::swarm(seed));
+        for level in [Level::SnapshotIsolation, Level::StrictSerializable] {
+            let ask = || check(&history, Promise::of(level), &Options::default());
+            assert_eq!(ask(), ask(), "seed {seed}, {level}\n{}", to_text(&history));
+        }
+    }
+}

@@ -82,8 +82,11 @@ pub struct Catalogued {
     pub adya: Option<&'static str>,
     /// What it means, in one line.
     pub meaning: &'static str,
-    /// The weakest level that forbids it.
+    /// The weakest level of the axioms that forbids it.
     pub forbidden_from: Level,
+    /// The weakest of Adya's levels on items that does too (`pl-2`, `cursor-stability`,
+    /// `repeatable-read`), if any: they stand beside the axioms, without session order.
+    pub also_from: Option<Level>,
     /// How it is found.
     pub finding: Finding,
 }
@@ -134,18 +137,20 @@ pub static CATALOGUE: &[Catalogued] = &[
         Anomaly::AbortedRead,
         "AbortedRead",
         Some("G1a"),
-        Level::Pl2,
+        Level::ReadCommitted,
         Finding::Local,
         "a transaction read a value of a transaction that was rolled back",
-    ),
+    )
+    .also_from(Level::Pl2),
     entry(
         Anomaly::IntermediateRead,
         "IntermediateRead",
         Some("G1b"),
-        Level::Pl2,
+        Level::ReadCommitted,
         Finding::Local,
         "a transaction read a value that its writer overwrote before it committed",
-    ),
+    )
+    .also_from(Level::Pl2),
     entry(
         Anomaly::DuplicateElements,
         "DuplicateElements",
@@ -166,10 +171,11 @@ pub static CATALOGUE: &[Catalogued] = &[
         Anomaly::DirtyUpdate,
         "DirtyUpdate",
         None,
-        Level::Pl2,
+        Level::ReadCommitted,
         Finding::Lists,
         "a committed element stands on top of one that was rolled back",
-    ),
+    )
+    .also_from(Level::Pl2),
     entry(
         Anomaly::NonRepeatableReads,
         "NonRepeatableReads",
@@ -177,7 +183,8 @@ pub static CATALOGUE: &[Catalogued] = &[
         Level::ReadAtomic,
         Finding::Local,
         "a transaction read a key twice and got different values",
-    ),
+    )
+    .also_from(Level::RepeatableRead),
     entry(
         Anomaly::G0,
         "G0",
@@ -190,10 +197,11 @@ pub static CATALOGUE: &[Catalogued] = &[
         Anomaly::G1c,
         "G1c",
         Some("G1c"),
-        Level::Pl2,
+        Level::ReadCommitted,
         Finding::Cycle(&[Pattern::any(Reads::None, DEPENDENCIES)]),
         "transactions depend on each other's writes in a cycle",
-    ),
+    )
+    .also_from(Level::Pl2),
     entry(
         Anomaly::NonMonotonicRead,
         "NonMonotonicRead",
@@ -201,7 +209,8 @@ pub static CATALOGUE: &[Catalogued] = &[
         Level::ReadCommitted,
         Finding::Cycle(&[Pattern::any(Reads::One, Edges::WR).of_len(2).after_it_saw()]),
         "a transaction saw another one, and then a value that the other had overwritten",
-    ),
+    )
+    .also_from(Level::RepeatableRead),
     entry(
         Anomaly::SessionGuaranteeViolation,
         "SessionGuaranteeViolation",
@@ -217,7 +226,8 @@ pub static CATALOGUE: &[Catalogued] = &[
         Level::ReadAtomic,
         Finding::Cycle(&[Pattern::any(Reads::One, Edges::WR).of_len(2)]),
         "a transaction saw one write of another one and missed another",
-    ),
+    )
+    .also_from(Level::RepeatableRead),
     entry(
         Anomaly::CausalityViolation,
         "CausalityViolation",
@@ -225,18 +235,20 @@ pub static CATALOGUE: &[Catalogued] = &[
         Level::Causal,
         Finding::Cycle(&[Pattern::any(Reads::One, Edges(WR | SO))]),
         "a transaction saw a value and missed something that led to it",
-    ),
+    )
+    .also_from(Level::RepeatableRead),
     entry(
         Anomaly::LostUpdate,
         "LostUpdate",
         Some("G-single"),
-        Level::CursorStability,
+        Level::SnapshotIsolation,
         Finding::Cycle(&[
             Pattern::any(Reads::One, Edges::WW).of_len(2).on_one_key(),
             Pattern::any(Reads::Adjacent, DEPENDENCIES).of_len(2).on_one_key(),
         ]),
         "two transactions read the same version of a key and both overwrote it",
-    ),
+    )
+    .also_from(Level::CursorStability),
     entry(
         Anomaly::GSingle,
         "G-single",
@@ -244,7 +256,8 @@ pub static CATALOGUE: &[Catalogued] = &[
         Level::SnapshotIsolation,
         Finding::Cycle(&[Pattern::any(Reads::One, DEPENDENCIES)]),
         "a cycle with exactly one anti-dependency",
-    ),
+    )
+    .also_from(Level::RepeatableRead),
     entry(
         Anomaly::LongFork,
         "LongFork",
@@ -252,7 +265,8 @@ pub static CATALOGUE: &[Catalogued] = &[
         Level::Prefix,
         Finding::Cycle(&[Pattern::any(Reads::Apart, Edges::WR).of_len(4)]),
         "two transactions saw the writes of two others in opposite orders",
-    ),
+    )
+    .also_from(Level::RepeatableRead),
     entry(
         Anomaly::GNonadjacent,
         "G-nonadjacent",
@@ -260,7 +274,8 @@ pub static CATALOGUE: &[Catalogued] = &[
         Level::SnapshotIsolation,
         Finding::Cycle(&[Pattern::any(Reads::Apart, DEPENDENCIES)]),
         "a cycle in which no two anti-dependencies are adjacent",
-    ),
+    )
+    .also_from(Level::RepeatableRead),
     entry(
         Anomaly::WriteSkew,
         "WriteSkew",
@@ -268,7 +283,8 @@ pub static CATALOGUE: &[Catalogued] = &[
         Level::Serializable,
         Finding::Cycle(&[Pattern::any(Reads::Adjacent, DEPENDENCIES).of_len(2)]),
         "two transactions each overwrote what the other had read",
-    ),
+    )
+    .also_from(Level::RepeatableRead),
     entry(
         Anomaly::G2Item,
         "G2-item",
@@ -276,7 +292,8 @@ pub static CATALOGUE: &[Catalogued] = &[
         Level::Serializable,
         Finding::Cycle(&[Pattern::any(Reads::Adjacent, DEPENDENCIES)]),
         "a cycle with adjacent anti-dependencies",
-    ),
+    )
+    .also_from(Level::RepeatableRead),
 ];
 
 const fn entry(
@@ -287,7 +304,13 @@ const fn entry(
     finding: Finding,
     meaning: &'static str,
 ) -> Catalogued {
-    Catalogued { anomaly, name, adya, meaning, forbidden_from, finding }
+    Catalogued { anomaly, name, adya, meaning, forbidden_from, also_from: None, finding }
+}
+
+impl Catalogued {
+    const fn also_from(self, level: Level) -> Catalogued {
+        Catalogued { also_from: Some(level), ..self }
+    }
 }
 
 impl Anomaly {
@@ -309,18 +332,9 @@ impl Anomaly {
 
     /// Whether a level forbids it.
     pub fn forbidden_at(self, level: Level) -> bool {
-        level.implies(self.entry().forbidden_from)
-            || (self.is_g2_item() && level.implies(Level::RepeatableRead))
-    }
-
-    /// Whether it has an anti-dependency on an item, without a look at sessions: what Adya's
-    /// repeatable read forbids, beside the levels of the axioms.
-    fn is_g2_item(self) -> bool {
-        let anti = match self.entry().finding {
-            Finding::Cycle(patterns) => patterns.iter().all(|p| p.reads != Reads::None),
-            Finding::Local | Finding::Lists => false,
-        };
-        (anti && self != Anomaly::SessionGuaranteeViolation) || self == Anomaly::NonRepeatableReads
+        let entry = self.entry();
+        level.implies(entry.forbidden_from)
+            || entry.also_from.is_some_and(|also| level.implies(also))
     }
 }
 
