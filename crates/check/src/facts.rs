@@ -144,8 +144,11 @@ const BATCH: usize = 8;
 /// come in the time of one.
 #[inline]
 fn each<'h>(context: &Context<'h>, key: usize, mut work: impl FnMut(Touch, Op<'h>, Play)) {
-    let fetch =
-        |touch: &Touch| (*touch, context.history.op(touch.op), context.play[touch.txn.index()]);
+    let name = Key(key as u32);
+    let fetch = |touch: &Touch| {
+        let op = context.history.op_on(name, touch.op);
+        (*touch, op, context.play[touch.txn.index()])
+    };
     for touches in context.index.parts_of(key) {
         let (batches, rest) = touches.as_chunks::<BATCH>();
         for batch in batches {

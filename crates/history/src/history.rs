@@ -123,6 +123,16 @@ impl History {
         self.op_at(id.index())
     }
 
+    /// One operation, for those who know its key: operations of one key lie far apart, and a column
+    /// less to look at is a third of the time.
+    #[inline]
+    pub fn op_on(&self, key: Key, id: OpId) -> Op<'_> {
+        let i = id.index();
+        debug_assert_eq!(self.columns.keys[i], key);
+        let (code, payload) = (self.columns.codes[i], self.columns.payloads[i]);
+        Op { id, code, key, payload, elements: &self.columns.elements }
+    }
+
     #[inline]
     fn op_at(&self, i: usize) -> Op<'_> {
         Op {
