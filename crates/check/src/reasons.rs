@@ -5,7 +5,6 @@
 
 use std::collections::VecDeque;
 
-use hashbrown::hash_map::Entry;
 use hashbrown::{HashMap, HashSet};
 use isolde_spec::Edges;
 
@@ -50,17 +49,6 @@ pub(crate) struct Reasons {
 impl Reasons {
     pub(crate) fn new(sees: Sees) -> Reasons {
         Reasons { sees, of: HashMap::new(), known: HashSet::new() }
-    }
-
-    /// Notes why an edge was inferred, unless it was before.
-    pub(crate) fn insert(&mut self, edge: Edge, reason: Reason) -> bool {
-        match self.of.entry(edge) {
-            Entry::Occupied(_) => false,
-            Entry::Vacant(entry) => {
-                entry.insert(reason);
-                true
-            }
-        }
     }
 
     /// All edges that some edges rest on, with themselves, and the transactions that matter beside.

@@ -133,7 +133,7 @@ impl OpenKey {
             if order.graph.leads(from, to, kind) {
                 reasons.known.insert(edge);
             } else {
-                reasons.insert(edge, Reason { round, path, also });
+                reasons.of.insert(edge, Reason { round, path, also });
                 edges.push(from, to, kind);
             }
         };

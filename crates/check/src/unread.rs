@@ -63,7 +63,7 @@ impl Inside {
             into.push(node(from), node(to), kind);
             let path = reason.path.map(|(at, moment)| (node(at), moment));
             let also = reason.also.map(node);
-            reasons.insert((node(from), node(to), kind), Reason { path, also, ..reason });
+            reasons.of.insert((node(from), node(to), kind), Reason { path, also, ..reason });
         }
         reasons
     }

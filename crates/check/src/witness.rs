@@ -211,7 +211,6 @@ impl<'a> Explainer<'a> {
 
     /// A dependency that no pair of operations shows: the last ones of both on a key.
     fn unseen(&self, from: TxnId, to: TxnId, kind: Edges) -> Because {
-        let inferred = true;
         let last = |t: TxnId, writes: bool| -> HashMap<Key, OpId> {
             let ops = self.context.history.txn(t).ops().filter(|op| op.kind().has_key());
             ops.filter(|op| op.kind().writes() == writes).map(|op| (op.key(), op.id())).collect()
@@ -220,10 +219,13 @@ impl<'a> Explainer<'a> {
         let both = first.iter().filter_map(|(key, op)| Some((*key, (*op, *second.get(key)?))));
         let found = both.min();
         match found {
-            Some((key, (from_op, to_op))) => {
-                Because { key: Some(key), from_op: Some(from_op), to_op: Some(to_op), inferred }
-            }
-            None => Because { inferred, ..Because::default() },
+            Some((key, (from_op, to_op))) => Because {
+                key: Some(key),
+                from_op: Some(from_op),
+                to_op: Some(to_op),
+                inferred: true,
+            },
+            None => Because { inferred: true, ..Because::default() },
         }
     }
 

@@ -71,7 +71,7 @@ pub(crate) struct CheckArgs {
     pub(crate) no_session_order: bool,
     /// How far the clients' clocks may be apart, in the unit of the history's clock: real time
     /// counts only where an end plus this lies before a beginning
-    #[arg(long, value_name = "TIME", default_value_t = 0,
+    #[arg(long, value_name = "TIME", default_value_t = 0, allow_negative_numbers = true,
           value_parser = clap::value_parser!(i64).range(0..))]
     pub(crate) clock_skew: i64,
     /// How to decide, if the evidence is not to choose

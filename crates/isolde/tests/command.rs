@@ -413,6 +413,13 @@ fn an_excerpt_shows_the_same_anomaly_when_it_is_checked_alone() {
 }
 
 #[test]
+fn a_negative_clock_skew_is_refused_by_its_value() {
+    let history = "histories/notation/lost-update.txt";
+    let text = fault(&isolde(&["check", "-l", "sser", "--clock-skew", "-5", history]));
+    assert!(text.contains("'-5'") && text.contains("--clock-skew"), "{text}");
+}
+
+#[test]
 fn formats_lists_all_of_them() {
     let text = stdout(&isolde(&["formats"]));
     let json = stdout(&isolde(&["formats", "--json"]));
