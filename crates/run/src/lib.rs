@@ -1,0 +1,1 @@
+//! Running: concurrent sessions against a database, every outcome exact, everything recorded.

@@ -1,0 +1,20 @@
+//! Where to run: databases, the levels they offer and what each really promises, and throwaway
+//! servers.
+//!
+//! A [`Target`] makes tables and [`Session`]s; a session runs one transaction after another, on one
+//! thread. Everything that depends on the database is behind these two traits; what a failure
+//! means for the transaction is decided here ([`Failure`]), because only the protocol can say it.
+
+mod catalogue;
+mod failure;
+mod offer;
+mod path;
+mod request;
+mod target;
+
+pub use catalogue::{KINDS, Kind, OpenOptions, open};
+pub use failure::{After, Failure};
+pub use offer::Offer;
+pub use path::Path;
+pub use request::{Answer, Request};
+pub use target::{Contents, Ended, OpenError, Session, Table, Target};

@@ -1,0 +1,116 @@
+//! The two traits behind which databases stand.
+
+use isolde_history::OpKind;
+
+use crate::failure::Failure;
+use crate::offer::Offer;
+use crate::path::Path;
+use crate::request::{Answer, Request};
+
+/// What the rows of a table hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Contents {
+    /// One integer each.
+    Registers,
+    /// A list of integers each, which is appended to.
+    Lists,
+}
+
+/// A table to be made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Table {
+    /// Its number; a target makes a name of it that nobody else uses.
+    pub number: u32,
+    /// What its rows hold.
+    pub contents: Contents,
+    /// How many rows there may be.
+    pub rows: u32,
+    /// Whether all rows are there from the start, each with the integer 0 (registers only).
+    pub filled: bool,
+}
+
+/// How a COMMIT ended that brought no error.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// The server confirmed it.
+    Committed,
+    /// The server rolled back, and said so (PostgreSQL after a failed statement).
+    RolledBack,
+}
+
+/// A database.
+pub trait Target: Send + Sync {
+    /// The database system, such as `PostgreSQL`.
+    fn name(&self) -> &str;
+
+    /// Its version, as it says itself.
+    fn version(&self) -> &str;
+
+    /// Facts for the record beside name and version: settings that matter, where it runs.
+    fn facts(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// The levels that it offers, weakest first.
+    fn offers(&self) -> &'static [Offer];
+
+    /// The ways to do an access, with how often each is taken; not empty for kinds it can do. The
+    /// weight of 0 is for ways that are only taken if the user asks for them by name.
+    fn paths(&self, kind: OpKind) -> &'static [(Path, u32)];
+
+    /// Makes a table.
+    fn create(&self, table: &Table) -> Result<(), Failure>;
+
+    /// A new session at one of the [`offers`](Target::offers).
+    fn connect(&self, offer: &Offer) -> Result<Box<dyn Session>, Failure>;
+
+    /// Removes what [`create`](Target::create) made. Sessions are gone by then.
+    fn clean(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// What a database that died left behind: the path of its log, or its last lines.
+    fn last_words(&self) -> Option<String> {
+        None
+    }
+}
+
+/// A client of the database: runs transactions one after another.
+pub trait Session: Send {
+    /// Starts a transaction.
+    fn begin(&mut self) -> Result<(), Failure>;
+
+    /// Does one access inside the transaction.
+    fn run(&mut self, request: &Request) -> Result<Answer, Failure>;
+
+    /// Asks for the commit. An error whose [`Failure::after`] is `Lost` leaves the outcome unknown;
+    /// `Open` means that nothing was committed and the transaction has to be rolled back.
+    fn commit(&mut self) -> Result<Ended, Failure>;
+
+    /// Gives the transaction up.
+    fn rollback(&mut self) -> Result<(), Failure>;
+}
+
+/// Why a target cannot be had.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{problem}{}", .hint.as_ref().map(|h| format!("\n  hint: {h}")).unwrap_or_default())]
+pub struct OpenError {
+    /// What is wrong.
+    pub problem: String,
+    /// What the user can do about it.
+    pub hint: Option<String>,
+}
+
+impl OpenError {
+    /// A problem without advice.
+    pub fn new(problem: impl Into<String>) -> OpenError {
+        OpenError { problem: problem.into(), hint: None }
+    }
+
+    /// The same, with advice.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> OpenError {
+        self.hint = Some(hint.into());
+        self
+    }
+}
