@@ -31,8 +31,10 @@ fn files() -> Vec<PathBuf> {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            let skipped = ["target", ".git", "corpus", "artifacts", "seeds"];
-            if path.is_dir() && !skipped.contains(&name.as_str()) {
+            let skipped = [".git", "corpus", "artifacts", "seeds"];
+            // What cargo builds, in a workspace or in `fuzz`; not the crate of that name.
+            let built = name == "target" && !path.join("Cargo.toml").is_file();
+            if path.is_dir() && !built && !skipped.contains(&name.as_str()) {
                 folders.push(path);
             } else if path.is_file() {
                 files.push(path.strip_prefix(&root).unwrap().to_owned());

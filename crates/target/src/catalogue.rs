@@ -25,6 +25,9 @@ impl Default for OpenOptions {
     }
 }
 
+/// Opens a target: by the bare name of its kind (no URL: a server is started), or what a URL names.
+pub type Open = fn(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Target>, OpenError>;
+
 /// One kind of target.
 pub struct Kind {
     /// What the user types: `isolde test NAME`.
@@ -33,8 +36,8 @@ pub struct Kind {
     pub schemes: &'static [&'static str],
     /// One line for `isolde targets`.
     pub summary: &'static str,
-    /// Opens it: by its bare name (`url` is `None`; servers are started), or what the URL names.
-    pub open: fn(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Target>, OpenError>,
+    /// Opens it.
+    pub open: Open,
 }
 
 /// Every kind of target that this build knows.

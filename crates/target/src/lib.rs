@@ -12,7 +12,7 @@ mod path;
 mod request;
 mod target;
 
-pub use catalogue::{KINDS, Kind, OpenOptions, open};
+pub use catalogue::{KINDS, Kind, Open, OpenOptions, open};
 pub use failure::{After, Failure};
 pub use offer::Offer;
 pub use path::Path;
