@@ -1,13 +1,18 @@
 //! What can be typed. Help, man page and completions all come from here.
 
+mod running;
+
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use isolde_check::{Options, Road};
 
+pub(crate) use running::{RecordArgs, RunArgs, TargetsArgs, TestArgs};
+
 /// Does this database really deliver the isolation it promises?
 ///
-/// Isolde reads what clients of a database saw and decides which isolation levels explain it.
+/// Isolde runs concurrent transactions on a database, or reads what others recorded, and decides
+/// which isolation levels explain what the clients saw.
 #[derive(Parser, Debug)]
 #[command(
     name = "isolde",
@@ -23,6 +28,9 @@ pub(crate) struct Args {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
+    Test(TestArgs),
+    Record(RecordArgs),
+    Targets(TargetsArgs),
     Check(CheckArgs),
     Stat(StatArgs),
     Convert(ConvertArgs),
