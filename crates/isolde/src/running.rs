@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result, anyhow, bail};
 use isolde_history::{JsonlWriter, NativeWriter, info};
@@ -24,6 +25,8 @@ pub(crate) struct Stage {
     pub(crate) offer: Offer,
     options: Options,
     settings: Settings,
+    /// The number of the next run's first table.
+    next_table: AtomicU32,
 }
 
 impl Stage {
@@ -43,7 +46,7 @@ impl Stage {
         let target = isolde_target::open(&args.target, &open)?;
         opening.finish_and_clear();
         let offer = *choose(&*target, args.isolation.as_deref(), levels)?;
-        Ok(Stage { target, offer, options, settings })
+        Ok(Stage { target, offer, options, settings, next_table: AtomicU32::new(0) })
     }
 
     /// The seed of the first run.
@@ -83,9 +86,13 @@ impl Stage {
         let bar = ran::bar(&self.options.limits);
         let mut watch = |progress: &Progress| ran::show(&bar, &self.options.limits, progress);
         let mut controls = Controls { stop: &interrupt::STOP, watch: &mut watch };
-        let (target, options) = (&*self.target, &self.options);
-        let ran = isolde_run::run(target, &self.offer, workload, options, tape, &mut controls);
+        let first_table = self.next_table.load(Ordering::Relaxed);
+        let options = Options { first_table, ..self.options.clone() };
+        let target = &*self.target;
+        let ran = isolde_run::run(target, &self.offer, workload, &options, tape, &mut controls);
         bar.finish_and_clear();
+        let tables = ran.as_ref().map_or(1, |ran| ran.tables);
+        self.next_table.fetch_add(tables, Ordering::Relaxed);
         ran
     }
 

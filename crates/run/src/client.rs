@@ -177,7 +177,8 @@ impl<'r> Client<'r> {
         };
         let path = self.shared.paths.pick(kind, step.choice);
         let expected = seen.unwrap_or(0);
-        Request { table: plan.round, row: step.row, kind, path, value, expected }
+        let table = self.shared.tables.number(plan.round);
+        Request { table, row: step.row, kind, path, value, expected }
     }
 
     /// A value that nobody else writes, in this run: sessions take turns.

@@ -34,6 +34,8 @@ pub struct Ran {
     pub gave_up: Vec<Failure>,
     /// Whether the user ended it.
     pub interrupted: bool,
+    /// How many tables it made.
+    pub tables: u32,
 }
 
 /// Why a run could not be made, or not be recorded.
@@ -82,7 +84,7 @@ pub fn run(
         sessions,
         rows: workload.settings().keys,
         paths: Paths::new(target, &options.paths),
-        tables: Tables::new(target, workload),
+        tables: Tables::new(target, workload, options.first_table),
         tally: Tally::default(),
         clock: RunClock::start(),
         next_session: AtomicU32::new(sessions),
@@ -136,7 +138,8 @@ fn play(
         let gave_up = clients.into_iter().filter_map(|c| ended(c.join()).err()).collect();
         let progress = shared.tally.progress(shared.clock.elapsed());
         let recorded = recorder.join().unwrap_or_else(|_| Err(SinkError::Io(PANIC.to_owned())));
-        (Ran { progress, troubles: shared.tally.troubles(), gave_up, interrupted }, recorded)
+        let (troubles, tables) = (shared.tally.troubles(), shared.tables.count());
+        (Ran { progress, troubles, gave_up, interrupted, tables }, recorded)
     });
     if ran.gave_up.iter().any(|failure| failure.code == PANIC) {
         // What that session was doing is missing in the record.

@@ -29,6 +29,9 @@ pub struct Options {
     pub patience: Duration,
     /// Which access paths to take.
     pub paths: PathChoice,
+    /// The number of the first table. Runs on the same target need different ones: what an earlier
+    /// run left behind would look as if it came out of thin air.
+    pub first_table: u32,
     /// Whether to record when each statement was sent and answered, beside the transaction.
     pub statement_times: bool,
 }
@@ -41,6 +44,7 @@ impl Default for Options {
             retries: 0,
             patience: Duration::from_secs(5),
             paths: PathChoice::Random,
+            first_table: 0,
             statement_times: true,
         }
     }

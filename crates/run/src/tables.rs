@@ -12,19 +12,22 @@ pub(crate) struct Tables<'r> {
     contents: Contents,
     rows: u32,
     filled: bool,
+    /// The number of the table of round 0.
+    first: u32,
     /// How many there are: those of the rounds below.
     made: AtomicU32,
     making: Mutex<()>,
 }
 
 impl<'r> Tables<'r> {
-    pub(crate) fn new(target: &'r dyn Target, workload: &Workload) -> Tables<'r> {
+    pub(crate) fn new(target: &'r dyn Target, workload: &Workload, first: u32) -> Tables<'r> {
         let contents = if workload.has_lists() { Contents::Lists } else { Contents::Registers };
         Tables {
             target,
             contents,
             rows: workload.settings().keys,
             filled: workload.starts_filled(),
+            first,
             made: AtomicU32::new(0),
             making: Mutex::new(()),
         }
@@ -37,11 +40,21 @@ impl<'r> Tables<'r> {
         }
         let _one_at_a_time = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         let made = self.made.load(Ordering::Acquire);
-        for number in made..=round {
+        for round in made..=round {
             let (contents, rows, filled) = (self.contents, self.rows, self.filled);
-            self.target.create(&Table { number, contents, rows, filled })?;
-            self.made.store(number + 1, Ordering::Release);
+            self.target.create(&Table { number: self.number(round), contents, rows, filled })?;
+            self.made.store(round + 1, Ordering::Release);
         }
         Ok(())
+    }
+
+    /// The number of a round's table.
+    pub(crate) fn number(&self, round: u32) -> u32 {
+        self.first + round
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> u32 {
+        self.made.load(Ordering::Acquire)
     }
 }
