@@ -2,7 +2,7 @@
 //! what real servers do once in a million transactions.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use isolde_history::OpKind;
@@ -119,7 +119,7 @@ struct Client {
 impl Client {
     fn end(&mut self, commit: bool) {
         let (state, free) = &*self.db.state;
-        let mut state = state.lock().unwrap_or_else(|e| e.into_inner());
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = state.before.take()
             && !commit
         {
@@ -149,9 +149,9 @@ impl Drop for Client {
 impl Session for Client {
     fn begin(&mut self) -> Result<(), Failure> {
         let (state, free) = &*self.db.state;
-        let mut state = state.lock().unwrap_or_else(|e| e.into_inner());
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         while state.before.is_some() {
-            state = free.wait(state).unwrap_or_else(|e| e.into_inner());
+            state = free.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state.before = Some(state.rows.clone());
         self.running = true;
@@ -161,7 +161,7 @@ impl Session for Client {
     fn run(&mut self, request: &Request) -> Result<Answer, Failure> {
         std::thread::sleep(self.db.pause);
         let db = self.db.clone();
-        let mut state = db.state.0.lock().unwrap_or_else(|e| e.into_inner());
+        let mut state = db.state.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.statements += 1;
         let n = state.statements;
         if db.has(Fault::ServerDies(n)) {
@@ -206,7 +206,7 @@ impl Session for Client {
 
     fn commit(&mut self) -> Result<Ended, Failure> {
         let db = self.db.clone();
-        let mut state = db.state.0.lock().unwrap_or_else(|e| e.into_inner());
+        let mut state = db.state.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.commits += 1;
         let n = state.commits;
         drop(state);
