@@ -6,6 +6,7 @@
 //! means for the transaction is decided here ([`Failure`]), because only the protocol can say it.
 
 mod catalogue;
+mod embedded;
 mod failure;
 mod offer;
 mod path;

@@ -1,0 +1,33 @@
+//! Engines that run inside this process: no server, no protocol, no network.
+//!
+//! Key-value engines stand behind [`engine::Engine`], and one adapter makes targets of them all;
+//! engines that speak SQL are targets themselves.
+
+mod adapter;
+mod cells;
+mod engine;
+mod guard;
+mod paths;
+
+#[cfg(feature = "canopydb")]
+pub(crate) mod canopydb;
+#[cfg(feature = "fjall")]
+pub(crate) mod fjall;
+#[cfg(feature = "mace-kv")]
+pub(crate) mod mace;
+#[cfg(feature = "redb")]
+pub(crate) mod redb;
+#[cfg(feature = "skipdb")]
+pub(crate) mod skipdb;
+#[cfg(feature = "sqlite")]
+pub(crate) mod sqlite;
+#[cfg(feature = "stoolap")]
+pub(crate) mod stoolap;
+#[cfg(feature = "surrealkv")]
+pub(crate) mod surrealkv;
+#[cfg(feature = "surrealmx")]
+pub(crate) mod surrealmx;
+#[cfg(feature = "surrealmx-0-22")]
+pub(crate) mod surrealmx_0_22;
+#[cfg(any(feature = "surrealmx", feature = "surrealmx-0-22"))]
+mod surrealmx_pair;
