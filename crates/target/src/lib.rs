@@ -7,10 +7,22 @@
 
 mod catalogue;
 mod failure;
+#[cfg(feature = "mysql")]
+mod mysql;
 mod offer;
 mod path;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod request;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod server;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod sql;
 mod target;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod unique;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod url;
 
 pub use catalogue::{KINDS, Kind, Open, OpenOptions, open};
 pub use failure::{After, Failure};
