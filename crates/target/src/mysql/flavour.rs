@@ -69,13 +69,18 @@ static MYROCKS: [Offer; 2] = [
                  snapshot gets error 1213; there is no SERIALIZABLE",
     },
 ];
-static TIDB: [Offer; 2] = [
-    READ_COMMITTED,
+static TIDB: [Offer; 3] = [
     Offer {
         name: "repeatable-read",
         promises: Level::Pl2,
-        remark: "snapshot isolation only in optimistic mode: pessimistic transactions write and \
-                 lock rows that are newer than their snapshot, as InnoDB does",
+        remark: "pessimistic transactions, the default: they write and lock rows that are newer \
+                 than their snapshot, as InnoDB does, so it is not snapshot isolation",
+    },
+    READ_COMMITTED,
+    Offer {
+        name: "repeatable-read-optimistic",
+        promises: Level::SnapshotIsolation,
+        remark: "optimistic transactions: conflicts are found at COMMIT",
     },
 ];
 
@@ -124,7 +129,9 @@ impl Flavour {
         let level = match offer.name {
             "read-uncommitted" => "READ UNCOMMITTED",
             "read-committed" => "READ COMMITTED",
-            "repeatable-read" | "repeatable-read-snapshot" => "REPEATABLE READ",
+            "repeatable-read" | "repeatable-read-snapshot" | "repeatable-read-optimistic" => {
+                "REPEATABLE READ"
+            }
             "serializable" => "SERIALIZABLE",
             _ => return None,
         };
@@ -139,6 +146,11 @@ impl Flavour {
                 }
                 _ => {}
             }
+        }
+        if self == Flavour::TiDb {
+            let optimistic = offer.name == "repeatable-read-optimistic";
+            let mode = if optimistic { "optimistic" } else { "pessimistic" };
+            set.push(format!("SET SESSION tidb_txn_mode = '{mode}'"));
         }
         Some(set)
     }

@@ -83,7 +83,8 @@ pub(crate) fn start(
     if engine == Engine::RocksDb {
         find_plugin(&server)?;
     }
-    let orders = |folder: &Path, port: u16| commands(engine, (&server, &installer), folder, (port, password));
+    let programs = (server.as_path(), installer.as_path());
+    let orders = |folder: &Path, port| commands(engine, programs, folder, (port, password));
     let probe = |folder: &Path, port: u16| match probe(port) {
         None => Ok(None),
         Some(found) => place::same_folder(&folder.join("data"), &found?).map(|()| Some(port)),
@@ -105,12 +106,12 @@ fn commands(
 ) -> Result<Orders, OpenError> {
     let user = place::user("mysql");
     let file = |name: &str| folder.join(name).to_string_lossy().into_owned();
-    // Read by the server before it listens: nobody gets in without the password.
+    // Read by the server before it listens: nobody gets in without the password. The accounts
+    // without one are for the socket, which is in a folder that nobody else can enter.
     let first = format!(
         "CREATE DATABASE IF NOT EXISTS {DATABASE};\n\
-         ALTER USER 'root'@'localhost' IDENTIFIED BY '{password}';\n\
-         CREATE USER 'root'@'127.0.0.1' IDENTIFIED BY '{password}';\n\
-         GRANT ALL ON *.* TO 'root'@'127.0.0.1' WITH GRANT OPTION;\n"
+         CREATE OR REPLACE USER '{USER}'@'127.0.0.1' IDENTIFIED BY '{password}';\n\
+         GRANT ALL ON *.* TO '{USER}'@'127.0.0.1' WITH GRANT OPTION;\n"
     );
     let first_file = folder.join("first.sql");
     place::write_for(user, &first_file, &first)?;
