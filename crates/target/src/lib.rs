@@ -29,4 +29,4 @@ pub use failure::{After, Failure};
 pub use offer::Offer;
 pub use path::Path;
 pub use request::{Answer, Request};
-pub use target::{Contents, Ended, OpenError, Session, Table, Target};
+pub use target::{Contents, Ended, OpenError, Session, Table, Target, Throwaway};

@@ -19,7 +19,7 @@ use crate::offer::Offer;
 use crate::path::Path;
 use crate::server::Server;
 use crate::server::mariadb::{self, Engine};
-use crate::target::{Contents, OpenError, Session, Table, Target};
+use crate::target::{Contents, OpenError, Session, Table, Target, Throwaway};
 use crate::unique;
 use crate::url::Url;
 use flavour::Flavour;
@@ -209,9 +209,8 @@ impl Target for MySql {
     fn facts(&self) -> Vec<(String, String)> {
         let place = format!("{}:{}", self.address.host, self.address.port);
         let mut facts = vec![("address".to_owned(), place)];
-        if let Some(server) = &self.server {
-            facts.extend(server.facts());
-        }
+        let whose = if self.server.is_some() { "throwaway" } else { "the user's" };
+        facts.push(("server".to_owned(), whose.to_owned()));
         let settings = "SHOW VARIABLES WHERE Variable_name IN ('innodb_lock_wait_timeout', \
                         'innodb_flush_log_at_trx_commit', 'innodb_snapshot_isolation', \
                         'rocksdb_lock_wait_timeout', 'rocksdb_deadlock_detect', \
@@ -280,6 +279,10 @@ impl Target for MySql {
         self.statements(&made.iter().map(drop).collect::<Vec<_>>())?;
         made.clear();
         Ok(())
+    }
+
+    fn throwaway(&self) -> Option<Throwaway> {
+        self.server.as_ref().map(Server::throwaway)
     }
 
     fn last_words(&self) -> Option<String> {

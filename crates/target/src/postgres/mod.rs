@@ -14,7 +14,7 @@ use crate::failure::{After, Failure};
 use crate::offer::Offer;
 use crate::path::Path;
 use crate::server::{self, Server};
-use crate::target::{Contents, OpenError, Session, Table, Target};
+use crate::target::{Contents, OpenError, Session, Table, Target, Throwaway};
 use crate::unique;
 use crate::url::Url;
 use session::PostgresSession;
@@ -156,9 +156,8 @@ impl Target for Postgres {
             "address".to_owned(),
             format!("{}:{}", self.address.host, self.address.port),
         )];
-        if let Some(server) = &self.server {
-            facts.extend(server.facts());
-        }
+        let whose = if self.server.is_some() { "throwaway" } else { "the user's" };
+        facts.push(("server".to_owned(), whose.to_owned()));
         let settings = ["fsync", "synchronous_commit", "max_connections", "deadlock_timeout"];
         if let Ok(mut wire) = Wire::connect(&self.address) {
             for name in settings {
@@ -224,6 +223,10 @@ impl Target for Postgres {
         self.statements(&made.iter().map(drop).collect::<Vec<_>>())?;
         made.clear();
         Ok(())
+    }
+
+    fn throwaway(&self) -> Option<Throwaway> {
+        self.server.as_ref().map(Server::throwaway)
     }
 
     fn last_words(&self) -> Option<String> {

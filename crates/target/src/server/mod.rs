@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use crate::catalogue::OpenOptions;
-use crate::target::OpenError;
+use crate::target::{OpenError, Throwaway};
 use supervise::{Orders, Supervised, tail};
 
 /// How often a start is tried if somebody takes the port between our look and the server's.
@@ -84,12 +84,10 @@ impl Server {
         &self.folder
     }
 
-    /// What is to be known of it: how to connect, where it is.
-    pub(crate) fn facts(&self) -> Vec<(String, String)> {
-        let pid = self.process.pid().map(|pid| ("server pid".to_owned(), pid.to_string()));
-        let folder = ("server folder".to_owned(), self.folder.display().to_string());
-        let url = self.keep.then(|| ("server url".to_owned(), self.url.clone()));
-        [Some(folder), url, pid].into_iter().flatten().collect()
+    /// Where it is.
+    pub(crate) fn throwaway(&self) -> Throwaway {
+        let (url, folder) = (self.url.clone(), self.folder.clone());
+        Throwaway { url, folder, pid: self.process.pid(), kept: self.keep }
     }
 
     /// Whether it stays when we are gone.
