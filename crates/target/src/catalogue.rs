@@ -43,6 +43,28 @@ pub struct Kind {
 
 /// Every kind of target that this build knows.
 pub const KINDS: &[Kind] = &[
+    #[cfg(feature = "postgres")]
+    Kind {
+        name: "postgres",
+        schemes: &["postgres", "postgresql"],
+        summary: "PostgreSQL: a throwaway server, or postgres://user:password@host:port/database",
+        open: crate::postgres::open,
+    },
+    #[cfg(feature = "mysql")]
+    Kind {
+        name: "mariadb",
+        schemes: &["mariadb", "mysql", "tidb"],
+        summary: "MariaDB with InnoDB: a throwaway server; or MariaDB, MySQL or TiDB by \
+                  mysql://user:password@host:port/database",
+        open: crate::mysql::open,
+    },
+    #[cfg(feature = "mysql")]
+    Kind {
+        name: "mariadb-rocksdb",
+        schemes: &["mariadb-rocksdb"],
+        summary: "MariaDB with MyRocks: a throwaway server, or mariadb-rocksdb://...",
+        open: crate::mysql::open_rocksdb,
+    },
     // Engines inside this process.
     #[cfg(feature = "sqlite")]
     Kind {
