@@ -132,7 +132,11 @@ impl Stage {
     pub(crate) fn workload(&self, seed: u64) -> String {
         let settings = Settings { seed, ..self.settings.clone() };
         let parameters = parameters(&settings);
-        let words: Vec<String> = parameters.iter().map(|(n, v)| format!("{n} {v}")).collect();
+        let words = parameters.iter().map(|(name, value)| match *name {
+            "workload" => value.clone(),
+            _ => format!("{name} {value}"),
+        });
+        let words: Vec<String> = words.collect();
         words.join(", ")
     }
 
