@@ -11,9 +11,18 @@ use crate::{one_at_a_time, promising};
 const X: u32 = 0;
 const Y: u32 = 1;
 
-/// What engines do wrong every time: engine, offer and test. A version that mends it fails the
-/// test, and is a reason to be glad.
-const WRONG: [(&str, &str, &str); 0] = [];
+/// What engines do wrong every time, at every offer that promises better. A version that mends it
+/// fails the test, and is a reason to be glad.
+///
+/// Grafeo 0.5.44 keeps one value of each property, which transactions change in place, and no
+/// query records what it read.
+const WRONG: [(&str, &str); 5] = [
+    ("grafeo", "a_snapshot_does_not_move"),
+    ("grafeo", "nobody_reads_what_was_rolled_back"),
+    ("grafeo", "only_one_inserts"),
+    ("grafeo", "readers_are_serializable_too"),
+    ("grafeo", "writes_are_not_skewed"),
+];
 
 /// Runs a script, once for each way to read, where an offer promises a level.
 fn keeps(
@@ -31,7 +40,7 @@ fn keeps(
             let target = crate::fresh(engine);
             let outcome = run(&*target, offer, &script(path));
             let Offer { name, .. } = offer;
-            let right = !WRONG.contains(&(engine, name, test));
+            let right = !WRONG.contains(&(engine, test));
             assert_eq!(promise(&outcome), right, "{engine}, {name}, {path:?}: {outcome:?}");
         }
     }
