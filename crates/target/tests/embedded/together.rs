@@ -11,8 +11,26 @@ use crate::{one_at_a_time, promising};
 const X: u32 = 0;
 const Y: u32 = 1;
 
+/// What engines do wrong every time, at every offer that promises better. A version that mends it
+/// fails the test, and is a reason to be glad.
+///
+/// Grafeo 0.5.44 keeps one value of each property, which transactions change in place, and no
+/// query records what it read.
+const WRONG: [(&str, &str); 5] = [
+    ("grafeo", "a_snapshot_does_not_move"),
+    ("grafeo", "nobody_reads_what_was_rolled_back"),
+    ("grafeo", "only_one_inserts"),
+    ("grafeo", "readers_are_serializable_too"),
+    ("grafeo", "writes_are_not_skewed"),
+];
+
 /// Runs a script, once for each way to read, where an offer promises a level.
-fn keeps(level: Level, script: fn(Path) -> Vec<(usize, Step)>, promise: fn(&Outcome) -> bool) {
+fn keeps(
+    test: &str,
+    level: Level,
+    script: fn(Path) -> Vec<(usize, Step)>,
+    promise: fn(&Outcome) -> bool,
+) {
     for (engine, offer, target) in promising(level) {
         if one_at_a_time(engine, offer) {
             continue;
@@ -22,7 +40,8 @@ fn keeps(level: Level, script: fn(Path) -> Vec<(usize, Step)>, promise: fn(&Outc
             let target = crate::fresh(engine);
             let outcome = run(&*target, offer, &script(path));
             let Offer { name, .. } = offer;
-            assert!(promise(&outcome), "{engine}, {name}, {path:?}: {outcome:?}");
+            let right = !WRONG.contains(&(engine, test));
+            assert_eq!(promise(&outcome), right, "{engine}, {name}, {path:?}: {outcome:?}");
         }
     }
 }
@@ -51,13 +70,15 @@ fn nobody_reads_what_was_rolled_back() {
         let (write, read) = (Write(X, 1), Read(X, path));
         vec![(1, Begin), (1, write), (0, Begin), (0, read), (1, Rollback), (0, Commit)]
     };
-    keeps(Level::Pl2, script, |outcome| !outcome.read[0].contains(&1));
+    keeps("nobody_reads_what_was_rolled_back", Level::Pl2, script, |outcome| {
+        !outcome.read[0].contains(&1)
+    });
 }
 
 #[test]
 fn no_update_is_lost() {
     let script = |path| in_turn([Begin, Read(X, path), Write(X, 1), Read(X, path), Commit]);
-    keeps(Level::SnapshotIsolation, script, |outcome| outcome.commits() == 1);
+    keeps("no_update_is_lost", Level::SnapshotIsolation, script, |outcome| outcome.commits() == 1);
 }
 
 #[test]
@@ -69,7 +90,9 @@ fn no_update_is_lost_one_after_another() {
         script.extend([(0, Write(X, 2)), (0, Commit)]);
         script
     };
-    keeps(Level::SnapshotIsolation, script, |outcome| outcome.committed == [false, true]);
+    keeps("no_update_is_lost_one_after_another", Level::SnapshotIsolation, script, |outcome| {
+        outcome.committed == [false, true]
+    });
 }
 
 #[test]
@@ -80,7 +103,7 @@ fn a_snapshot_does_not_move() {
         script.extend([(0, Read(Y, path)), (0, Read(X, path)), (0, Commit)]);
         script
     };
-    keeps(Level::SnapshotIsolation, script, |outcome| {
+    keeps("a_snapshot_does_not_move", Level::SnapshotIsolation, script, |outcome| {
         outcome.committed[1] && outcome.read[0].iter().all(|value| *value == 0)
     });
 }
@@ -88,7 +111,7 @@ fn a_snapshot_does_not_move() {
 #[test]
 fn only_one_inserts() {
     let script = |_| in_turn([Begin, Insert(X, 1), Insert(X, 1), Insert(Y, 3), Commit]);
-    keeps(Level::SnapshotIsolation, script, |outcome| outcome.commits() == 1);
+    keeps("only_one_inserts", Level::SnapshotIsolation, script, |outcome| outcome.commits() == 1);
 }
 
 /// Both read both, and write one each.
@@ -103,7 +126,7 @@ fn skew(path: Path) -> Vec<(usize, Step)> {
 
 #[test]
 fn writes_are_not_skewed() {
-    keeps(Level::Serializable, skew, |outcome| outcome.commits() == 1);
+    keeps("writes_are_not_skewed", Level::Serializable, skew, |outcome| outcome.commits() == 1);
 }
 
 #[test]
@@ -131,5 +154,7 @@ fn readers_are_serializable_too() {
         script
     };
     // The second session saw Y without X, the first wrote X without having seen Y.
-    keeps(Level::Serializable, script, |outcome| !outcome.committed[0]);
+    keeps("readers_are_serializable_too", Level::Serializable, script, |outcome| {
+        !outcome.committed[0]
+    });
 }
