@@ -1,6 +1,7 @@
 //! What tests against real servers share.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+use std::net::TcpListener;
 use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -28,6 +29,15 @@ pub(crate) fn server(kind: &str) -> Option<Box<dyn Target>> {
         }
         Err(error) => panic!("{kind} does not start: {error}"),
     }
+}
+
+/// Whether a kind of server is installed, found out without starting one.
+pub(crate) fn installed(kind: &str) -> bool {
+    let holder = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = Some(holder.local_addr().unwrap().port());
+    let error = open(kind, &OpenOptions { port, ..options() }).err().unwrap().to_string();
+    // Programs are looked for before the port is, and this one is taken.
+    error.contains("cannot be used") || server(kind).is_some()
 }
 
 /// The first of the names that is an offer of the target.
