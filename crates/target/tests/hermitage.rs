@@ -120,13 +120,8 @@ fn half(target: &dyn Target, level: &str) -> bool {
 /// Which of the five are possible at a level.
 fn possible(target: &dyn Target, level: &str) -> Vec<&'static str> {
     type Case = (&'static str, fn(&dyn Target, &str) -> bool);
-    let cases: [Case; 5] = [
-        ("G1a", g1a),
-        ("P4", p4),
-        ("G-single", g_single),
-        ("G2-item", g2_item),
-        ("half", half),
-    ];
+    let cases: [Case; 5] =
+        [("G1a", g1a), ("P4", p4), ("G-single", g_single), ("G2-item", g2_item), ("half", half)];
     cases.iter().filter(|(_, case)| case(target, level)).map(|(name, _)| *name).collect()
 }
 
@@ -169,9 +164,6 @@ fn mariadb() {
 fn myrocks() {
     check(
         "mariadb-rocksdb",
-        &[
-            ("read-committed", &["P4", "G-single", "G2-item"]),
-            ("repeatable-read", &["G2-item"]),
-        ],
+        &[("read-committed", &["P4", "G-single", "G2-item"]), ("repeatable-read", &["G2-item"])],
     );
 }

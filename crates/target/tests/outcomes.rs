@@ -34,7 +34,11 @@ fn value(target: &dyn Target, row: u32) -> Option<i64> {
 
 /// One transaction overtakes another, which has a write of its own to lose: the code of its
 /// failure, and what the failure says.
-fn overtaken(target: &dyn Target, level: &str, then: &Request) -> (Box<dyn Session>, String, After) {
+fn overtaken(
+    target: &dyn Target,
+    level: &str,
+    then: &Request,
+) -> (Box<dyn Session>, String, After) {
     let mut slow = connect(target, level);
     slow.begin().unwrap();
     read(slow.as_mut(), 1);

@@ -65,12 +65,8 @@ fn registers_do_what_they_say(target: &dyn Target, offer: &Offer, session: &mut 
 fn conditions_are_checked(target: &dyn Target, offer: &Offer, session: &mut dyn Session) {
     for (path, _) in target.paths(OpKind::Cas) {
         let row = 20 + *path as u32;
-        let cas = |expected, value| Request {
-            path: *path,
-            value,
-            expected,
-            ..at(0, row, OpKind::Cas)
-        };
+        let cas =
+            |expected, value| Request { path: *path, value, expected, ..at(0, row, OpKind::Cas) };
         assert_eq!(one(session, &cas(0, 1)), Answer::Done(true), "{} {path:?}", offer.name);
         assert_eq!(one(session, &cas(0, 2)), Answer::Done(false), "{} {path:?}", offer.name);
         assert_eq!(one(session, &cas(1, 3)), Answer::Done(true), "{} {path:?}", offer.name);

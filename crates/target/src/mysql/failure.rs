@@ -23,7 +23,10 @@ fn failure(error: &Error, after: After, expected: bool) -> Failure {
             Failure { after, code: e.code.to_string(), message: e.message.clone(), expected }
         }
         Error::IoError(e)
-            if matches!(e.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) =>
+            if matches!(
+                e.kind(),
+                std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
+            ) =>
         {
             Failure { after, code: "lost".into(), message: "no answer in time".into(), expected }
         }

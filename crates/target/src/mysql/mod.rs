@@ -96,7 +96,9 @@ fn open_engine(
     let flavour = Flavour::of(&version, engine == Engine::RocksDb, snapshots.is_some());
     if flavour == Flavour::MyRocks {
         let engines: Vec<String> = conn
-            .query_map("SHOW ENGINES", |row: mysql::Row| row.get::<String, _>(0).unwrap_or_default())
+            .query_map("SHOW ENGINES", |row: mysql::Row| {
+                row.get::<String, _>(0).unwrap_or_default()
+            })
             .map_err(explain)?;
         if !engines.iter().any(|e| e.eq_ignore_ascii_case("rocksdb")) {
             return Err(OpenError::new("the server has no storage engine ROCKSDB"));
@@ -264,9 +266,7 @@ impl Target for MySql {
         });
         match conn {
             Ok(conn) => Ok(Box::new(MySqlSession::new(conn, self.prefix.clone()))),
-            Err(error) => {
-                Err(Failure { after: After::Lost, ..failure::in_transaction(&error) })
-            }
+            Err(error) => Err(Failure { after: After::Lost, ..failure::in_transaction(&error) }),
         }
     }
 

@@ -24,10 +24,7 @@ use wire::{Address, Trouble, Wire};
 const PORT: u16 = 5432;
 
 /// Opens a server: the user's if there is a URL, else a throwaway one.
-pub(crate) fn open(
-    url: Option<&str>,
-    options: &OpenOptions,
-) -> Result<Box<dyn Target>, OpenError> {
+pub(crate) fn open(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Target>, OpenError> {
     let (address, server) = match url {
         Some(url) => (address(url, options)?, None),
         None => {
@@ -97,7 +94,8 @@ fn explain(trouble: Trouble, address: &Address) -> OpenError {
             let hint = match error.code.as_str() {
                 "28P01" => "check user and password in the URL".to_owned(),
                 "28000" if error.message.contains("no encryption") => {
-                    "the server wants TLS, which is not supported; use a plain connection".to_owned()
+                    "the server wants TLS, which is not supported; use a plain connection"
+                        .to_owned()
                 }
                 "28000" => "the server does not let this user in; see its pg_hba.conf".to_owned(),
                 "3D000" => format!("create it: createdb {}", address.database),
@@ -152,10 +150,8 @@ impl Target for Postgres {
     }
 
     fn facts(&self) -> Vec<(String, String)> {
-        let mut facts = vec![(
-            "address".to_owned(),
-            format!("{}:{}", self.address.host, self.address.port),
-        )];
+        let mut facts =
+            vec![("address".to_owned(), format!("{}:{}", self.address.host, self.address.port))];
         let whose = if self.server.is_some() { "throwaway" } else { "the user's" };
         facts.push(("server".to_owned(), whose.to_owned()));
         let settings = ["fsync", "synchronous_commit", "max_connections", "deadlock_timeout"];

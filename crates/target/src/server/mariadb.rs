@@ -142,9 +142,10 @@ fn find_plugin(server: &Path) -> Result<(), OpenError> {
     let near = server.parent().and_then(Path::parent).map(|p| p.join("lib"));
     let roots = [near, Some(PathBuf::from("/usr/lib")), Some(PathBuf::from("/usr/local/lib"))];
     let folders = ["mysql/plugin", "plugin", "mariadb/plugin", "x86_64-linux-gnu/mariadb19/plugin"];
-    let found = roots.into_iter().flatten().any(|root| {
-        folders.iter().any(|folder| root.join(folder).join("ha_rocksdb.so").exists())
-    });
+    let found = roots
+        .into_iter()
+        .flatten()
+        .any(|root| folders.iter().any(|folder| root.join(folder).join("ha_rocksdb.so").exists()));
     if found {
         return Ok(());
     }

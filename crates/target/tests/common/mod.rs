@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use isolde_history::OpKind;
 use isolde_target::{
-    Answer, Contents, Ended, Failure, Offer, OpenOptions, Path, Request, Session, Table, Target, open,
+    Answer, Contents, Ended, Failure, Offer, OpenOptions, Path, Request, Session, Table, Target,
+    open,
 };
 
 /// Options with a time-out that tests can wait for.
