@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{alone, registers, request, server};
+use common::{Dice, alone, registers, request, server};
 use isolde_history::OpKind;
 use isolde_spec::Level;
 use isolde_target::{
@@ -18,23 +18,6 @@ use isolde_target::{
 const SESSIONS: i64 = 6;
 const ROWS: u32 = 3;
 const TIME: Duration = Duration::from_millis(1500);
-
-/// Numbers that need not be good.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (self.0 >> 33) % end
-    }
-
-    /// A path of those that are taken unless the user says otherwise.
-    fn path(&mut self, target: &dyn Target, kind: OpKind) -> Path {
-        let usual: Vec<Path> =
-            target.paths(kind).iter().filter(|(_, weight)| *weight > 0).map(|(p, _)| *p).collect();
-        usual[self.below(usual.len() as u64) as usize]
-    }
-}
 
 /// Runs transactions until the time is over, and gives those that committed.
 fn run<T: Send>(

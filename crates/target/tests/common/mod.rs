@@ -182,3 +182,20 @@ pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
         thread::sleep(Duration::from_millis(20));
     }
 }
+
+/// Numbers that need not be good.
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.0 >> 33) % end
+    }
+
+    /// A path of those that are taken unless the user says otherwise.
+    pub(crate) fn path(&mut self, target: &dyn Target, kind: OpKind) -> Path {
+        let usual: Vec<Path> =
+            target.paths(kind).iter().filter(|(_, weight)| *weight > 0).map(|(p, _)| *p).collect();
+        usual[self.below(usual.len() as u64) as usize]
+    }
+}
