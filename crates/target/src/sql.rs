@@ -107,6 +107,9 @@ pub(crate) enum Cell {
 
 /// Turns what came back into an answer. `None` if it is nothing that the tables can hold.
 pub(crate) fn answer(kind: OpKind, outcome: Outcome) -> Option<Answer> {
+    if matches!(kind, OpKind::Read | OpKind::ListRead) && outcome.rows > 1 {
+        return None;
+    }
     Some(match (kind, outcome.cell) {
         (OpKind::Read, None) => Answer::Value(None),
         (OpKind::Read, Some(Cell::Integer(value))) => Answer::Value(Some(value)),
@@ -141,6 +144,8 @@ mod tests {
         );
         assert_eq!(answer(OpKind::ListRead, text("1,,3")), None);
         assert_eq!(answer(OpKind::ListRead, text("")), None);
+        let twice = Outcome { cell: Some(Cell::Integer(1)), rows: 2 };
+        assert_eq!(answer(OpKind::Read, twice), None);
         assert_eq!(answer(OpKind::Write, Outcome::default()), Some(Answer::Done(false)));
     }
 }

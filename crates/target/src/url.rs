@@ -57,6 +57,7 @@ impl Url {
     }
 
     /// The value of a parameter.
+    #[cfg(feature = "postgres")]
     pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
         self.parameters.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
@@ -122,7 +123,7 @@ mod tests {
         assert_eq!(url.password.as_deref(), Some("a@b"));
         assert_eq!((url.host.as_str(), url.port), ("db.example", Some(5433)));
         assert_eq!(url.database.as_deref(), Some("shop"));
-        assert_eq!(url.parameter("sslmode"), Some("disable"));
+        assert_eq!(url.parameters, [("sslmode".to_owned(), "disable".to_owned())]);
         assert!(url.only_parameters(&[]).is_err() && url.only_parameters(&["sslmode"]).is_ok());
     }
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::{eventually, is_alive, options, registers, server, signal};
+use common::{eventually, installed, is_alive, options, registers, server, signal};
 use isolde_target::{OpenOptions, open};
 
 const KINDS: [&str; 3] = ["postgres", "mariadb", "mariadb-rocksdb"];
@@ -80,8 +80,7 @@ fn start_victim(order: &str) -> (std::process::Child, u32, PathBuf) {
 #[test]
 fn a_killed_process_leaves_no_server() {
     for kind in KINDS {
-        // Where it cannot start, the other tests say so.
-        if server(kind).is_none() {
+        if !installed(kind) {
             continue;
         }
         let (mut child, pid, folder) = start_victim(&format!("{kind} kill"));
@@ -94,7 +93,7 @@ fn a_killed_process_leaves_no_server() {
 
 #[test]
 fn a_process_that_exits_leaves_no_server() {
-    if server("postgres").is_none() {
+    if !installed("postgres") {
         return;
     }
     let (mut child, pid, folder) = start_victim("postgres exit");
@@ -105,7 +104,9 @@ fn a_process_that_exits_leaves_no_server() {
 #[test]
 fn a_kept_server_stays() {
     let kept = OpenOptions { keep: true, ..options() };
-    let Some(_) = server("postgres") else { return };
+    if !installed("postgres") {
+        return;
+    }
     let target = open("postgres", &kept).unwrap();
     let at = target.throwaway().unwrap();
     drop(target);
@@ -143,7 +144,7 @@ fn a_taken_port_is_refused() {
     let holder = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = holder.local_addr().unwrap().port();
     for kind in KINDS {
-        if server(kind).is_none() {
+        if !installed(kind) {
             continue;
         }
         let taken = OpenOptions { port: Some(port), ..options() };

@@ -66,8 +66,11 @@ impl MySqlSession {
             }
             let values = order.iter().map(|n| Value::Int(sql::parameter(request, *n)));
             let parameters = Params::Positional(values.collect());
-            let row: Option<Value> = self.conn.exec_first(statement, parameters)?;
-            outcome = Outcome { cell: row.and_then(cell), rows: self.conn.affected_rows() };
+            // All rows, though there is at most one: an error may come behind it (a deadlock at
+            // the end of a range), and asking for the first row only would hide it.
+            let rows: Vec<Value> = self.conn.exec(statement, parameters)?;
+            let count = self.conn.affected_rows().max(rows.len() as u64);
+            outcome = Outcome { cell: rows.into_iter().next().and_then(cell), rows: count };
         }
         Ok(outcome)
     }
@@ -109,7 +112,7 @@ impl Session for MySqlSession {
             Err(error) => return Err(self.failed(&error)),
         };
         sql::answer(request.kind, outcome).ok_or_else(|| {
-            Failure::new(After::Lost, "answer", "a row holds what was never written to it")
+            Failure::new(After::Lost, "answer", "a row is there twice, or holds what nobody wrote")
         })
     }
 

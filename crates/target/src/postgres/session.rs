@@ -117,7 +117,7 @@ impl Session for PostgresSession {
         self.ready.insert(key, ready);
         let outcome = outcome.map_err(|e| self.failed(e))?;
         sql::answer(request.kind, outcome).ok_or_else(|| {
-            Failure::new(After::Lost, "answer", "a row holds what was never written to it")
+            Failure::new(After::Lost, "answer", "a row is there twice, or holds what nobody wrote")
         })
     }
 

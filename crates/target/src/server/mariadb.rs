@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::find::Program;
 use super::place;
 use super::supervise::Orders;
-use super::{Server, Start};
+use super::{Probe, Server, Start};
 use crate::catalogue::OpenOptions;
 use crate::target::OpenError;
 
@@ -39,17 +39,21 @@ const SETTINGS: &[&str] = &[
     "--bind-address=127.0.0.1",
     "--skip-networking=0",
     "--skip-name-resolve",
-    "--skip-log-bin",
     "--performance-schema=OFF",
     "--max-connections=400",
     "--innodb-flush-log-at-trx-commit=0",
     "--innodb-lock-wait-timeout=2",
-    "--innodb-buffer-pool-size=64M",
-    "--innodb-log-file-size=48M",
-    "--innodb-flush-method=nosync",
     "--innodb-fast-shutdown=2",
     "--innodb-buffer-pool-dump-at-shutdown=OFF",
     "--innodb-buffer-pool-load-at-startup=OFF",
+];
+
+/// What holds while the folder is prepared, too: a log of another size would be made anew.
+const ALWAYS: &[&str] = &[
+    "--skip-log-bin",
+    "--innodb-buffer-pool-size=64M",
+    "--innodb-log-file-size=32M",
+    "--innodb-flush-method=nosync",
 ];
 
 /// The same for MyRocks. Without detection, a deadlock ends by the time-out only.
@@ -76,7 +80,7 @@ pub(crate) fn start(
     engine: Engine,
     options: &OpenOptions,
     password: &str,
-    probe: &dyn Fn(u16) -> Option<Result<String, OpenError>>,
+    probe: Probe<'_>,
 ) -> Result<(Server, u16), OpenError> {
     let server = SERVER.find(options.server_bin.as_deref())?;
     let installer = INSTALLER.find(options.server_bin.as_deref())?;
@@ -85,16 +89,12 @@ pub(crate) fn start(
     }
     let programs = (server.as_path(), installer.as_path());
     let orders = |folder: &Path, port| commands(engine, programs, folder, (port, password));
-    let probe = |folder: &Path, port: u16| match probe(port) {
-        None => Ok(None),
-        Some(found) => place::same_folder(&folder.join("data"), &found?).map(|()| Some(port)),
-    };
     let scheme = match engine {
         Engine::InnoDb => "mariadb",
         Engine::RocksDb => "mariadb-rocksdb",
     };
     let url = |port: u16| format!("{scheme}://{USER}:{password}@127.0.0.1:{port}/{DATABASE}");
-    let start = Start { name: scheme, user: "mysql", orders: &orders, probe: &probe, url: &url };
+    let start = Start { name: scheme, user: "mysql", orders: &orders, probe, url: &url };
     Server::start(&start, options)
 }
 
@@ -130,7 +130,8 @@ fn commands(
         format!("--tmpdir={}", folder.display()),
         format!("--init-file={}", first_file.display()),
     ]);
-    serve.extend(SETTINGS.iter().map(|s| (*s).to_owned()));
+    init.extend(ALWAYS.iter().map(|s| (*s).to_owned()));
+    serve.extend(ALWAYS.iter().chain(SETTINGS).map(|s| (*s).to_owned()));
     if engine == Engine::RocksDb {
         serve.extend(ROCKSDB.iter().map(|s| (*s).to_owned()));
     }

@@ -34,8 +34,11 @@ pub(crate) struct Server {
     copied: Mutex<Option<PathBuf>>,
 }
 
+/// Asks the server at a port which folder it serves; nothing if it does not answer yet.
+pub(crate) type Probe<'a> = &'a dyn Fn(u16) -> Option<Result<String, OpenError>>;
+
 /// What starting a server needs to know.
-struct Start<'a, T> {
+struct Start<'a> {
     /// A word for the folder's name.
     name: &'a str,
     /// The user that runs it, if we are root.
@@ -43,14 +46,14 @@ struct Start<'a, T> {
     /// The commands, for a folder and a port.
     orders: &'a dyn Fn(&Path, u16) -> Result<Orders, OpenError>,
     /// Asks whether it answers, and who it is.
-    probe: &'a dyn Fn(&Path, u16) -> Result<Option<T>, OpenError>,
+    probe: Probe<'a>,
     /// How to connect.
     url: &'a dyn Fn(u16) -> String,
 }
 
 impl Server {
     /// Starts a server and waits until it answers.
-    fn start<T>(start: &Start<'_, T>, options: &OpenOptions) -> Result<(Server, T), OpenError> {
+    fn start(start: &Start<'_>, options: &OpenOptions) -> Result<(Server, u16), OpenError> {
         let mut attempt = 1;
         loop {
             let port = place::port(options.port)?;
@@ -59,14 +62,19 @@ impl Server {
                 let _ = fs::remove_dir_all(&folder);
             })?;
             let mut process = Supervised::start(&orders)?;
-            match process.wait(|| (start.probe)(&folder, port)) {
-                Ok(found) => {
+            let data = folder.join("data");
+            let answers = || match (start.probe)(port) {
+                None => Ok(false),
+                Some(found) => place::same_folder(&data, &found?).map(|()| true),
+            };
+            match process.wait(answers) {
+                Ok(()) => {
                     if options.keep {
                         process.keep();
                     }
                     let url = (start.url)(port);
                     let (keep, copied) = (options.keep, Mutex::new(None));
-                    return Ok((Server { process, folder, url, keep, copied }, found));
+                    return Ok((Server { process, folder, url, keep, copied }, port));
                 }
                 Err(error) => {
                     let raced = error.problem.contains("in use") && options.port.is_none();
@@ -77,11 +85,6 @@ impl Server {
                 }
             }
         }
-    }
-
-    /// The folder with everything that the server writes.
-    fn folder(&self) -> &Path {
-        &self.folder
     }
 
     /// Where it is.

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::find::Program;
 use super::place;
 use super::supervise::Orders;
-use super::{Server, Start};
+use super::{Probe, Server, Start};
 use crate::catalogue::OpenOptions;
 use crate::target::OpenError;
 
@@ -45,7 +45,7 @@ const SETTINGS: &[&str] = &[
 pub(crate) fn start(
     options: &OpenOptions,
     password: &str,
-    probe: &dyn Fn(u16) -> Option<Result<String, OpenError>>,
+    probe: Probe<'_>,
 ) -> Result<(Server, u16), OpenError> {
     // Both of the same installation: initdb beside the server.
     let postgres = POSTGRES.find(options.server_bin.as_deref())?;
@@ -67,13 +67,9 @@ pub(crate) fn start(
         }
         Ok(Orders { folder: folder.to_owned(), user, init, serve, stop: "INT QUIT" })
     };
-    let probe = |folder: &Path, port: u16| match probe(port) {
-        None => Ok(None),
-        Some(found) => place::same_folder(&folder.join("data"), &found?).map(|()| Some(port)),
-    };
     let url = |port: u16| format!("postgres://{USER}:{password}@127.0.0.1:{port}/{USER}");
-    let start = Start { name: "postgres", user: USER, orders: &orders, probe: &probe, url: &url };
+    let start = Start { name: "postgres", user: USER, orders: &orders, probe, url: &url };
     let started = Server::start(&start, options)?;
-    let _ = fs::remove_file(started.0.folder().join("password"));
+    let _ = fs::remove_file(started.0.folder.join("password"));
     Ok(started)
 }

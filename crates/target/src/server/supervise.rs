@@ -78,11 +78,11 @@ impl Supervised {
         }
     }
 
-    /// Waits until `probe` finds that the server answers; `None` is "not yet".
-    pub(super) fn wait<T>(
+    /// Waits until the server answers.
+    pub(super) fn wait(
         &mut self,
-        mut probe: impl FnMut() -> Result<Option<T>, OpenError>,
-    ) -> Result<T, OpenError> {
+        answers: impl Fn() -> Result<bool, OpenError>,
+    ) -> Result<(), OpenError> {
         let deadline = Instant::now() + START;
         while Instant::now() < deadline {
             // The shell itself ends only if it cannot even enter the folder.
@@ -92,10 +92,8 @@ impl Supervised {
                     .hint(format!("it had to run in {}", self.folder.display())));
             }
             // The pid appears when the folder is prepared; until then nobody can listen.
-            if self.pid().is_some()
-                && let Some(found) = probe()?
-            {
-                return Ok(found);
+            if self.pid().is_some() && answers()? {
+                return Ok(());
             }
             sleep(Duration::from_millis(15));
         }

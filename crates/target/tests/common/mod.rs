@@ -1,6 +1,7 @@
 //! What tests against real servers share.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+use std::net::TcpListener;
 use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -29,6 +30,15 @@ pub(crate) fn server(kind: &str) -> Option<Box<dyn Target>> {
         }
         Err(error) => panic!("{kind} does not start: {error}"),
     }
+}
+
+/// Whether a kind of server is installed, found out without starting one.
+pub(crate) fn installed(kind: &str) -> bool {
+    let holder = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = Some(holder.local_addr().unwrap().port());
+    let error = open(kind, &OpenOptions { port, ..options() }).err().unwrap().to_string();
+    // Programs are looked for before the port is, and this one is taken.
+    error.contains("cannot be used") || server(kind).is_some()
 }
 
 /// The first of the names that is an offer of the target.
@@ -170,5 +180,22 @@ pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     while !is_so() {
         assert!(Instant::now() < deadline, "never: {what}");
         thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Numbers that need not be good.
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.0 >> 33) % end
+    }
+
+    /// A path of those that are taken unless the user says otherwise.
+    pub(crate) fn path(&mut self, target: &dyn Target, kind: OpKind) -> Path {
+        let usual: Vec<Path> =
+            target.paths(kind).iter().filter(|(_, weight)| *weight > 0).map(|(p, _)| *p).collect();
+        usual[self.below(usual.len() as u64) as usize]
     }
 }
