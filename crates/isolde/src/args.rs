@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 use isolde_check::{Options, Road};
 
+pub(crate) use crate::generate::GenerateArgs;
+
 /// Does this database really deliver the isolation it promises?
 ///
 /// Isolde reads what clients of a database saw and decides which isolation levels explain it.
@@ -26,6 +28,7 @@ pub(crate) enum Command {
     Check(CheckArgs),
     Stat(StatArgs),
     Convert(ConvertArgs),
+    Generate(GenerateArgs),
     Formats(FormatsArgs),
     /// Print the completion script for a shell
     ///

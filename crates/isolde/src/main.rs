@@ -5,8 +5,10 @@ mod check;
 mod convert;
 mod excerpts;
 mod formats;
+mod generate;
 mod load;
 mod manual;
+mod output;
 mod stat;
 
 use std::process::ExitCode;
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(args),
         Command::Stat(args) => stat::run(args).map(|()| EXIT_OK),
         Command::Convert(args) => convert::run(args).map(|()| EXIT_OK),
+        Command::Generate(args) => generate::run(args).map(|()| EXIT_OK),
         Command::Formats(args) => formats::run(args).map(|()| EXIT_OK),
         Command::Completions { shell } => manual::completions(*shell).map(|()| EXIT_OK),
         Command::Man => manual::man_page().map(|()| EXIT_OK),

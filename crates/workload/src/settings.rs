@@ -86,11 +86,10 @@ impl Settings {
     /// What is usual for that kind.
     pub const fn new(kind: Kind) -> Settings {
         let (keys, max_txn_len) = match kind {
-            Kind::Mini => (1_000, 4),
+            Kind::Mini | Kind::Register => (1_000, 4),
             Kind::General => (1_000, 8),
             Kind::Append => (100, 4),
             Kind::Cas => (10, 1),
-            Kind::Register => (1_000, 4),
         };
         Settings {
             kind,
