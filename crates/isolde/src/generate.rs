@@ -18,7 +18,8 @@ use crate::output;
 ///
 /// Sessions of a workload run against a simulated database that keeps the level, and as much as it can
 /// of what the level does not promise it breaks: at snapshot isolation there is write skew, at read
-/// committed there are lost updates. Violations can be planted. The same seed gives the same file.
+/// committed there are lost updates. Violations can be planted. The same seed gives the same file;
+/// seed and parameters are part of the history, if the format is one of Isolde's own.
 ///
 /// Numbers may end in k or m, as in 10k or 1m.
 #[derive(clap::Args, Debug)]
@@ -199,10 +200,8 @@ fn generate(
         }
         _ => {
             let mut builder = HistoryBuilder::new();
-            say_level(args, &mut builder);
             let done = simulate_watched(plan, &mut builder, watch).map_err(fault)?;
-            let write = target.write.context("the format is not written")?;
-            write(&builder.finish(), out)?;
+            write_whole(builder, target, out)?;
             Ok(done)
         }
     }
@@ -216,9 +215,17 @@ fn by_session(
 ) -> Result<Simulated> {
     let (mut builder, done) = simulate_by_session(plan).map_err(fault)?;
     say_level(args, &mut builder);
-    let write = target.write.context("the format is not written")?;
-    write(&builder.finish(), out)?;
+    write_whole(builder, target, out)?;
     Ok(done)
+}
+
+fn write_whole(mut builder: HistoryBuilder, target: &Format, out: &mut dyn Write) -> Result<()> {
+    if !matches!(target.name, "isolde" | "jsonl") {
+        // Formats of other tools have no place for how a history was made.
+        builder.meta().info.clear();
+    }
+    let write = target.write.context("the format is not written")?;
+    Ok(write(&builder.finish(), out)?)
 }
 
 /// Says in the history what the simulated database was asked for.
