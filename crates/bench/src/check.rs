@@ -7,8 +7,8 @@ use isolde_spec::Level;
 use serde_json::{Value, json};
 
 use crate::command::Command;
-use crate::made::{Plan, name};
 use crate::measure::{self, Made, Runs, round};
+use crate::plan::{Plan, name};
 
 #[derive(clap::Args)]
 pub(crate) struct CheckArgs {
@@ -56,9 +56,9 @@ fn line(plan: &Plan, made: &Made, level: Level, runs: &Runs) -> Value {
     json!({
         "bench": "check",
         "level": level.name(),
-        "workload": name(&plan.workload),
-        "distribution": name(&plan.distribution),
-        "database": name(&plan.database),
+        "workload": plan.workload.name(),
+        "distribution": plan.distribution.to_string(),
+        "database": plan.database.name(),
         "sessions": plan.sessions,
         "keys": plan.keys,
         "order": name(&plan.order),

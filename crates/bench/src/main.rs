@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p isolde-bench -- read --txns 1000000
-//! cargo run --release -p isolde-bench -- check --levels ser,si --distribution zipfian
+//! cargo run --release -p isolde-bench -- check --levels ser,si --distribution zipf:1.0
 //! cargo run --release -p isolde-bench -- sweep --only keys,size --max-txns 2000000
 //! cargo run --release -p isolde-bench -- violations
 //! cargo run --release -p isolde-bench -- soak --targets postgres,fjall --commits 200000
@@ -13,9 +13,10 @@ mod check;
 mod command;
 mod counting;
 mod live;
-mod made;
 mod measure;
+mod plan;
 mod read;
+mod serial;
 mod sweep;
 mod violations;
 

@@ -8,7 +8,7 @@ use isolde_history::History;
 use isolde_spec::{Level, Promise};
 
 use crate::counting;
-use crate::made::{self, Plan};
+use crate::plan::Plan;
 
 /// A simulated history and the bytes that it takes.
 pub(crate) struct Made {
@@ -21,7 +21,7 @@ pub(crate) struct Made {
 pub(crate) fn make(plan: &Plan) -> Result<Made> {
     let before = counting::now();
     let begin = Instant::now();
-    let history = made::simulate(plan)?;
+    let history = plan.make()?;
     let seconds = begin.elapsed().as_secs_f64();
     Ok(Made { history, bytes: counting::now().saturating_sub(before), seconds })
 }

@@ -10,8 +10,8 @@ use isolde_history::{Format, History, Source};
 use serde_json::json;
 
 use crate::counting;
-use crate::made::{self, Shape};
 use crate::measure::round;
+use crate::serial::{self, Shape};
 
 #[derive(clap::Args)]
 pub(crate) struct ReadArgs {
@@ -87,7 +87,7 @@ fn measure(args: &ReadArgs, name: &str, shape: Shape) -> Result<()> {
 }
 
 fn write(format: &Format, path: &Path, shape: Shape, args: &ReadArgs) -> Result<f64> {
-    let history = made::serial(shape, args.txns, args.keys.max(2))?;
+    let history = serial::history(shape, args.txns, args.keys.max(2))?;
     let write = format.write.context("the format is not written")?;
     let begin = Instant::now();
     let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);

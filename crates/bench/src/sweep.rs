@@ -6,10 +6,12 @@
 use anyhow::Result;
 use clap::ValueEnum;
 use isolde_spec::Level;
+use isolde_workload::Distribution;
+use isolde_workload::simulate::Database;
 use serde_json::json;
 
-use crate::made::{Database, Distribution, Order, Plan, name};
 use crate::measure::{self, Runs, round};
+use crate::plan::{Order, Plan, name};
 
 #[derive(clap::Args)]
 pub(crate) struct SweepArgs {
@@ -40,6 +42,12 @@ enum Sweep {
     Size,
 }
 
+const DISTRIBUTIONS: [Distribution; 4] = [
+    Distribution::Uniform,
+    Distribution::Zipf(1.0),
+    Distribution::Hotspot { keys: 20.0, operations: 80.0 },
+    Distribution::Exponential,
+];
 const KEYS: [u32; 7] = [100, 300, 1_000, 3_000, 10_000, 30_000, 100_000];
 const SESSIONS: [u32; 6] = [5, 10, 20, 50, 100, 200];
 const SIZES: [u64; 7] = [100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000];
@@ -90,8 +98,8 @@ fn points(args: &SweepArgs, sweep: Sweep, level: Level) -> Vec<Point> {
     };
     let base = || base.clone();
     match sweep {
-        Sweep::Distribution => Distribution::ALL
-            .map(|distribution| with(name(&distribution), Plan { distribution, ..base() }))
+        Sweep::Distribution => DISTRIBUTIONS
+            .map(|distribution| with(distribution.to_string(), Plan { distribution, ..base() }))
             .into(),
         Sweep::Keys => KEYS.map(|keys| with(keys.to_string(), Plan { keys, ..base() })).into(),
         Sweep::Sessions => {
@@ -146,9 +154,9 @@ fn print(sweep: Sweep, level: Level, points: &[Point]) {
             "sweep": name(&sweep),
             "value": point.value,
             "level": level.name(),
-            "workload": name(&plan.workload),
-            "distribution": name(&plan.distribution),
-            "database": name(&plan.database),
+            "workload": plan.workload.name(),
+            "distribution": plan.distribution.to_string(),
+            "database": plan.database.name(),
             "sessions": plan.sessions,
             "keys": plan.keys,
             "order": name(&plan.order),

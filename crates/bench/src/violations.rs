@@ -4,8 +4,8 @@ use anyhow::Result;
 use isolde_spec::Level;
 use serde_json::json;
 
-use crate::made::{Plan, name};
 use crate::measure::{self, Runs, round};
+use crate::plan::{Plan, name};
 
 #[derive(clap::Args)]
 pub(crate) struct ViolationsArgs {
@@ -35,9 +35,9 @@ pub(crate) fn run(args: &ViolationsArgs) -> Result<()> {
         let line = json!({
             "bench": "violations",
             "level": level.name(),
-            "workload": name(&plan.workload),
-            "distribution": name(&plan.distribution),
-            "database": name(&plan.database),
+            "workload": plan.workload.name(),
+            "distribution": plan.distribution.to_string(),
+            "database": plan.database.name(),
             "sessions": plan.sessions,
             "keys": plan.keys,
             "order": name(&plan.order),

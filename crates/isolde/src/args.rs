@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use isolde_check::{Options, Road};
 
 pub(crate) use running::{RecordArgs, RunArgs, TargetsArgs, TestArgs};
+pub(crate) use crate::generate::GenerateArgs;
 
 /// Does this database really deliver the isolation it promises?
 ///
@@ -34,6 +35,7 @@ pub(crate) enum Command {
     Check(CheckArgs),
     Stat(StatArgs),
     Convert(ConvertArgs),
+    Generate(GenerateArgs),
     Formats(FormatsArgs),
     /// Print the completion script for a shell
     ///

@@ -6,10 +6,12 @@ mod convert;
 mod desk;
 mod excerpts;
 mod formats;
+mod generate;
 mod interrupt;
 mod load;
 mod manual;
 mod measures;
+mod output;
 mod ran;
 mod record;
 mod running;
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(args),
         Command::Stat(args) => stat::run(args).map(|()| EXIT_OK),
         Command::Convert(args) => convert::run(args).map(|()| EXIT_OK),
+        Command::Generate(args) => generate::run(args).map(|()| EXIT_OK),
         Command::Formats(args) => formats::run(args).map(|()| EXIT_OK),
         Command::Completions { shell } => manual::completions(*shell).map(|()| EXIT_OK),
         Command::Man => manual::man_page().map(|()| EXIT_OK),

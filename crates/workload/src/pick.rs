@@ -24,6 +24,34 @@ pub enum Distribution {
 }
 
 impl Distribution {
+    /// What is wrong with its parameters, if anything.
+    pub(crate) fn validate(self) -> Result<(), String> {
+        match self {
+            Distribution::Uniform | Distribution::Exponential => Ok(()),
+            Distribution::Zipf(exponent) if (0.0..=10.0).contains(&exponent) => Ok(()),
+            Distribution::Zipf(exponent) => {
+                Err(format!("the exponent of zipf lies between 0 and 10, not at {exponent}"))
+            }
+            Distribution::Hotspot { keys, operations } => {
+                let percent = |share: f64| share > 0.0 && share <= 100.0;
+                // Where every key is hot there is nobody to get the other operations.
+                if percent(keys) && percent(operations) && (keys < 100.0 || operations == 100.0) {
+                    return Ok(());
+                }
+                Err(format!(
+                    "hotspot:{keys}/{operations} means nothing: it needs more than 0% and less \
+                     than 100% of the keys, and up to 100% of the operations"
+                ))
+            }
+        }
+    }
+
+    /// The share of the operations that the most popular of so many keys gets.
+    pub(crate) fn top_share(self, keys: u32) -> f64 {
+        let weights = self.weights(keys);
+        weights.iter().copied().fold(0.0, f64::max) / weights.iter().sum::<f64>()
+    }
+
     /// The weights of so many keys, not normed.
     fn weights(self, keys: u32) -> Vec<f64> {
         let n = f64::from(keys);
@@ -33,7 +61,9 @@ impl Distribution {
             Distribution::Zipf(exponent) => (f64::from(key) + 1.0).powf(-exponent),
             Distribution::Hotspot { keys: share, operations } => {
                 let hot = ((n * share / 100.0) as u32).clamp(1, keys);
-                if key < hot {
+                if hot == keys {
+                    1.0
+                } else if key < hot {
                     operations / f64::from(hot)
                 } else {
                     (100.0 - operations) / f64::from(keys - hot)
@@ -96,7 +126,12 @@ pub struct Picker {
 impl Picker {
     /// The table of so many keys, at least two.
     pub fn new(distribution: Distribution, keys: u32) -> Picker {
-        let mut shares = distribution.weights(keys);
+        Picker::weighted(distribution.weights(keys))
+    }
+
+    /// The table of places with these weights; the same weights give the same picks everywhere.
+    pub(crate) fn weighted(mut shares: Vec<f64>) -> Picker {
+        let keys = shares.len() as u32;
         let mean = shares.iter().sum::<f64>() / f64::from(keys);
         for share in &mut shares {
             *share /= mean;
@@ -119,6 +154,7 @@ impl Picker {
     }
 
     /// A key.
+    #[inline]
     pub fn pick(&self, random: &mut Random) -> u32 {
         let bits = random.bits();
         let cell = ((bits >> 32) * self.cells.len() as u64) >> 32;
@@ -131,5 +167,53 @@ impl Picker {
         // A steep distribution may hardly ever name another key: the neighbour will do then.
         let mut tries = (0..16).map(|_| self.pick(random));
         tries.find(|&key| key != than).unwrap_or((than + 1) % self.cells.len() as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(distribution: Distribution, first: u32) -> f64 {
+        let picker = Picker::new(distribution, 100);
+        let mut random = Random::new(3);
+        let hits = (0..100_000).filter(|_| picker.pick(&mut random) < first).count();
+        hits as f64 / 100_000.0
+    }
+
+    #[test]
+    fn picks_follow_the_distribution() {
+        let near = |a: f64, b: f64| (a - b).abs() < 0.01;
+        let hotspot = |keys, operations| Distribution::Hotspot { keys, operations };
+        assert!(near(share(Distribution::Uniform, 20), 0.2));
+        assert!(near(share(hotspot(20.0, 80.0), 20), 0.8));
+        assert!(near(share(hotspot(5.0, 50.0), 5), 0.5));
+        // One over the hundredth harmonic number.
+        assert!(near(share(Distribution::Zipf(1.0), 1), 1.0 / 5.187));
+        assert!(near(Distribution::Zipf(1.0).top_share(100), 1.0 / 5.187));
+        assert!(near(share(Distribution::Zipf(0.0), 1), 0.01));
+        assert!(near(share(Distribution::Exponential, 100), 1.0));
+        // What lies beyond the last key is shared out among all.
+        assert!(near(share(Distribution::Exponential, 86), 0.95 / 0.97));
+    }
+
+    #[test]
+    fn another_key_is_another_key() {
+        // So steep that the first key is nearly all there is.
+        let picker = Picker::new(Distribution::Zipf(10.0), 2);
+        let mut random = Random::new(3);
+        assert!((0..1_000).all(|_| picker.pick_other(0, &mut random) == 1));
+    }
+
+    #[test]
+    fn distributions_are_read_as_they_are_written() {
+        for text in ["uniform", "zipf:1", "zipf:0.99", "hotspot:20/80", "exponential"] {
+            assert_eq!(text.parse::<Distribution>().map(|d| d.to_string()), Ok(text.to_owned()));
+        }
+        assert_eq!("zipf".parse(), Ok(Distribution::Zipf(1.0)));
+        for text in ["", "zipf:-1", "zipf:x", "hotspot:20", "hotspot:120/80", "uniform:3", "pareto"]
+        {
+            assert!(text.parse::<Distribution>().is_err(), "{text}");
+        }
     }
 }

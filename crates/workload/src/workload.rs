@@ -2,74 +2,41 @@
 
 use std::sync::Arc;
 
-use isolde_history::OpKind;
-use isolde_spec::Anomaly;
-
-use crate::pick::{Distribution, Picker};
-use crate::plan::{Step, TxnPlan};
-use crate::random::Random;
-
-/// What transactions do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// Mini-transactions: one or two reads, up to two writes, each after a read of its key.
-    Mini,
-    /// Cobra's mix: 20% read-only, 40% write-only, 40% read-modify-write.
-    General,
-    /// Appends to lists and reads of lists.
-    Append,
-    /// Compare-and-set, insert-if-absent and reads of single rows, in fresh, empty tables.
-    Cas,
-    /// Reads and blind writes of registers, mixed at random.
-    Register,
-}
-
-/// What a workload shall be like.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Settings {
-    /// What transactions do.
-    pub kind: Kind,
-    /// The rows of a table.
-    pub keys: u32,
-    /// How often each is touched.
-    pub distribution: Distribution,
-    /// How many operations a transaction has at most (general: exactly; mini: 4, always).
-    pub max_txn_len: u32,
-    /// How many sessions there are.
-    pub sessions: u32,
-    /// An anomaly whose shape and contention to favour (mini only).
-    pub favour: Option<Anomaly>,
-    /// Which share of the transactions the client rolls back on purpose, from 0 to 1.
-    pub rollbacks: f64,
-    /// After how many transactions of a session it goes on to a fresh table; 0: never.
-    pub round: u32,
-    /// What all choices follow from.
-    pub seed: u64,
-}
+use crate::favour::Favour;
+use crate::mini::Mini;
+use crate::pick::Picker;
+use crate::script::{Maker, Script, Shared};
+use crate::settings::{Kind, Settings};
 
 /// What all sessions do.
 #[derive(Clone, Debug)]
 pub struct Workload {
     settings: Settings,
-    picker: Arc<Picker>,
-}
-
-/// What one session does.
-#[derive(Clone, Debug)]
-pub struct Script {
-    picker: Arc<Picker>,
-    random: Random,
-    made: u64,
+    shared: Arc<Shared>,
 }
 
 impl Workload {
     /// The workload, or what is wrong with the settings.
     pub fn new(settings: Settings) -> Result<Workload, String> {
-        let picker = Arc::new(Picker::new(settings.distribution, settings.keys));
-        Ok(Workload { settings, picker })
+        let mut settings = settings.settled()?;
+        if let Some(anomaly) = settings.favour {
+            settings.rollbacks = settings.rollbacks.max(Favour::of(anomaly)?.rollbacks);
+        }
+        let len = settings.max_txn_len;
+        let maker = match settings.kind {
+            Kind::Mini => Maker::Mini(Mini::new(&settings)?),
+            Kind::General => Maker::General(len),
+            Kind::Append => Maker::Append(len),
+            Kind::Cas => Maker::Cas,
+            Kind::Register => Maker::Register(len),
+        };
+        let picker = Picker::new(settings.distribution, settings.keys);
+        let (rollbacks, round) = (settings.rollbacks, settings.round);
+        let shared = Arc::new(Shared { maker, picker, rollbacks, round });
+        Ok(Workload { settings, shared })
     }
 
-    /// Its settings.
+    /// Its settings, with everything chosen that was left open.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -86,20 +53,6 @@ impl Workload {
 
     /// What that session does, from its first transaction on.
     pub fn script(&self, session: u32) -> Script {
-        let random = Random::new(self.settings.seed ^ (u64::from(session) << 32));
-        Script { picker: Arc::clone(&self.picker), random, made: 0 }
-    }
-}
-
-impl Script {
-    /// The next transaction.
-    pub fn next(&mut self, plan: &mut TxnPlan) {
-        self.made += 1;
-        plan.steps.clear();
-        let row = self.picker.pick(&mut self.random);
-        for kind in [OpKind::Read, OpKind::Write] {
-            let choice = self.random.bits() as u32;
-            plan.steps.push(Step { kind, row, choice });
-        }
+        Script::new(Arc::clone(&self.shared), self.settings.seed, session)
     }
 }

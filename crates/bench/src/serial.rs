@@ -3,8 +3,7 @@
 use isolde_history::{Clock, History, HistoryBuilder, InitialState, Interval, Sink, SinkError};
 use isolde_history::{Timestamp, TxnDraft, Value};
 
-use super::random::Random;
-use super::value;
+use isolde_workload::Random;
 
 /// What the transactions look like; all have four operations.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -24,6 +23,11 @@ pub(crate) enum Shape {
 const SESSIONS: u64 = 16;
 /// How long lists grow before the workload moves on to new keys, as in Jepsen's.
 const LIST_LEN: u64 = 16;
+
+/// A number as a value; those of benchmarks are far below the limit of a word.
+fn value(n: u64) -> Value {
+    Value::small_int(n as i64).unwrap_or(Value::ABSENT)
+}
 
 /// A serial history of so many transactions on so many keys: every read is right.
 pub(crate) fn history(shape: Shape, txns: u64, keys: u64) -> Result<History, SinkError> {

@@ -1,0 +1,78 @@
+//! What one session does.
+
+use std::sync::Arc;
+
+use crate::mini::Mini;
+use crate::pick::Picker;
+use crate::plan::TxnPlan;
+use crate::random::Random;
+use crate::{append, cas, general, register};
+
+/// What the scripts of a workload have in common.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) maker: Maker,
+    pub(crate) picker: Picker,
+    pub(crate) rollbacks: f64,
+    /// After how many transactions there is a fresh table; 0: never.
+    pub(crate) round: u32,
+}
+
+/// How transactions are made up; the number is that of their operations.
+#[derive(Debug)]
+pub(crate) enum Maker {
+    Mini(Mini),
+    General(u32),
+    Append(u32),
+    Cas,
+    Register(u32),
+}
+
+/// What one session does.
+#[derive(Clone, Debug)]
+pub struct Script {
+    shared: Arc<Shared>,
+    random: Random,
+    /// How many transactions are left in this round.
+    left: u32,
+    round: u32,
+    /// The row that was read or inserted last in this round, for compare-and-set.
+    seen: Option<u32>,
+}
+
+impl Script {
+    pub(crate) fn new(shared: Arc<Shared>, seed: u64, session: u32) -> Script {
+        let random = Random::stream(seed, u64::from(session));
+        Script { left: shared.round, shared, random, round: 0, seen: None }
+    }
+
+    /// The next transaction.
+    pub fn next(&mut self, plan: &mut TxnPlan) {
+        self.count();
+        let Script { shared, random, seen, .. } = self;
+        plan.steps.clear();
+        plan.round = self.round;
+        plan.rolls_back = random.chance(shared.rollbacks);
+        let (picker, steps) = (&shared.picker, &mut plan.steps);
+        match &shared.maker {
+            Maker::Mini(mini) => mini.fill(picker, random, steps),
+            Maker::General(len) => general::fill(*len, picker, random, steps),
+            Maker::Append(len) => append::fill(*len, picker, random, steps),
+            Maker::Cas => cas::fill(picker, random, seen, steps),
+            Maker::Register(len) => register::fill(*len, picker, random, steps),
+        }
+    }
+
+    /// Goes on to a fresh table where the old one has had its share.
+    fn count(&mut self) {
+        if self.shared.round == 0 {
+            return;
+        }
+        if self.left == 0 {
+            self.left = self.shared.round;
+            self.round += 1;
+            self.seen = None;
+        }
+        self.left -= 1;
+    }
+}
