@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 use isolde_check::{Options, Road};
 
-pub(crate) use running::{RecordArgs, RunArgs, TargetsArgs, TestArgs};
 pub(crate) use crate::generate::GenerateArgs;
+pub(crate) use running::{RecordArgs, RunArgs, TargetsArgs, TestArgs};
 
 /// Does this database really deliver the isolation it promises?
 ///

@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
 use isolde_history::{Format, HistoryBuilder, JsonlWriter, NativeWriter, Sink, SinkError, info};
-use isolde_spec::{Anomaly, CATALOGUE, Level};
+use isolde_spec::{Anomaly, Level};
 use isolde_workload::simulate::{
     Database, Plan, Planted, SimulateError, Simulated, simulate_by_session, simulate_watched,
 };
 use isolde_workload::{Distribution, Kind, Settings};
 
 use crate::output;
+use crate::typed::{anomaly, count, kind, level, small_count};
 
 /// Make a history without a database
 ///
@@ -240,57 +241,5 @@ fn fault(error: SimulateError) -> anyhow::Error {
     match error {
         SimulateError::Plan(why) => anyhow!(why),
         SimulateError::Sink(error) => anyhow::Error::new::<SinkError>(error),
-    }
-}
-
-fn kind(name: &str) -> Result<Kind, String> {
-    Kind::named(name).ok_or_else(|| {
-        let names = Kind::ALL.map(Kind::name);
-        format!("workloads are {}", names.join(", "))
-    })
-}
-
-fn level(name: &str) -> Result<Level, String> {
-    Level::named(name).ok_or_else(|| {
-        let names = Level::ALL.map(Level::name);
-        format!("levels are {}", names.join(", "))
-    })
-}
-
-fn anomaly(name: &str) -> Result<Anomaly, String> {
-    let entry = CATALOGUE.iter().find(|entry| entry.name.eq_ignore_ascii_case(name));
-    entry.map(|entry| entry.anomaly).ok_or_else(|| "there is no such anomaly".to_owned())
-}
-
-/// A number that may end in k or m.
-fn count(text: &str) -> Result<u64, String> {
-    let (digits, factor) = match text.as_bytes().last().map(u8::to_ascii_lowercase) {
-        Some(b'k') => (&text[..text.len() - 1], 1_000),
-        Some(b'm') => (&text[..text.len() - 1], 1_000_000),
-        _ => (text, 1),
-    };
-    let number = digits.replace('_', "").parse::<u64>().ok();
-    let number = number.and_then(|number| number.checked_mul(factor));
-    number.ok_or_else(|| "not a number such as 50000, 50k or 2m".to_owned())
-}
-
-fn small_count(text: &str) -> Result<u32, String> {
-    u32::try_from(count(text)?).map_err(|_| "that is too many".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_may_end_in_k_or_m() {
-        assert_eq!(count("7"), Ok(7));
-        assert_eq!(count("10k"), Ok(10_000));
-        assert_eq!(count("2M"), Ok(2_000_000));
-        assert_eq!(count("1_000"), Ok(1_000));
-        for text in ["", "k", "-1", "1.5m", "1g", "99999999999999999999", "99999999999999m", "ä"] {
-            assert!(count(text).is_err(), "{text}");
-        }
-        assert!(small_count("5000m").is_err());
     }
 }

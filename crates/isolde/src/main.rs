@@ -10,7 +10,6 @@ mod generate;
 mod interrupt;
 mod load;
 mod manual;
-mod measures;
 mod output;
 mod ran;
 mod record;
@@ -19,6 +18,7 @@ mod stat;
 mod targets;
 mod test;
 mod trials;
+mod typed;
 
 use std::process::ExitCode;
 

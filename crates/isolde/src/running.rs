@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use anyhow::{Context, Result, anyhow, bail};
 use isolde_history::{JsonlWriter, NativeWriter, info};
 use isolde_run::{Controls, Limits, Options, PathChoice, Progress, Ran, RunError, Tape};
-use isolde_spec::{Anomaly, Level};
+use isolde_spec::Level;
 use isolde_target::{Offer, OpenOptions, Target};
-use isolde_workload::{Settings, Workload};
+use isolde_workload::{Kind, Settings, Workload};
 use serde_json::{Value, json};
 
 use crate::args::RunArgs;
@@ -33,7 +33,7 @@ impl Stage {
     /// Opens the target; the levels are what the caller wants to check.
     pub(crate) fn open(args: &RunArgs, levels: &[Level]) -> Result<Stage> {
         let options = options(args)?;
-        let settings = settings(args)?;
+        let settings = settings(args);
         // What is wrong with the workload is said before a server is started.
         workload(settings.clone())?;
         let opening = load::progress(&format!("opening {}", args.target));
@@ -45,6 +45,10 @@ impl Stage {
         };
         let target = isolde_target::open(&args.target, &open)?;
         opening.finish_and_clear();
+        if let Some(server) = target.throwaway().filter(|server| server.kept) {
+            let folder = server.folder.display();
+            anstream::eprintln!("the server stays at {}, its data in {folder}", server.url);
+        }
         let offer = *choose(&*target, args.isolation.as_deref(), levels)?;
         Ok(Stage { target, offer, options, settings, next_table: AtomicU32::new(0) })
     }
@@ -163,7 +167,7 @@ impl Stage {
 
 fn parameters(settings: &Settings) -> Vec<(&'static str, String)> {
     let mut all = vec![
-        ("workload", format!("{:?}", settings.kind).to_lowercase()),
+        ("workload", settings.kind.name().to_owned()),
         ("sessions", settings.sessions.to_string()),
         ("keys", settings.keys.to_string()),
         ("distribution", settings.distribution.to_string()),
@@ -186,29 +190,30 @@ fn workload(settings: Settings) -> Result<Workload> {
     Workload::new(settings).map_err(|problem| anyhow!(problem))
 }
 
-fn settings(args: &RunArgs) -> Result<Settings> {
+fn settings(args: &RunArgs) -> Settings {
     let w = &args.workload;
-    let favour = w
-        .favour
-        .as_deref()
-        .map(|name| Anomaly::named(name).ok_or_else(|| anyhow!("there is no anomaly '{name}'")));
     // A seed that people can type, from the clock and the process.
     let random = || {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let nanos = now.map_or(0, |n| n.as_nanos() as u64);
         isolde_workload::Random::new(nanos ^ (u64::from(std::process::id()) << 40)).bits() >> 32
     };
-    Ok(Settings {
-        kind: w.workload.into(),
-        keys: w.keys,
+    Settings {
+        kind: w.workload,
+        keys: w.keys.unwrap_or(match w.workload {
+            // Few rows, so that transactions meet; fewer where tables are fresh again and again.
+            Kind::Mini | Kind::General | Kind::Register => 50,
+            Kind::Append => 20,
+            Kind::Cas => 5,
+        }),
         distribution: w.distribution,
-        max_txn_len: w.max_txn_len,
+        max_txn_len: w.max_txn_len.unwrap_or(Settings::new(w.workload).max_txn_len),
         sessions: w.sessions,
-        favour: favour.transpose()?,
+        favour: w.favour,
         rollbacks: w.rollbacks,
         round: w.round,
         seed: w.seed.unwrap_or_else(random),
-    })
+    }
 }
 
 fn options(args: &RunArgs) -> Result<Options> {
@@ -218,13 +223,7 @@ fn options(args: &RunArgs) -> Result<Options> {
     }
     let limited = d.txns.is_some() || d.commits.is_some() || d.duration.is_some();
     let txns = d.txns.or_else(|| (!limited).then_some(DEFAULT_TXNS));
-    let path = |name: &String| {
-        isolde_target::Path::named(name).ok_or_else(|| {
-            let all: Vec<&str> = isolde_target::Path::ALL.iter().map(|p| p.name()).collect();
-            anyhow!("there is no access path '{name}'\n  hint: paths are {}", all.join(", "))
-        })
-    };
-    let paths: Vec<_> = d.path.iter().map(path).collect::<Result<_>>()?;
+    let paths = d.path.clone();
     Ok(Options {
         limits: Limits { txns, commits: d.commits, duration: d.duration },
         rate: d.rate,

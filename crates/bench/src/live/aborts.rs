@@ -75,7 +75,7 @@ fn one(
             "bench": "aborts",
             "target": args.target,
             "isolation": isolation,
-            "workload": live::name(kind),
+            "workload": kind.name(),
             "sessions": sessions,
             "txns_per_key": per_key,
             "keys": keys,

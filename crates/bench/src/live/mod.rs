@@ -14,17 +14,8 @@ use isolde_workload::{Distribution, Kind, Settings, Workload};
 
 /// What a workload is like unless a measurement says otherwise.
 pub(crate) fn settings(kind: Kind) -> Settings {
-    Settings {
-        kind,
-        keys: 100,
-        distribution: Distribution::Exponential,
-        max_txn_len: 4,
-        sessions: 8,
-        favour: None,
-        rollbacks: 0.0,
-        round: 0,
-        seed: 1,
-    }
+    let distribution = Distribution::Exponential;
+    Settings { keys: 100, sessions: 8, distribution, seed: 1, ..Settings::new(kind) }
 }
 
 /// The database of that name.
@@ -68,12 +59,3 @@ impl Ground {
         Ok(ran)
     }
 }
-
-/// The name of a kind of workload, as on the command line of `isolde test`.
-pub(crate) fn name(kind: Kind) -> String {
-    format!("{kind:?}").to_lowercase()
-}
-
-/// All kinds of workloads.
-pub(crate) const KINDS: [Kind; 5] =
-    [Kind::Mini, Kind::General, Kind::Append, Kind::Cas, Kind::Register];

@@ -42,9 +42,8 @@ pub(crate) struct PgbenchArgs {
 
 pub(crate) fn run(args: &PgbenchArgs) -> Result<()> {
     let mut ground = Ground::open("postgres")?;
-    let facts = ground.target.facts();
-    let url = facts.iter().find(|(name, _)| name == "url").map(|(_, url)| url.clone());
-    let url = url.context("the server does not say where it is")?;
+    let server = ground.target.throwaway().context("the server does not say where it is")?;
+    let url = server.url;
     let settings = Settings {
         keys: args.keys,
         sessions: args.sessions,

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &SoakArgs) -> Result<()> {
             if !args.isolation.is_empty() && !args.isolation.iter().any(|i| i == offer.name) {
                 continue;
             }
-            for kind in live::KINDS {
+            for kind in Kind::ALL {
                 alarms += u64::from(soak(args, name, &mut ground, offer, kind)?);
             }
         }
@@ -65,7 +65,7 @@ fn soak(
     offer: &Offer,
     kind: Kind,
 ) -> Result<bool> {
-    let commits = args.commits.div_ceil(live::KINDS.len() as u64);
+    let commits = args.commits.div_ceil(Kind::ALL.len() as u64);
     let limits = Limits { commits: Some(commits), ..Limits::default() };
     let options = Options { limits, ..Options::default() };
     let (sessions, keys, seed) = (args.sessions, args.keys, args.seed);
@@ -90,7 +90,7 @@ fn soak(
             "version": ground.target.version(),
             "isolation": offer.name,
             "promises": offer.promises.name(),
-            "workload": live::name(kind),
+            "workload": kind.name(),
             "committed": ran.progress.committed,
             "aborted": ran.progress.aborted,
             "unknown": ran.progress.unknown,

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::ValueEnum;
+use isolde_spec::Anomaly;
+use isolde_target::Path;
 use isolde_workload::{Distribution, Kind};
 
-use crate::measures;
+use crate::typed;
 
 /// Test a database: run a workload, record what the clients saw, check it
 ///
@@ -37,14 +38,14 @@ pub(crate) struct TestArgs {
     #[arg(long, short, value_name = "LEVEL", value_delimiter = ',')]
     pub(crate) level: Vec<String>,
     /// Run again, with the next seed, until a violation is found: so many times at most
-    #[arg(long, value_name = "TIMES", value_parser = measures::count)]
+    #[arg(long, value_name = "TIMES", value_parser = typed::count)]
     pub(crate) repeat: Option<u64>,
     /// Run so many trials, with one seed after another, and say how many found a violation and how
     /// long that took
-    #[arg(long, value_name = "TRIALS", value_parser = measures::count, conflicts_with = "repeat")]
+    #[arg(long, value_name = "TRIALS", value_parser = typed::count, conflicts_with = "repeat")]
     pub(crate) trials: Option<u64>,
     /// With --repeat or --trials: begin no other run after so much time
-    #[arg(long, value_name = "TIME", value_parser = measures::duration)]
+    #[arg(long, value_name = "TIME", value_parser = typed::duration)]
     pub(crate) budget: Option<Duration>,
     /// Where to write history and report of a run that found something
     #[arg(long, value_name = "FOLDER", default_value = "isolde-runs")]
@@ -97,28 +98,30 @@ pub(crate) struct RunArgs {
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Workload")]
 pub(crate) struct WorkloadArgs {
-    /// What transactions do
-    #[arg(long, short, value_enum, default_value_t = WorkloadKind::Mini)]
-    pub(crate) workload: WorkloadKind,
+    /// What transactions do: mini (one or two reads, up to two writes), general (a mix of reads and
+    /// blind writes), append (to lists), cas (compare-and-set and insert-if-absent), register
+    #[arg(long, short, default_value = "mini", value_parser = typed::kind)]
+    pub(crate) workload: Kind,
     /// How many sessions run at the same time
     #[arg(long, short, value_name = "N", default_value_t = 8)]
     pub(crate) sessions: u32,
-    /// How many rows there are
-    #[arg(long, short, value_name = "N", default_value_t = 50)]
-    pub(crate) keys: u32,
+    /// How many rows there are [default: 50; append: 20; cas: 5]
+    #[arg(long, short, value_name = "N", value_parser = typed::small_count)]
+    pub(crate) keys: Option<u32>,
     /// How often each row is touched: uniform, zipf:EXPONENT, hotspot:KEYS/OPERATIONS (percent),
     /// exponential
     #[arg(long, value_name = "DISTRIBUTION", default_value = "exponential")]
     pub(crate) distribution: Distribution,
     /// How many operations a transaction has at most; those of the general workload have exactly so
     /// many, mini-transactions at most 4 anyway
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    pub(crate) max_txn_len: u32,
+    /// [default: 4; general: 8]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_txn_len: Option<u32>,
     /// Favour the shapes and the contention that show this anomaly, such as WriteSkew (mini only)
-    #[arg(long, value_name = "ANOMALY")]
-    pub(crate) favour: Option<String>,
+    #[arg(long, value_name = "ANOMALY", value_parser = typed::anomaly)]
+    pub(crate) favour: Option<Anomaly>,
     /// Which share of the transactions the client rolls back on purpose, from 0 to 1
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = measures::share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = typed::share)]
     pub(crate) rollbacks: f64,
     /// Go on to a fresh table after so many transactions of a session; 0: never, or as it fits the
     /// workload
@@ -134,13 +137,13 @@ pub(crate) struct WorkloadArgs {
 #[command(next_help_heading = "Run")]
 pub(crate) struct DrivingArgs {
     /// Stop after so many transactions [default: 20k, if nothing else limits the run]
-    #[arg(long, short = 'n', value_name = "N", value_parser = measures::count)]
+    #[arg(long, short = 'n', value_name = "N", value_parser = typed::count)]
     pub(crate) txns: Option<u64>,
     /// Stop after so many commits
-    #[arg(long, value_name = "N", value_parser = measures::count)]
+    #[arg(long, value_name = "N", value_parser = typed::count)]
     pub(crate) commits: Option<u64>,
     /// Stop after so much time, such as 30s or 10m
-    #[arg(long, short, value_name = "TIME", value_parser = measures::duration)]
+    #[arg(long, short, value_name = "TIME", value_parser = typed::duration)]
     pub(crate) duration: Option<Duration>,
     /// Start so many transactions a second, over all sessions; as many as possible if not given
     #[arg(long, value_name = "N")]
@@ -150,12 +153,12 @@ pub(crate) struct DrivingArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) retries: u32,
     /// How long one statement may take
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = measures::duration)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = typed::duration)]
     pub(crate) timeout: Duration,
     /// Reach rows only by these ways, such as primary-key or for-update; all that the database has,
     /// at random, if not given (see `isolde targets`)
-    #[arg(long, value_name = "PATH", value_delimiter = ',')]
-    pub(crate) path: Vec<String>,
+    #[arg(long, value_name = "PATH", value_delimiter = ',', value_parser = typed::path)]
+    pub(crate) path: Vec<Path>,
     /// Record when transactions were sent and answered, but not each of their statements
     #[arg(long)]
     pub(crate) no_statement_times: bool,
@@ -174,33 +177,6 @@ pub(crate) struct ServerArgs {
     /// Leave the server running at the end, and say how to reach it
     #[arg(long)]
     pub(crate) keep: bool,
-}
-
-/// What transactions do.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WorkloadKind {
-    /// Mini-transactions: one or two reads, up to two writes, each after a read of its row
-    Mini,
-    /// A fifth read-only, two fifths write-only, two fifths read-modify-write
-    General,
-    /// Appends to lists, and reads of lists
-    Append,
-    /// Compare-and-set, insert-if-absent and reads of single rows, in fresh, empty tables
-    Cas,
-    /// Reads and blind writes, at random
-    Register,
-}
-
-impl From<WorkloadKind> for Kind {
-    fn from(kind: WorkloadKind) -> Kind {
-        match kind {
-            WorkloadKind::Mini => Kind::Mini,
-            WorkloadKind::General => Kind::General,
-            WorkloadKind::Append => Kind::Append,
-            WorkloadKind::Cas => Kind::Cas,
-            WorkloadKind::Register => Kind::Register,
-        }
-    }
 }
 
 /// List the databases that can be tested, and what their levels promise

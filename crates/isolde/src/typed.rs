@@ -1,6 +1,10 @@
-//! Numbers and times as people type them: `200k`, `1.5m`, `30s`, `10m`.
+//! What people type: numbers such as `200k` or `1.5m`, times such as `30s`, names of things.
 
 use std::time::Duration;
+
+use isolde_spec::{Anomaly, Level};
+use isolde_target::Path;
+use isolde_workload::Kind;
 
 /// A count: digits, with `k` for thousands, `m` for millions, `g` for thousands of millions.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
@@ -19,6 +23,34 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
     let number: Option<f64> = digits.parse().ok();
     let product = number.map(|n| n * factor).filter(|n| (0.0..1e15).contains(n));
     product.map(|n| n.round() as u64).ok_or_else(|| "expected a number such as 200k".to_owned())
+}
+
+/// The same, of what there are never very many.
+pub(crate) fn small_count(text: &str) -> Result<u32, String> {
+    u32::try_from(count(text)?).map_err(|_| "that is too many".to_owned())
+}
+
+/// A kind of workload.
+pub(crate) fn kind(name: &str) -> Result<Kind, String> {
+    Kind::named(name)
+        .ok_or_else(|| format!("workloads are {}", Kind::ALL.map(Kind::name).join(", ")))
+}
+
+/// A level.
+pub(crate) fn level(name: &str) -> Result<Level, String> {
+    let all = || Level::ALL.map(Level::name).join(", ");
+    Level::named(name).ok_or_else(|| format!("levels are {}", all()))
+}
+
+/// An anomaly.
+pub(crate) fn anomaly(name: &str) -> Result<Anomaly, String> {
+    Anomaly::named(name).ok_or_else(|| "there is no such anomaly".to_owned())
+}
+
+/// An access path.
+pub(crate) fn path(name: &str) -> Result<Path, String> {
+    let all = || Path::ALL.map(Path::name).join(", ");
+    Path::named(name).ok_or_else(|| format!("access paths are {}", all()))
 }
 
 /// A time: a number and `ms`, `s`, `m` or `h`; seconds if there is no unit.
@@ -55,9 +87,15 @@ mod tests {
         assert_eq!(read("1.5M"), Some(1_500_000));
         assert_eq!(read("1_000"), Some(1000));
         assert_eq!(read("18446744073709551615"), Some(u64::MAX));
-        for wrong in ["", "k", "-1", "1.5", "1kk", "1e300m", "nan"] {
+        for wrong in ["", "k", "-1", "1.5", "1kk", "1e300m", "nan", "99999999999999999999", "ä"] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn small_counts_are_small() {
+        assert_eq!(small_count("4g"), Ok(4_000_000_000));
+        assert!(small_count("5g").is_err());
     }
 
     #[test]
