@@ -39,11 +39,13 @@ pub(crate) fn open(
     Ok(Box::new(Embedded::new(Stoolap(db))))
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "made for map_err")]
 fn cannot(error: impl ToString) -> OpenError {
     OpenError::new(format!("Stoolap does not open: {}", error.to_string()))
 }
 
 /// The engine has no error of its own for conflicts: they are told by what they say.
+#[allow(clippy::needless_pass_by_value, reason = "made for map_err")]
 fn fault(error: Error) -> Fault {
     let message = error.to_string();
     let conflict = matches!(error, Error::TransactionAborted | Error::PrimaryKeyConstraint { .. })
