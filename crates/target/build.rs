@@ -5,15 +5,13 @@ use std::path::Path;
 use std::{env, fs};
 
 /// Engines, with the versions among which to look, as there may be two of one engine.
-const ENGINES: [(&str, &str, &str); 12] = [
+const ENGINES: [(&str, &str, &str); 10] = [
     ("CANOPYDB", "canopydb", ""),
     ("FJALL", "fjall", ""),
     ("GRAFEO", "grafeo", ""),
     ("MACE_KV", "mace-kv", ""),
     ("REDB", "redb", ""),
     ("SKIPDB", "skipdb", ""),
-    ("SLATEDB", "slatedb", ""),
-    ("STOOLAP", "stoolap", ""),
     ("SURREALKV", "surrealkv", ""),
     ("SURREALMX", "surrealmx", "1."),
     ("SURREALMX_0_22", "surrealmx", "0.22."),

@@ -47,6 +47,7 @@ pub(crate) fn open(
     Ok(Box::new(Embedded::new(Canopy { db, _folder: folder })))
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "made for map_err")]
 fn cannot(error: impl ToString) -> OpenError {
     OpenError::new(format!("Canopydb does not open: {}", error.to_string()))
 }

@@ -13,11 +13,13 @@ pub(crate) enum Fault {
 
 impl Fault {
     /// A conflict, in the engine's words.
+    #[allow(clippy::needless_pass_by_value, reason = "made for map_err")]
     pub(crate) fn conflict(error: impl ToString) -> Fault {
         Fault::Conflict(error.to_string())
     }
 
     /// Anything else, in the engine's words.
+    #[allow(clippy::needless_pass_by_value, reason = "made for map_err")]
     pub(crate) fn other(error: impl ToString) -> Fault {
         Fault::Other(error.to_string())
     }

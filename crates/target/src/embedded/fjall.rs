@@ -37,6 +37,7 @@ pub(crate) fn open(
     Ok(Box::new(Embedded::new(Fjall { db, rows, _folder: folder })))
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "made for map_err")]
 fn cannot(error: impl ToString) -> OpenError {
     OpenError::new(format!("fjall does not open: {}", error.to_string()))
 }
@@ -67,7 +68,7 @@ impl Engine for Fjall {
         from: &[u8],
         to: &[u8],
     ) -> Result<Vec<Pair>, Fault> {
-        let pairs = txn.range(&self.rows, from..to).map(|guard| guard.into_inner());
+        let pairs = txn.range(&self.rows, from..to).map(fjall::Guard::into_inner);
         pairs.map(|p| p.map(|(k, v)| (k.to_vec(), v.to_vec())).map_err(Fault::other)).collect()
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use grafeo::{Error, GrafeoDB, Session, Value};
+use grafeo::{Error, GrafeoDB, QueryResult, Session, Value};
 use isolde_spec::Level;
 
 use crate::catalogue::OpenOptions;
@@ -61,7 +61,7 @@ fn number(key: &[u8]) -> Result<Value, Fault> {
 /// Runs a statement with parameters `a` and `b`.
 fn run(session: &Session, gql: &str, a: Value, b: Value) -> Result<Vec<Vec<Value>>, Fault> {
     let parameters = HashMap::from([("a".to_owned(), a), ("b".to_owned(), b)]);
-    session.execute_with_params(gql, parameters).map(|found| found.into_rows()).map_err(fault)
+    session.execute_with_params(gql, parameters).map(QueryResult::into_rows).map_err(fault)
 }
 
 /// The value of a node, if it has one.

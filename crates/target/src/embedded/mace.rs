@@ -51,6 +51,7 @@ pub(crate) fn open(
     Ok(Box::new(Embedded::new(MaceKv { bucket, _db: db, _folder: folder })))
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "made for map_err")]
 fn cannot(error: impl ToString) -> OpenError {
     OpenError::new(format!("Mace does not open: {}", error.to_string()))
 }

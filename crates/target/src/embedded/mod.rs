@@ -28,8 +28,6 @@ pub(crate) mod redb;
 pub(crate) mod skipdb;
 #[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;
-#[cfg(feature = "stoolap")]
-pub(crate) mod stoolap;
 #[cfg(feature = "surrealkv")]
 pub(crate) mod surrealkv;
 #[cfg(feature = "surrealmx")]

@@ -35,6 +35,7 @@ pub(crate) fn open(
     Ok(Box::new(Embedded::new(Redb { db, _folder: folder })))
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "made for map_err")]
 fn cannot(error: impl ToString) -> OpenError {
     OpenError::new(format!("redb does not open: {}", error.to_string()))
 }

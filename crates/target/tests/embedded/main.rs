@@ -14,7 +14,7 @@ use isolde_spec::Level;
 use isolde_target::{Contents, KINDS, Offer, OpenOptions, Path, Request, Table, Target, open};
 
 /// All embedded engines; those that are not in this build are skipped.
-const ENGINES: [&str; 12] = [
+const ENGINES: [&str; 11] = [
     "sqlite",
     "fjall",
     "surrealkv",
@@ -23,7 +23,6 @@ const ENGINES: [&str; 12] = [
     "canopydb",
     "mace-kv",
     "skipdb",
-    "stoolap",
     "redb",
     "grafeo",
     "tidesdb",

@@ -126,7 +126,7 @@ fn skew(path: Path) -> Vec<(usize, Step)> {
 
 #[test]
 fn writes_are_not_skewed() {
-    keeps("writes_are_not_skewed", Level::Serializable, skew, |outcome| outcome.commits() == 1);
+    keeps("writes_are_not_skewed", Level::RepeatableRead, skew, |outcome| outcome.commits() == 1);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn snapshots_overlap() {
     // Allowed at snapshot isolation and below, and the proof that these engines are tested for
     // more than waiting for each other.
     for (engine, offer, target) in promising(Level::Pl2) {
-        let weak = !offer.promises.implies(Level::Serializable);
+        let weak = !offer.promises.implies(Level::RepeatableRead);
         // Its conflicts are those of pages.
         if weak && engine != "canopydb" {
             let outcome = run(&*target, offer, &skew(Path::PrimaryKey));

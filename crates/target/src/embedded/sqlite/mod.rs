@@ -79,6 +79,7 @@ fn users_file(url: &str) -> Result<PathBuf, OpenError> {
     Err(OpenError::new(format!("there is no file '{}'", path.display())).hint(hint))
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "made for map_err")]
 fn cannot(error: impl ToString) -> OpenError {
     OpenError::new(format!("SQLite does not open: {}", error.to_string()))
 }

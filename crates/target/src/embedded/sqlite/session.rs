@@ -89,6 +89,7 @@ impl Session for Client {
 }
 
 /// A failure of a statement, with the transaction still there.
+#[allow(clippy::needless_pass_by_value, reason = "made for map_err")]
 pub(super) fn failure(error: Error) -> Failure {
     let message = error.to_string();
     let Some(code) = error.sqlite_error().map(|e| (e.code, e.extended_code)) else {
