@@ -45,9 +45,10 @@ pub(crate) fn find(ways: &'static [Way], kind: OpKind, path: Path) -> Option<&'s
 pub(crate) struct Paths(Vec<(OpKind, Vec<(Path, u32)>)>);
 
 impl Paths {
-    /// Sorts the ways of a dialect by what they do.
-    pub(crate) fn of(ways: &[Way]) -> Paths {
-        let of = |kind| ways.iter().filter(move |w| w.kind == kind).map(|w| (w.path, w.weight));
+    /// Sorts the ways of a dialect by what they do; without those that a server does not know.
+    pub(crate) fn of(ways: &[Way], unknown: &[Path]) -> Paths {
+        let known = || ways.iter().filter(|w| !unknown.contains(&w.path));
+        let of = |kind| known().filter(move |w| w.kind == kind).map(|w| (w.path, w.weight));
         Paths(OpKind::ALL.into_iter().map(|kind| (kind, of(kind).collect())).collect())
     }
 

@@ -1,4 +1,5 @@
 //! Servers by URL: wrong addresses are explained, and nothing of ours stays behind.
+#![cfg(all(feature = "postgres", feature = "mysql"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;

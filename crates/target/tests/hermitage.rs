@@ -1,5 +1,6 @@
 //! Known interleavings, at every level of every server: what must not happen does not, and what may
 //! happen does, so that no level is better than what is said of it.
+#![cfg(all(feature = "postgres", feature = "mysql"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;

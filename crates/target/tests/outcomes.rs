@@ -1,5 +1,6 @@
 //! What failures mean: each is provoked on a real server, and what the session says of the
 //! transaction is compared with what became of it.
+#![cfg(all(feature = "postgres", feature = "mysql"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;

@@ -1,4 +1,5 @@
 //! Every way to do every access gives the right answer, on every server, at every level.
+#![cfg(all(feature = "postgres", feature = "mysql"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;

@@ -1,5 +1,6 @@
 //! Concurrent sessions, all paths mixed: levels that promise it lose no update, and no level loses
 //! or doubles an append.
+#![cfg(all(feature = "postgres", feature = "mysql"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
@@ -12,7 +13,7 @@ use common::{Dice, alone, registers, request, server};
 use isolde_history::OpKind;
 use isolde_spec::Level;
 use isolde_target::{
-    After, Answer, Contents, Ended, Failure, Offer, Path, Request, Session, Table, Target,
+    After, Answer, Contents, Ended, Failure, Offer, Request, Session, Table, Target,
 };
 
 const SESSIONS: i64 = 6;

@@ -1,4 +1,5 @@
 //! Throwaway servers go away, whatever happens.
+#![cfg(all(feature = "postgres", feature = "mysql"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
@@ -160,6 +161,16 @@ fn a_wrong_folder_of_programs_is_refused() {
         let error = open(kind, &wrong).err().unwrap().to_string();
         assert!(error.contains("/nowhere/bin") && error.contains("hint:"), "{kind}: {error}");
     }
+}
+
+#[test]
+fn programs_are_found_around_the_given_folder() {
+    let Some(target) = server("mariadb") else { return };
+    let pid = target.throwaway().unwrap().pid.unwrap();
+    let program = fs::read_link(format!("/proc/{pid}/exe")).unwrap();
+    drop(target);
+    let folder = program.parent().map(Path::to_owned);
+    drop(open("mariadb", &OpenOptions { server_bin: folder, ..options() }).unwrap());
 }
 
 #[test]

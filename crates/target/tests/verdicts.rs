@@ -1,5 +1,6 @@
 //! Random transactions by all usual paths, on a correct server: the checker finds no violation of
 //! what a level promises. This is the test of the promises in the catalogue, not of the servers.
+#![cfg(all(feature = "postgres", feature = "mysql"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;

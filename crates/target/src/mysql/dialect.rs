@@ -82,4 +82,8 @@ pub(super) static WAYS: [Way; 24] = [
 ];
 
 /// The same, by kind of access.
-pub(super) static PATHS: LazyLock<Paths> = LazyLock::new(|| Paths::of(&WAYS));
+pub(super) static PATHS: LazyLock<Paths> = LazyLock::new(|| Paths::of(&WAYS, &[]));
+
+/// The same for TiDB, which refuses `LOCK IN SHARE MODE`.
+pub(super) static TIDB_PATHS: LazyLock<Paths> =
+    LazyLock::new(|| Paths::of(&WAYS, &[Path::ForShare]));

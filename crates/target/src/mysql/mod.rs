@@ -228,7 +228,10 @@ impl Target for MySql {
     }
 
     fn paths(&self, kind: OpKind) -> &'static [(Path, u32)] {
-        dialect::PATHS.get(kind)
+        match self.flavour {
+            Flavour::TiDb => dialect::TIDB_PATHS.get(kind),
+            _ => dialect::PATHS.get(kind),
+        }
     }
 
     fn create(&self, table: &Table) -> Result<(), Failure> {
@@ -292,8 +295,8 @@ impl Target for MySql {
 
 impl Drop for MySql {
     fn drop(&mut self) {
-        // A throwaway server takes its tables with it.
-        if self.server.as_ref().is_none_or(Server::kept) {
+        // A throwaway server takes its tables with it; one that is kept is kept to be looked at.
+        if self.server.is_none() {
             let _ = self.clean();
         }
     }

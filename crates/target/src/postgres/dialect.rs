@@ -14,8 +14,7 @@ pub(super) static OFFERS: [Offer; 3] = [
     Offer {
         name: "read-committed",
         promises: Level::ReadCommitted,
-        remark: "each statement sees what was committed before it began; a transaction sees the \
-                 effects of another all or not at all from then on",
+        remark: "each statement sees what was committed before it began",
     },
     Offer {
         name: "repeatable-read",
@@ -110,4 +109,4 @@ pub(super) static WAYS: [Way; 25] = [
 ];
 
 /// The same, by kind of access.
-pub(super) static PATHS: LazyLock<Paths> = LazyLock::new(|| Paths::of(&WAYS));
+pub(super) static PATHS: LazyLock<Paths> = LazyLock::new(|| Paths::of(&WAYS, &[]));

@@ -232,8 +232,8 @@ impl Target for Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        // A throwaway server takes its tables with it.
-        if self.server.as_ref().is_none_or(Server::kept) {
+        // A throwaway server takes its tables with it; one that is kept is kept to be looked at.
+        if self.server.is_none() {
             let _ = self.clean();
         }
     }

@@ -31,6 +31,8 @@ pub(super) struct PostgresSession {
     /// What tables are called, but for their numbers.
     prefix: String,
     ready: HashMap<(u32, OpKind, Path), Ready>,
+    /// How many statements were prepared, also of ways that could not be prepared to the end.
+    prepared: u32,
     /// BEGIN was asked for and goes out together with the first statement. The server takes its
     /// snapshot at the first statement anyway, so nothing can be seen of the delay.
     begin_pending: bool,
@@ -46,7 +48,8 @@ impl PostgresSession {
         wire.prepare("begin", begin, 0)?;
         wire.prepare("commit", "COMMIT", 0)?;
         wire.prepare("rollback", "ROLLBACK", 0)?;
-        Ok(PostgresSession { wire, prefix, ready: HashMap::new(), begin_pending: false })
+        let ready = HashMap::new();
+        Ok(PostgresSession { wire, prefix, ready, prepared: 0, begin_pending: false })
     }
 
     fn execute(&mut self, name: &str, parameters: &[i64]) -> Result<Reply, Trouble> {
@@ -65,10 +68,11 @@ impl PostgresSession {
             return Err(Failure::new(After::Open, "unsupported", format!("cannot do {what}")));
         };
         let mut steps = Vec::new();
-        for (number, text) in way.steps.iter().enumerate() {
+        for text in way.steps {
             let table = format!("{}{}", self.prefix, request.table);
             let text = text.replace("{t}", &table);
-            let name = format!("s{}_{number}", self.ready.len());
+            self.prepared += 1;
+            let name = format!("s{}", self.prepared);
             let parameters = sql::parameters(&text);
             let prepared = self.wire.prepare(&name, &text, parameters);
             prepared.map_err(|e| self.failed(e))?;

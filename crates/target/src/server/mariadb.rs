@@ -41,6 +41,7 @@ const SETTINGS: &[&str] = &[
     "--skip-name-resolve",
     "--performance-schema=OFF",
     "--max-connections=400",
+    "--max-prepared-stmt-count=1000000",
     "--innodb-flush-log-at-trx-commit=0",
     "--innodb-lock-wait-timeout=2",
     "--innodb-fast-shutdown=2",
@@ -83,7 +84,13 @@ pub(crate) fn start(
     probe: Probe<'_>,
 ) -> Result<(Server, u16), OpenError> {
     let server = SERVER.find(options.server_bin.as_deref())?;
-    let installer = INSTALLER.find(options.server_bin.as_deref())?;
+    // Beside the server, or in `bin` or `scripts` where the server is in `sbin`.
+    let given = options.server_bin.as_deref();
+    let above = given.and_then(Path::parent);
+    let installer = match INSTALLER.find(given) {
+        Err(_) if above.is_some() => INSTALLER.find(above)?,
+        found => found?,
+    };
     if engine == Engine::RocksDb {
         find_plugin(&server)?;
     }

@@ -93,11 +93,6 @@ impl Server {
         Throwaway { url, folder, pid: self.process.pid(), kept: self.keep }
     }
 
-    /// Whether it stays when we are gone.
-    pub(crate) fn kept(&self) -> bool {
-        self.keep
-    }
-
     /// If it died, or one of its processes did: where its log was copied to, and the end of it.
     pub(crate) fn last_words(&self) -> Option<String> {
         let log = self.process.log();

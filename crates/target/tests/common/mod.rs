@@ -24,7 +24,7 @@ pub(crate) fn server(kind: &str) -> Option<Box<dyn Target>> {
     match open(kind, &options()) {
         Ok(target) => Some(target),
         Err(error) if error.to_string().contains("install") => {
-            assert!(std::env::var_os("CI").is_none(), "{error}");
+            assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{error}");
             eprintln!("\n*** SKIPPED: no {kind} here: {error} ***\n");
             None
         }
