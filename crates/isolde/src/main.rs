@@ -10,6 +10,7 @@ mod load;
 mod manual;
 mod output;
 mod stat;
+mod typed;
 
 use std::process::ExitCode;
 
