@@ -5,11 +5,14 @@
 //! cargo run --release -p isolde-bench -- check --levels ser,si --distribution zipf:1.0
 //! cargo run --release -p isolde-bench -- sweep --only keys,size --max-txns 2000000
 //! cargo run --release -p isolde-bench -- violations
+//! cargo run --release -p isolde-bench -- soak --targets postgres,fjall --commits 200000
+//! cargo run --release -p isolde-bench -- pgbench
 //! ```
 
 mod check;
 mod command;
 mod counting;
+mod live;
 mod measure;
 mod plan;
 mod read;
@@ -43,6 +46,14 @@ enum What {
     /// How much longer a history with many violations takes than a clean one
     #[command(mut_arg("planted", |arg| arg.default_value("10000")))]
     Violations(violations::ViolationsArgs),
+    /// Run every database at every level under every workload: a correct one gives no alarm
+    Soak(live::soak::SoakArgs),
+    /// How fast transactions run, against PostgreSQL's own pgbench
+    Pgbench(live::pgbench::PgbenchArgs),
+    /// How many transactions a server aborts, by sessions and by transactions on each row
+    Aborts(live::aborts::AbortsArgs),
+    /// What recording costs
+    Recording(live::recording::RecordingArgs),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -51,5 +62,9 @@ fn main() -> anyhow::Result<()> {
         What::Check(args) => check::run(&args),
         What::Sweep(args) => sweep::run(&args),
         What::Violations(args) => violations::run(&args),
+        What::Soak(args) => live::soak::run(&args),
+        What::Pgbench(args) => live::pgbench::run(&args),
+        What::Aborts(args) => live::aborts::run(&args),
+        What::Recording(args) => live::recording::run(&args),
     }
 }

@@ -1,5 +1,7 @@
 //! What can be typed. Help, man page and completions all come from here.
 
+mod running;
+
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -10,9 +12,12 @@ use isolde_workload::{Distribution, Kind};
 
 use crate::typed::{anomaly, count, kind, level, small_count};
 
+pub(crate) use running::{RecordArgs, RunArgs, TargetsArgs, TestArgs};
+
 /// Does this database really deliver the isolation it promises?
 ///
-/// Isolde reads what clients of a database saw and decides which isolation levels explain it.
+/// Isolde runs concurrent transactions on a database, or reads what others recorded, and decides
+/// which isolation levels explain what the clients saw.
 #[derive(Parser, Debug)]
 #[command(
     name = "isolde",
@@ -28,6 +33,9 @@ pub(crate) struct Args {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
+    Test(TestArgs),
+    Record(RecordArgs),
+    Targets(TargetsArgs),
     Check(CheckArgs),
     Stat(StatArgs),
     Convert(ConvertArgs),

@@ -3,13 +3,22 @@
 mod args;
 mod check;
 mod convert;
+mod desk;
 mod excerpts;
 mod formats;
 mod generate;
+mod interrupt;
 mod load;
 mod manual;
+mod measures;
 mod output;
+mod ran;
+mod record;
+mod running;
 mod stat;
+mod targets;
+mod test;
+mod trials;
 mod typed;
 
 use std::process::ExitCode;
@@ -33,6 +42,9 @@ const EXIT_UNKNOWN: u8 = 3;
 fn main() -> ExitCode {
     let args = Args::parse();
     let done = match &args.command {
+        Command::Test(args) => test::run(args),
+        Command::Record(args) => record::run(args),
+        Command::Targets(args) => targets::run(args).map(|()| EXIT_OK),
         Command::Check(args) => check::run(args),
         Command::Stat(args) => stat::run(args).map(|()| EXIT_OK),
         Command::Convert(args) => convert::run(args).map(|()| EXIT_OK),

@@ -1,1 +1,21 @@
 //! Running: concurrent sessions against a database, every outcome exact, everything recorded.
+//!
+//! [`run`] gives each session of a workload a thread and a connection, lets them run until a limit,
+//! a failure or the user ends it, and records every attempt on a [`Tape`] while it happens.
+
+mod attempt;
+mod client;
+mod clock;
+mod driver;
+mod options;
+mod paths;
+mod recorder;
+mod tables;
+mod tally;
+mod tape;
+
+pub use driver::{Controls, Ran, RunError, run};
+pub use options::{Limits, Options};
+pub use paths::PathChoice;
+pub use tally::{Progress, Trouble};
+pub use tape::{Discard, Tape};

@@ -325,6 +325,18 @@ impl Anomaly {
         self.entry().name
     }
 
+    /// The anomaly of that name, however its words are joined: `LostUpdate`, `lost-update`.
+    ///
+    /// ```
+    /// use isolde_spec::Anomaly;
+    /// assert_eq!(Anomaly::named("write-skew"), Some(Anomaly::WriteSkew));
+    /// assert_eq!(Anomaly::named("fine"), None);
+    /// ```
+    pub fn named(name: &str) -> Option<Anomaly> {
+        let plain = |name: &str| name.replace(['-', '_'], "").to_lowercase();
+        CATALOGUE.iter().find(|e| plain(e.name) == plain(name)).map(|e| e.anomaly)
+    }
+
     /// Its place in the catalogue: of two, the lower one is more basic.
     pub fn rank(self) -> usize {
         CATALOGUE.iter().position(|e| e.anomaly == self).unwrap_or(CATALOGUE.len())

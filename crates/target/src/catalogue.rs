@@ -41,7 +41,115 @@ pub struct Kind {
 }
 
 /// Every kind of target that this build knows.
-pub const KINDS: &[Kind] = &[];
+pub const KINDS: &[Kind] = &[
+    #[cfg(feature = "postgres")]
+    Kind {
+        name: "postgres",
+        schemes: &["postgres", "postgresql"],
+        summary: "PostgreSQL: a throwaway server, or postgres://user:password@host:port/database",
+        open: crate::postgres::open,
+    },
+    #[cfg(feature = "mysql")]
+    Kind {
+        name: "mariadb",
+        schemes: &["mariadb", "mysql", "tidb"],
+        summary: "MariaDB with InnoDB: a throwaway server; or MariaDB, MySQL or TiDB by \
+                  mysql://user:password@host:port/database",
+        open: crate::mysql::open,
+    },
+    #[cfg(feature = "mysql")]
+    Kind {
+        name: "mariadb-rocksdb",
+        schemes: &["mariadb-rocksdb"],
+        summary: "MariaDB with MyRocks: a throwaway server, or mariadb-rocksdb://...",
+        open: crate::mysql::open_rocksdb,
+    },
+    // Engines inside this process.
+    #[cfg(feature = "sqlite")]
+    Kind {
+        name: "sqlite",
+        schemes: &["sqlite"],
+        summary: "SQLite: a temporary file, or sqlite:PATH for your own; one writer, a control",
+        open: crate::embedded::sqlite::open,
+    },
+    #[cfg(feature = "fjall")]
+    Kind {
+        name: "fjall",
+        schemes: &[],
+        summary: "fjall: a log-structured engine with optimistic serializable transactions",
+        open: crate::embedded::fjall::open,
+    },
+    #[cfg(feature = "surrealkv")]
+    Kind {
+        name: "surrealkv",
+        schemes: &[],
+        summary: "SurrealKV: a log-structured engine with snapshot isolation",
+        open: crate::embedded::surrealkv::open,
+    },
+    #[cfg(feature = "surrealmx")]
+    Kind {
+        name: "surrealmx",
+        schemes: &[],
+        summary: "SurrealMX: in memory, snapshot isolation or strict serializability",
+        open: crate::embedded::surrealmx::open,
+    },
+    #[cfg(feature = "surrealmx-0-22")]
+    Kind {
+        name: "surrealmx-0-22",
+        schemes: &[],
+        summary: "SurrealMX 0.22, which loses updates: a faulty engine to see violations with",
+        open: crate::embedded::surrealmx_0_22::open,
+    },
+    #[cfg(feature = "canopydb")]
+    Kind {
+        name: "canopydb",
+        schemes: &[],
+        summary: "Canopydb: a B+ tree with concurrent writers (snapshot) or one (serializable)",
+        open: crate::embedded::canopydb::open,
+    },
+    #[cfg(feature = "mace-kv")]
+    Kind {
+        name: "mace-kv",
+        schemes: &[],
+        summary: "Mace: between a B+ tree and a log, with snapshot isolation",
+        open: crate::embedded::mace::open,
+    },
+    #[cfg(feature = "skipdb")]
+    Kind {
+        name: "skipdb",
+        schemes: &[],
+        summary: "SkipDB: in memory, optimistic or serializable transactions",
+        open: crate::embedded::skipdb::open,
+    },
+    #[cfg(feature = "stoolap")]
+    Kind {
+        name: "stoolap",
+        schemes: &[],
+        summary: "Stoolap: SQL in memory, read committed or snapshot isolation",
+        open: crate::embedded::stoolap::open,
+    },
+    #[cfg(feature = "tidesdb")]
+    Kind {
+        name: "tidesdb",
+        schemes: &[],
+        summary: "TidesDB: a log-structured engine in C with five levels",
+        open: crate::embedded::tidesdb::open,
+    },
+    #[cfg(feature = "grafeo")]
+    Kind {
+        name: "grafeo",
+        schemes: &[],
+        summary: "Grafeo: a graph in memory, read committed to serializable",
+        open: crate::embedded::grafeo::open,
+    },
+    #[cfg(feature = "redb")]
+    Kind {
+        name: "redb",
+        schemes: &[],
+        summary: "redb: a copy-on-write tree; one writer, a control",
+        open: crate::embedded::redb::open,
+    },
+];
 
 /// Opens what the user named: the name of a kind, or a URL.
 pub fn open(spec: &str, options: &OpenOptions) -> Result<Box<dyn Target>, OpenError> {

@@ -6,15 +6,28 @@
 //! means for the transaction is decided here ([`Failure`]), because only the protocol can say it.
 
 mod catalogue;
+mod embedded;
 mod failure;
+#[cfg(feature = "mysql")]
+mod mysql;
 mod offer;
 mod path;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod request;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod server;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod sql;
 mod target;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod unique;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod url;
 
 pub use catalogue::{KINDS, Kind, Open, OpenOptions, open};
 pub use failure::{After, Failure};
 pub use offer::Offer;
 pub use path::Path;
 pub use request::{Answer, Request};
-pub use target::{Contents, Ended, OpenError, Session, Table, Target};
+pub use target::{Contents, Ended, OpenError, Session, Table, Target, Throwaway};

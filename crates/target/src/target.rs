@@ -1,5 +1,7 @@
 //! The two traits behind which databases stand.
 
+use std::path::PathBuf;
+
 use isolde_history::OpKind;
 
 use crate::failure::Failure;
@@ -38,6 +40,19 @@ pub enum Ended {
     RolledBack,
 }
 
+/// Where a throwaway server is, for those who want to look at it or keep it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Throwaway {
+    /// How to connect; with its password, so it belongs on a screen and in no record.
+    pub url: String,
+    /// The folder that holds its data, its log and its socket.
+    pub folder: PathBuf,
+    /// The number of its process.
+    pub pid: Option<u32>,
+    /// Whether it stays when we are gone.
+    pub kept: bool,
+}
+
 /// A database.
 pub trait Target: Send + Sync {
     /// The database system, such as `PostgreSQL`.
@@ -67,6 +82,11 @@ pub trait Target: Send + Sync {
     /// Removes what [`create`](Target::create) made. Sessions are gone by then.
     fn clean(&self) -> Result<(), Failure> {
         Ok(())
+    }
+
+    /// The throwaway server behind it, if it is one.
+    fn throwaway(&self) -> Option<Throwaway> {
+        None
     }
 
     /// What a database that died left behind: the path of its log, or its last lines.

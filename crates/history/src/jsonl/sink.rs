@@ -61,6 +61,11 @@ impl<W: Write> JsonlWriter<W> {
         &self.warnings
     }
 
+    /// Passes on what the output holds back.
+    pub fn flush(&mut self) -> Result<(), SinkError> {
+        Ok(self.out.flush()?)
+    }
+
     /// Writes what has become different since the header, and flushes.
     pub fn finish(mut self) -> Result<W, SinkError> {
         self.begin()?;

@@ -1,0 +1,212 @@
+//! What can be typed to run a workload on a database.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use isolde_workload::{Distribution, Kind};
+
+use crate::measures;
+
+/// Test a database: run a workload, record what the clients saw, check it
+///
+/// Give a name to have everything done: an embedded database (fjall, surrealkv, sqlite) needs
+/// nothing else; postgres and mariadb start a throwaway server from the programs on this machine.
+/// Give a URL to test a server of yours: tables with names of their own are made, and dropped at
+/// the end. `isolde targets` lists them all, with the levels they offer.
+///
+/// --level says what to check, in one language for all databases; the database's own level that
+/// promises it is chosen. --isolation names the database's own level instead, to see what it really
+/// keeps: `--isolation repeatable-read --level ser`.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Exit codes: 0 every level holds, 1 violated, 2 the database or the environment is \
+                  at fault, 3 unknown; 130 after a second Ctrl-C.\n\n\
+                  Examples:\n  isolde test fjall\n  \
+                  isolde test postgres --level ser --sessions 16 --commits 50k\n  \
+                  isolde test postgres --isolation repeatable-read --level ser --favour WriteSkew\n  \
+                  isolde test mariadb --isolation repeatable-read --level si --repeat 100 --budget 10m\n  \
+                  isolde test postgres://me@localhost/db --workload append --duration 30s\n  \
+                  isolde test mariadb --isolation repeatable-read --level si --trials 50 --commits 3k"
+)]
+pub(crate) struct TestArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+    /// A level to check, such as si or snapshot-isolation; several with commas or one --level each.
+    /// Without it: what the database's own level promises
+    #[arg(long, short, value_name = "LEVEL", value_delimiter = ',')]
+    pub(crate) level: Vec<String>,
+    /// Run again, with the next seed, until a violation is found: so many times at most
+    #[arg(long, value_name = "TIMES", value_parser = measures::count)]
+    pub(crate) repeat: Option<u64>,
+    /// Run so many trials, with one seed after another, and say how many found a violation and how
+    /// long that took
+    #[arg(long, value_name = "TRIALS", value_parser = measures::count, conflicts_with = "repeat")]
+    pub(crate) trials: Option<u64>,
+    /// With --repeat or --trials: begin no other run after so much time
+    #[arg(long, value_name = "TIME", value_parser = measures::duration)]
+    pub(crate) budget: Option<Duration>,
+    /// Where to write history and report of a run that found something
+    #[arg(long, value_name = "FOLDER", default_value = "isolde-runs")]
+    pub(crate) out: PathBuf,
+    /// Keep the history of every run, not only of those that found something
+    #[arg(long)]
+    pub(crate) keep_history: bool,
+    /// Print JSON; one object a run, and one for all trials
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Run a workload on a database and record what the clients saw
+///
+/// As `isolde test` does, but without checking. The record is on disk while the run goes on: whatever
+/// happens, what was recorded until then can be checked.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  isolde record fjall history.isolde --txns 100k\n  \
+                        isolde record postgres history.jsonl --duration 1m --sessions 32")]
+pub(crate) struct RecordArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+    /// Where to write the history: .isolde or .jsonl
+    pub(crate) to: PathBuf,
+    /// Overwrite the file if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What `test` and `record` have in common.
+#[derive(clap::Args, Debug)]
+pub(crate) struct RunArgs {
+    /// The database: a name (see `isolde targets`) or a URL
+    pub(crate) target: String,
+    /// The database's own isolation level, such as repeatable-read (see `isolde targets`)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) isolation: Option<String>,
+    #[command(flatten)]
+    pub(crate) workload: WorkloadArgs,
+    #[command(flatten)]
+    pub(crate) driving: DrivingArgs,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+/// What transactions do.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Workload")]
+pub(crate) struct WorkloadArgs {
+    /// What transactions do
+    #[arg(long, short, value_enum, default_value_t = WorkloadKind::Mini)]
+    pub(crate) workload: WorkloadKind,
+    /// How many sessions run at the same time
+    #[arg(long, short, value_name = "N", default_value_t = 8)]
+    pub(crate) sessions: u32,
+    /// How many rows there are
+    #[arg(long, short, value_name = "N", default_value_t = 50)]
+    pub(crate) keys: u32,
+    /// How often each row is touched: uniform, zipf:EXPONENT, hotspot:KEYS/OPERATIONS (percent),
+    /// exponential
+    #[arg(long, value_name = "DISTRIBUTION", default_value = "exponential")]
+    pub(crate) distribution: Distribution,
+    /// How many operations a transaction has at most; those of the general workload have exactly so
+    /// many, mini-transactions at most 4 anyway
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(crate) max_txn_len: u32,
+    /// Favour the shapes and the contention that show this anomaly, such as WriteSkew (mini only)
+    #[arg(long, value_name = "ANOMALY")]
+    pub(crate) favour: Option<String>,
+    /// Which share of the transactions the client rolls back on purpose, from 0 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = measures::share)]
+    pub(crate) rollbacks: f64,
+    /// Go on to a fresh table after so many transactions of a session; 0: never, or as it fits the
+    /// workload
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) round: u32,
+    /// What all random choices follow from; a different one every time if not given
+    #[arg(long, value_name = "SEED")]
+    pub(crate) seed: Option<u64>,
+}
+
+/// How long, how fast, by which ways.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Run")]
+pub(crate) struct DrivingArgs {
+    /// Stop after so many transactions [default: 20k, if nothing else limits the run]
+    #[arg(long, short = 'n', value_name = "N", value_parser = measures::count)]
+    pub(crate) txns: Option<u64>,
+    /// Stop after so many commits
+    #[arg(long, value_name = "N", value_parser = measures::count)]
+    pub(crate) commits: Option<u64>,
+    /// Stop after so much time, such as 30s or 10m
+    #[arg(long, short, value_name = "TIME", value_parser = measures::duration)]
+    pub(crate) duration: Option<Duration>,
+    /// Start so many transactions a second, over all sessions; as many as possible if not given
+    #[arg(long, value_name = "N")]
+    pub(crate) rate: Option<f64>,
+    /// Try an aborted transaction again, so many times; every attempt writes fresh values and is
+    /// recorded
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) retries: u32,
+    /// How long one statement may take
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = measures::duration)]
+    pub(crate) timeout: Duration,
+    /// Reach rows only by these ways, such as primary-key or for-update; all that the database has,
+    /// at random, if not given (see `isolde targets`)
+    #[arg(long, value_name = "PATH", value_delimiter = ',')]
+    pub(crate) path: Vec<String>,
+    /// Record when transactions were sent and answered, but not each of their statements
+    #[arg(long)]
+    pub(crate) no_statement_times: bool,
+}
+
+/// Throwaway servers.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Throwaway server")]
+pub(crate) struct ServerArgs {
+    /// The folder of the server's programs, if not in the usual places
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) server_bin: Option<PathBuf>,
+    /// The port on 127.0.0.1; a free one if not given
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
+    /// Leave the server running at the end, and say how to reach it
+    #[arg(long)]
+    pub(crate) keep: bool,
+}
+
+/// What transactions do.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WorkloadKind {
+    /// Mini-transactions: one or two reads, up to two writes, each after a read of its row
+    Mini,
+    /// A fifth read-only, two fifths write-only, two fifths read-modify-write
+    General,
+    /// Appends to lists, and reads of lists
+    Append,
+    /// Compare-and-set, insert-if-absent and reads of single rows, in fresh, empty tables
+    Cas,
+    /// Reads and blind writes, at random
+    Register,
+}
+
+impl From<WorkloadKind> for Kind {
+    fn from(kind: WorkloadKind) -> Kind {
+        match kind {
+            WorkloadKind::Mini => Kind::Mini,
+            WorkloadKind::General => Kind::General,
+            WorkloadKind::Append => Kind::Append,
+            WorkloadKind::Cas => Kind::Cas,
+            WorkloadKind::Register => Kind::Register,
+        }
+    }
+}
+
+/// List the databases that can be tested, and what their levels promise
+#[derive(clap::Args, Debug)]
+pub(crate) struct TargetsArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

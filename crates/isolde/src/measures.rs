@@ -1,0 +1,73 @@
+//! Numbers and times as people type them: `200k`, `1.5m`, `30s`, `10m`.
+
+use std::time::Duration;
+
+/// A count: digits, with `k` for thousands, `m` for millions, `g` for thousands of millions.
+pub(crate) fn count(text: &str) -> Result<u64, String> {
+    let plain = text.replace('_', "").to_lowercase();
+    let digits = plain.trim_end_matches(['k', 'm', 'g']);
+    let factor = match &plain[digits.len()..] {
+        "" => 1.0,
+        "k" => 1e3,
+        "m" => 1e6,
+        "g" => 1e9,
+        _ => return Err("expected a number such as 5000, 200k or 1.5m".to_owned()),
+    };
+    if factor == 1.0 {
+        return digits.parse().map_err(|_| "expected a number such as 5000 or 200k".to_owned());
+    }
+    let number: Option<f64> = digits.parse().ok();
+    let product = number.map(|n| n * factor).filter(|n| (0.0..1e15).contains(n));
+    product.map(|n| n.round() as u64).ok_or_else(|| "expected a number such as 200k".to_owned())
+}
+
+/// A time: a number and `ms`, `s`, `m` or `h`; seconds if there is no unit.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let seconds = match &text[digits.len()..] {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("expected a time such as 500ms, 30s, 10m or 2h".to_owned()),
+    };
+    let number: Option<f64> = digits.parse().ok();
+    let total = number.map(|n| n * seconds).filter(|n| (0.0..1e9).contains(n));
+    let total = total.ok_or_else(|| "expected a time such as 30s".to_owned())?;
+    Ok(Duration::from_secs_f64(total))
+}
+
+/// A share from 0 to 1.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    let share: Option<f64> = text.parse().ok();
+    share.filter(|s| (0.0..=1.0).contains(s)).ok_or_else(|| "expected 0 to 1".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_as_people_type_them() {
+        let read = |text| count(text).ok();
+        assert_eq!(read("5000"), Some(5000));
+        assert_eq!(read("200k"), Some(200_000));
+        assert_eq!(read("1.5M"), Some(1_500_000));
+        assert_eq!(read("1_000"), Some(1000));
+        assert_eq!(read("18446744073709551615"), Some(u64::MAX));
+        for wrong in ["", "k", "-1", "1.5", "1kk", "1e300m", "nan"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn times_as_people_type_them() {
+        let read = |text| duration(text).ok();
+        assert_eq!(read("500ms"), Some(Duration::from_millis(500)));
+        assert_eq!(read("30"), Some(Duration::from_secs(30)));
+        assert_eq!(read("1.5m"), Some(Duration::from_secs(90)));
+        for wrong in ["", "s", "-1s", "1y", "1e300h", "inf"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! What `test` and `record` have in common: a target, a workload, one run.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use anyhow::{Context, Result, anyhow, bail};
+use isolde_history::{JsonlWriter, NativeWriter, info};
+use isolde_run::{Controls, Limits, Options, PathChoice, Progress, Ran, RunError, Tape};
+use isolde_spec::{Anomaly, Level};
+use isolde_target::{Offer, OpenOptions, Target};
+use isolde_workload::{Settings, Workload};
+use serde_json::{Value, json};
+
+use crate::args::RunArgs;
+use crate::{interrupt, load, ran};
+
+/// How many transactions a run has if nothing else limits it.
+const DEFAULT_TXNS: u64 = 20_000;
+
+/// A database and how to run on it.
+pub(crate) struct Stage {
+    pub(crate) target: Box<dyn Target>,
+    pub(crate) offer: Offer,
+    options: Options,
+    settings: Settings,
+    /// The number of the next run's first table.
+    next_table: AtomicU32,
+}
+
+impl Stage {
+    /// Opens the target; the levels are what the caller wants to check.
+    pub(crate) fn open(args: &RunArgs, levels: &[Level]) -> Result<Stage> {
+        let options = options(args)?;
+        let settings = settings(args)?;
+        // What is wrong with the workload is said before a server is started.
+        workload(settings.clone())?;
+        let opening = load::progress(&format!("opening {}", args.target));
+        let open = OpenOptions {
+            server_bin: args.server.server_bin.clone(),
+            port: args.server.port,
+            keep: args.server.keep,
+            timeout: args.driving.timeout,
+        };
+        let target = isolde_target::open(&args.target, &open)?;
+        opening.finish_and_clear();
+        let offer = *choose(&*target, args.isolation.as_deref(), levels)?;
+        Ok(Stage { target, offer, options, settings, next_table: AtomicU32::new(0) })
+    }
+
+    /// The seed of the first run.
+    pub(crate) fn seed(&self) -> u64 {
+        self.settings.seed
+    }
+
+    /// One run, recorded in a file of its own. Where it never began there is no file.
+    pub(crate) fn run(&self, seed: u64, file: &Path) -> Result<Ran> {
+        let workload = workload(Settings { seed, ..self.settings.clone() })?;
+        let named = || format!("cannot write {}", file.display());
+        let out = File::create(file).with_context(named)?;
+        let ran = if file.extension().is_some_and(|e| e == "jsonl") {
+            let mut tape = JsonlWriter::new(BufWriter::new(out));
+            self.play(&workload, &mut tape).map(|ran| (ran, tape.finish().map(drop)))
+        } else {
+            let mut tape = NativeWriter::new(out)?;
+            self.play(&workload, &mut tape).map(|ran| (ran, tape.finish().map(drop)))
+        };
+        // A record that could not be written gets no end: readers shall see that it is torn.
+        match ran {
+            Ok((ran, Ok(()))) => Ok(ran),
+            Ok((_, Err(error))) => Err(anyhow!(error)).with_context(named),
+            Err(error @ RunError::Record { .. }) => {
+                let error = anyhow!(error).context(named());
+                Err(error.context(format!("what is in {} can be checked", file.display())))
+            }
+            Err(error) => {
+                let _ = std::fs::remove_file(file);
+                Err(explain(&*self.target, &error))
+            }
+        }
+    }
+
+    fn play(&self, workload: &Workload, tape: &mut dyn Tape) -> Result<Ran, RunError> {
+        self.describe(workload, tape);
+        let bar = ran::bar(&self.options.limits);
+        let mut watch = |progress: &Progress| ran::show(&bar, &self.options.limits, progress);
+        let mut controls = Controls { stop: &interrupt::STOP, watch: &mut watch };
+        let first_table = self.next_table.load(Ordering::Relaxed);
+        let options = Options { first_table, ..self.options.clone() };
+        let target = &*self.target;
+        let ran = isolde_run::run(target, &self.offer, workload, &options, tape, &mut controls);
+        bar.finish_and_clear();
+        let tables = ran.as_ref().map_or(1, |ran| ran.tables);
+        self.next_table.fetch_add(tables, Ordering::Relaxed);
+        ran
+    }
+
+    /// Writes into the record what ran where.
+    fn describe(&self, workload: &Workload, tape: &mut dyn Tape) {
+        let pool = tape.pool();
+        let settings = workload.settings();
+        let mut facts = vec![
+            (info::SERVER.to_owned(), pool.text(self.target.name())),
+            (info::VERSION.to_owned(), pool.text(self.target.version())),
+            (info::LEVEL.to_owned(), pool.text(self.offer.name)),
+            ("promises".to_owned(), pool.text(self.offer.promises.name())),
+            (info::SEED.to_owned(), pool.int(settings.seed as i64)),
+        ];
+        for (name, fact) in self.target.facts() {
+            facts.push((name, pool.text(&fact)));
+        }
+        let row: Vec<_> = parameters(settings)
+            .iter()
+            .map(|(name, value)| (pool.text(name), pool.text(value)))
+            .collect();
+        facts.push((info::PARAMETERS.to_owned(), pool.row(&row)));
+        for (name, value) in facts {
+            let name = tape.pool().text(&name);
+            tape.meta().set(name, value);
+        }
+    }
+
+    /// One line that says where it ran.
+    pub(crate) fn place(&self) -> String {
+        let (name, version) = (self.target.name(), self.target.version());
+        let (offer, promises) = (self.offer.name, self.offer.promises);
+        format!("{name} {version}, {offer} (promises {promises})")
+    }
+
+    /// One line that says what ran.
+    pub(crate) fn workload(&self, seed: u64) -> String {
+        let settings = Settings { seed, ..self.settings.clone() };
+        let parameters = parameters(&settings);
+        let words = parameters.iter().map(|(name, value)| match *name {
+            "workload" => value.clone(),
+            _ => format!("{name} {value}"),
+        });
+        let words: Vec<String> = words.collect();
+        words.join(", ")
+    }
+
+    /// The same for machines.
+    pub(crate) fn to_json(&self, seed: u64) -> Value {
+        let settings = Settings { seed, ..self.settings.clone() };
+        let workload: serde_json::Map<String, Value> =
+            parameters(&settings).into_iter().map(|(n, v)| (n.to_owned(), json!(v))).collect();
+        let facts: serde_json::Map<String, Value> =
+            self.target.facts().into_iter().map(|(n, v)| (n, json!(v))).collect();
+        json!({
+            "target": {
+                "name": self.target.name(),
+                "version": self.target.version(),
+                "isolation": self.offer.name,
+                "promises": self.offer.promises.name(),
+                "facts": facts,
+            },
+            "workload": workload,
+            "seed": seed,
+        })
+    }
+}
+
+fn parameters(settings: &Settings) -> Vec<(&'static str, String)> {
+    let mut all = vec![
+        ("workload", format!("{:?}", settings.kind).to_lowercase()),
+        ("sessions", settings.sessions.to_string()),
+        ("keys", settings.keys.to_string()),
+        ("distribution", settings.distribution.to_string()),
+        ("max-txn-len", settings.max_txn_len.to_string()),
+    ];
+    if let Some(anomaly) = settings.favour {
+        all.push(("favour", anomaly.to_string()));
+    }
+    if settings.rollbacks > 0.0 {
+        all.push(("rollbacks", settings.rollbacks.to_string()));
+    }
+    if settings.round > 0 {
+        all.push(("round", settings.round.to_string()));
+    }
+    all.push(("seed", settings.seed.to_string()));
+    all
+}
+
+fn workload(settings: Settings) -> Result<Workload> {
+    Workload::new(settings).map_err(|problem| anyhow!(problem))
+}
+
+fn settings(args: &RunArgs) -> Result<Settings> {
+    let w = &args.workload;
+    let favour = w
+        .favour
+        .as_deref()
+        .map(|name| Anomaly::named(name).ok_or_else(|| anyhow!("there is no anomaly '{name}'")));
+    // A seed that people can type, from the clock and the process.
+    let random = || {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let nanos = now.map_or(0, |n| n.as_nanos() as u64);
+        isolde_workload::Random::new(nanos ^ (u64::from(std::process::id()) << 40)).bits() >> 32
+    };
+    Ok(Settings {
+        kind: w.workload.into(),
+        keys: w.keys,
+        distribution: w.distribution,
+        max_txn_len: w.max_txn_len,
+        sessions: w.sessions,
+        favour: favour.transpose()?,
+        rollbacks: w.rollbacks,
+        round: w.round,
+        seed: w.seed.unwrap_or_else(random),
+    })
+}
+
+fn options(args: &RunArgs) -> Result<Options> {
+    let d = &args.driving;
+    if d.rate.is_some_and(|rate| !(rate.is_finite() && rate > 0.0)) {
+        bail!("the rate has to be a number of transactions a second, more than none");
+    }
+    let limited = d.txns.is_some() || d.commits.is_some() || d.duration.is_some();
+    let txns = d.txns.or_else(|| (!limited).then_some(DEFAULT_TXNS));
+    let path = |name: &String| {
+        isolde_target::Path::named(name).ok_or_else(|| {
+            let all: Vec<&str> = isolde_target::Path::ALL.iter().map(|p| p.name()).collect();
+            anyhow!("there is no access path '{name}'\n  hint: paths are {}", all.join(", "))
+        })
+    };
+    let paths: Vec<_> = d.path.iter().map(path).collect::<Result<_>>()?;
+    Ok(Options {
+        limits: Limits { txns, commits: d.commits, duration: d.duration },
+        rate: d.rate,
+        retries: d.retries,
+        paths: if paths.is_empty() { PathChoice::Random } else { PathChoice::Only(paths) },
+        statement_times: !d.no_statement_times,
+        ..Options::default()
+    })
+}
+
+/// The database's own level: the one that was named, the weakest that promises all that is to be
+/// checked, or the strongest there is.
+fn choose<'t>(
+    target: &'t dyn Target,
+    isolation: Option<&str>,
+    levels: &[Level],
+) -> Result<&'t Offer> {
+    let offers = target.offers();
+    let names = || offers.iter().map(|o| o.name).collect::<Vec<_>>().join(", ");
+    if let Some(name) = isolation {
+        let plain = |name: &str| name.to_lowercase().replace([' ', '_'], "-");
+        return offers.iter().find(|o| o.name == plain(name)).ok_or_else(|| {
+            anyhow!("{} has no level '{name}'\n  hint: it has {}", target.name(), names())
+        });
+    }
+    if levels.is_empty() {
+        return offers.last().ok_or_else(|| anyhow!("{} offers no level", target.name()));
+    }
+    let enough: Vec<&Offer> =
+        offers.iter().filter(|o| levels.iter().all(|l| o.promises.implies(*l))).collect();
+    let weakest =
+        enough.iter().find(|o| enough.iter().all(|other| other.promises.implies(o.promises)));
+    weakest.or(enough.first()).copied().ok_or_else(|| {
+        let levels: Vec<&str> = levels.iter().map(|l| l.name()).collect();
+        anyhow!(
+            "{} promises {} at none of its levels\n  hint: --isolation takes one all the same: {}",
+            target.name(),
+            levels.join(" and "),
+            names()
+        )
+    })
+}
+
+fn explain(target: &dyn Target, error: &RunError) -> anyhow::Error {
+    match target.last_words() {
+        Some(words) => anyhow!("{error}\n  the server's last words: {words}"),
+        None => anyhow!("{error}"),
+    }
+}

@@ -1,0 +1,92 @@
+//! Many runs: how many found something, and how long that took.
+
+use std::time::Duration;
+
+use isolde_report::number;
+use serde_json::{Value, json};
+
+use crate::test::TrialOutcome;
+use crate::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
+
+/// What several runs say together.
+#[derive(Default)]
+pub(crate) struct Trials {
+    trials: u64,
+    violated: u64,
+    unknown: u64,
+    at_fault: u64,
+    committed: u64,
+    generation: Duration,
+    verification: Duration,
+    /// What the runs that found something took, from their beginning.
+    until_found: Duration,
+}
+
+impl Trials {
+    pub(crate) fn add(&mut self, trial: &TrialOutcome) {
+        self.trials += 1;
+        self.committed += trial.committed;
+        self.generation += trial.generation;
+        self.verification += trial.verification;
+        match trial.code {
+            EXIT_VIOLATED => {
+                self.violated += 1;
+                self.until_found += trial.generation + trial.verification;
+            }
+            EXIT_UNKNOWN => self.unknown += 1,
+            EXIT_FAULT => self.at_fault += 1,
+            _ => {}
+        }
+    }
+
+    /// The exit code of the worst: violated, at fault, unknown.
+    pub(crate) fn worst(&self) -> u8 {
+        match (self.violated, self.at_fault, self.unknown) {
+            (1.., _, _) => EXIT_VIOLATED,
+            (0, 1.., _) => EXIT_FAULT,
+            (0, 0, 1..) => EXIT_UNKNOWN,
+            _ => EXIT_OK,
+        }
+    }
+
+    fn mean(&self, total: Duration) -> f64 {
+        total.as_secs_f64() / self.trials.max(1) as f64
+    }
+
+    pub(crate) fn to_text(&self, total: Duration) -> String {
+        let found = match self.violated {
+            0 => "none found a violation".to_owned(),
+            n => format!(
+                "{} found a violation, in {:.2} s each; one every {:.2} s",
+                number(n),
+                self.until_found.as_secs_f64() / n as f64,
+                total.as_secs_f64() / n as f64
+            ),
+        };
+        format!(
+            "trials     {} in {:.1} s: {found}\n           \
+             generation {:.3} s, verification {:.3} s, {} commits a trial\n",
+            number(self.trials),
+            total.as_secs_f64(),
+            self.mean(self.generation),
+            self.mean(self.verification),
+            number(self.committed / self.trials.max(1)),
+        )
+    }
+
+    pub(crate) fn to_json(&self, total: Duration) -> Value {
+        let per = |total: Duration, n: u64| (n > 0).then(|| total.as_secs_f64() / n as f64);
+        json!({
+            "trials": self.trials,
+            "violated": self.violated,
+            "unknown": self.unknown,
+            "at_fault": self.at_fault,
+            "committed": self.committed,
+            "seconds": total.as_secs_f64(),
+            "mean_generation_seconds": self.mean(self.generation),
+            "mean_verification_seconds": self.mean(self.verification),
+            "mean_seconds_of_trials_that_found": per(self.until_found, self.violated),
+            "mean_seconds_to_a_violation": per(total, self.violated),
+        })
+    }
+}

@@ -1,0 +1,101 @@
+//! Real databases under real workloads: correct ones give no alarm, weak ones are found out. A small
+//! slice of `isolde-bench soak`.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::{Folder, has_mariadb, has_postgres};
+
+const WORKLOADS: [&str; 5] = ["mini", "general", "append", "cas", "register"];
+
+/// Every workload, at the level that the database's own one promises: it holds, or nobody knows.
+#[track_caller]
+fn keeps_its_promise(target: &str, isolation: &str, commits: &str) {
+    let folder = Folder::new(&format!("{target}-{isolation}"));
+    for workload in WORKLOADS {
+        let args = ["test", target, "--isolation", isolation, "--workload", workload];
+        let more = ["--commits", commits, "--keys", "30", "--seed", "3", "--retries", "1"];
+        let ran = folder.isolde(&[args.as_slice(), &more].concat());
+        assert!(matches!(ran.code, Some(0 | 3)), "{target} {isolation} {workload}: {ran:#?}");
+        assert!(!ran.out.contains("violated"), "{ran:#?}");
+        assert_eq!(ran.err, "", "{target} {isolation} {workload}");
+    }
+    // Nothing was found, so nothing is left behind.
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// The level is violated, and this anomaly is among what was found.
+#[track_caller]
+fn is_found_out(args: &[&str], anomaly: &str) {
+    let folder = Folder::new(&format!("found-{}", args.join("-").replace(['/', ':'], "-")));
+    let budget = ["--repeat", "30", "--budget", "60s", "--seed", "5", "--commits", "3k"];
+    let ran = folder.isolde(&[&["test"], args, &budget].concat());
+    assert_eq!(ran.code, Some(1), "{args:?}: {ran:#?}");
+    assert!(ran.out.contains("violated"), "{ran:#?}");
+    // Everything for a bug report is there, and the excerpt alone shows the same.
+    let runs = folder.path().join("isolde-runs");
+    let kept = std::fs::read_dir(runs).unwrap().next().unwrap().unwrap().path();
+    let report = std::fs::read_to_string(kept.join("report.txt")).unwrap();
+    assert!(report.contains(anomaly), "no {anomaly} in\n{report}");
+    assert!(report.contains("again      the same options with --seed "), "{report}");
+    let excerpt = std::fs::read_dir(kept.join("excerpts")).unwrap().next().unwrap().unwrap();
+    let level = args[args.iter().position(|a| *a == "--level").unwrap() + 1];
+    let again = folder.isolde(&["check", "--level", level, excerpt.path().to_str().unwrap()]);
+    assert_eq!(again.code, Some(1), "{again:#?}");
+}
+
+#[test]
+fn fjall_is_serializable() {
+    keeps_its_promise("fjall", "serializable", "2k");
+}
+
+#[test]
+fn surrealkv_has_snapshots() {
+    keeps_its_promise("surrealkv", "snapshot", "2k");
+}
+
+#[test]
+fn sqlite_is_serializable() {
+    keeps_its_promise("sqlite", "deferred", "1k");
+    keeps_its_promise("sqlite", "immediate", "1k");
+}
+
+#[test]
+fn snapshots_of_surrealkv_allow_write_skew() {
+    is_found_out(&["surrealkv", "--level", "ser", "--favour", "write-skew"], "WriteSkew");
+}
+
+#[test]
+fn postgres_keeps_its_promises() {
+    if has_postgres() {
+        keeps_its_promise("postgres", "read-committed", "1k");
+        keeps_its_promise("postgres", "repeatable-read", "1k");
+        keeps_its_promise("postgres", "serializable", "1k");
+    }
+}
+
+#[test]
+fn repeatable_read_of_postgres_is_not_serializable() {
+    if has_postgres() {
+        let args = ["postgres", "--isolation", "repeatable-read", "--level", "ser"];
+        is_found_out(&[args.as_slice(), &["--favour", "WriteSkew"]].concat(), "WriteSkew");
+    }
+}
+
+#[test]
+fn mariadb_keeps_its_promises() {
+    if has_mariadb() {
+        keeps_its_promise("mariadb", "read-committed", "1k");
+        keeps_its_promise("mariadb", "repeatable-read", "1k");
+        keeps_its_promise("mariadb", "repeatable-read-snapshot", "1k");
+        keeps_its_promise("mariadb", "serializable", "1k");
+    }
+}
+
+#[test]
+fn repeatable_read_of_mariadb_loses_updates() {
+    if has_mariadb() {
+        let args = ["mariadb", "--isolation", "repeatable-read", "--level", "si"];
+        is_found_out(&[args.as_slice(), &["--favour", "LostUpdate"]].concat(), "LostUpdate");
+    }
+}

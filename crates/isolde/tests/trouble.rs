@@ -1,0 +1,194 @@
+//! What a user sees when something goes wrong with the database or the machine.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Folder, Ran, has_mariadb, has_postgres};
+
+/// The command refuses with exit code 2, one error, and nothing left behind.
+#[track_caller]
+fn refuses(args: &[&str], words: &[&str]) {
+    let folder = Folder::new(&format!("refused-{}", args.join("-").replace(['/', ':'], "-")));
+    let began = Instant::now();
+    let ran = folder.isolde(args);
+    assert_eq!(ran.code, Some(2), "{ran:#?}");
+    assert_eq!(ran.out, "", "{ran:#?}");
+    assert!(ran.err.starts_with("error: "), "{ran:#?}");
+    for word in words {
+        assert!(ran.err.contains(word), "no '{word}' in {}", ran.err);
+    }
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_target_that_does_not_exist() {
+    refuses(&["test", "oracle"], &["no target 'oracle'", "hint: ", "fjall"]);
+}
+
+#[test]
+fn a_level_or_an_isolation_that_does_not_exist() {
+    refuses(&["test", "fjall", "--level", "acid"], &["no level 'acid'", "serializable"]);
+    refuses(&["test", "fjall", "--isolation", "snapshot"], &["no level 'snapshot'"]);
+    refuses(&["test", "surrealkv", "--level", "sser"], &["at none of its levels", "--isolation"]);
+}
+
+#[test]
+fn a_workload_that_makes_no_sense() {
+    refuses(&["test", "fjall", "--keys", "1"], &["keys"]);
+    refuses(&["test", "fjall", "--sessions", "0"], &["session"]);
+    refuses(&["test", "fjall", "--favour", "fun"], &["no anomaly 'fun'"]);
+    refuses(&["test", "fjall", "--path", "magic"], &["no access path 'magic'"]);
+}
+
+#[test]
+fn a_server_that_is_not_there() {
+    refuses(&["test", "postgres://nobody@127.0.0.1:1/none"], &["127.0.0.1:1"]);
+    refuses(&["test", "mysql://nobody@127.0.0.1:1/none"], &["127.0.0.1:1"]);
+}
+
+#[test]
+fn programs_that_are_not_there() {
+    refuses(&["test", "postgres", "--server-bin", "/nowhere"], &["/nowhere"]);
+    refuses(&["test", "mariadb", "--server-bin", "/nowhere"], &["/nowhere"]);
+}
+
+#[test]
+fn a_port_that_is_taken() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    if has_postgres() {
+        refuses(&["test", "postgres", "--port", &port], &[&port]);
+    }
+    if has_mariadb() {
+        refuses(&["test", "mariadb", "--port", &port], &[&port]);
+    }
+}
+
+/// A disk without room: the record ends, what was saved stays, and the command says so.
+#[test]
+fn a_full_disk() {
+    let folder = Folder::new("full");
+    std::os::unix::fs::symlink("/dev/full", folder.path().join("h.isolde")).unwrap();
+    let ran = folder.isolde(&["record", "fjall", "h.isolde", "--force", "-n", "1m"]);
+    assert_eq!(ran.code, Some(2), "{ran:#?}");
+    assert!(ran.err.contains("h.isolde") && ran.err.contains("No space left"), "{}", ran.err);
+}
+
+/// A free port of this machine.
+fn free_port() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port().to_string()
+}
+
+/// Starts a long run, waits until its history grows, does something to it, and waits for the end.
+fn disturbed(folder: &Folder, args: &[&str], disturb: impl FnOnce(u32)) -> Ran {
+    let mut command = folder.command(args);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let began = Instant::now();
+    let grows = || walk(folder.path()).any(|len| len > 4096);
+    while !grows() {
+        assert!(began.elapsed() < Duration::from_secs(60), "no history yet");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    disturb(child.id());
+    Ran::of(&child.wait_with_output().unwrap())
+}
+
+/// The lengths of all histories below a folder.
+fn walk(folder: &std::path::Path) -> impl Iterator<Item = u64> {
+    let mut folders = vec![folder.to_owned()];
+    let mut lengths = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "isolde") {
+                lengths.push(entry.metadata().map_or(0, |m| m.len()));
+            }
+        }
+    }
+    lengths.into_iter()
+}
+
+fn signal(signal: &str, pid: u32) {
+    let sent = Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+#[test]
+fn ctrl_c_ends_the_run_and_checks_what_was_recorded() {
+    let folder = Folder::new("ctrl-c");
+    let args = ["test", "fjall", "--duration", "10m", "--seed", "1"];
+    let ran = disturbed(&folder, &args, |pid| signal("-INT", pid));
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    assert!(ran.out.contains("ended by Ctrl-C"), "{ran:#?}");
+    assert!(ran.out.contains("serializable: holds"), "{ran:#?}");
+}
+
+#[test]
+fn a_second_ctrl_c_stops_at_once() {
+    if !has_postgres() {
+        return;
+    }
+    let folder = Folder::new("ctrl-c-twice");
+    let port = free_port();
+    let args = ["test", "postgres", "--duration", "10m", "--port", &port];
+    let ran = disturbed(&folder, &args, |pid| {
+        signal("-INT", pid);
+        std::thread::sleep(Duration::from_millis(1));
+        // The first one may have been enough by now.
+        let _ = Command::new("kill").args(["-INT", &pid.to_string()]).status();
+    });
+    assert!(matches!(ran.code, Some(130 | 0)), "{ran:#?}");
+    assert!(is_gone(&port), "the server is still there");
+}
+
+/// Whether nobody listens on that port any more, or soon not.
+fn is_gone(port: &str) -> bool {
+    let began = Instant::now();
+    let address = format!("127.0.0.1:{port}");
+    while began.elapsed() < Duration::from_secs(15) {
+        if std::net::TcpStream::connect(&address).is_err() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    false
+}
+
+/// The server is killed in the middle of a run: what was recorded is checked, the command says what
+/// happened, and nothing is called aborted that may have committed.
+#[track_caller]
+fn server_dies(target: &str, program: &str) {
+    let folder = Folder::new(&format!("killed-{target}"));
+    let port = free_port();
+    let args = ["test", target, "--duration", "10m", "--port", &port, "--seed", "1"];
+    let ran = disturbed(&folder, &args, |_| {
+        let pattern = format!("{program}.*{port}");
+        let found = Command::new("pkill").args(["-KILL", "-f", "-o", &pattern]).status().unwrap();
+        assert!(found.success(), "no process {pattern}");
+    });
+    assert_eq!(ran.code, Some(2), "{ran:#?}");
+    assert!(ran.err.contains("sessions gave up"), "{ran:#?}");
+    assert!(ran.out.contains("holds") && ran.out.contains("kept"), "{ran:#?}");
+}
+
+#[test]
+fn postgres_is_killed() {
+    if has_postgres() {
+        server_dies("postgres", "postgres");
+    }
+}
+
+#[test]
+fn mariadb_is_killed() {
+    if has_mariadb() {
+        server_dies("mariadb", "mariadbd");
+    }
+}

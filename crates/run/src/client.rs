@@ -1,0 +1,252 @@
+//! One session of the workload: a thread that runs its script.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::SyncSender;
+use std::time::{Duration, Instant};
+
+use hashbrown::HashMap;
+use isolde_history::{OpKind, Outcome};
+use isolde_target::{Answer, Failure, Offer, Request, Session, Target};
+use isolde_workload::{Script, Step, TxnPlan};
+
+use crate::attempt::{self, Act, Attempt, Ending};
+use crate::clock::RunClock;
+use crate::options::Options;
+use crate::paths::Paths;
+use crate::tables::Tables;
+use crate::tally::Tally;
+
+/// After so many failures in a row that are no conflicts, a session gives up: something is wrong
+/// that will not pass, such as a missing privilege.
+const MAX_FAILURES_IN_A_ROW: u32 = 100;
+
+/// What all sessions of a run share.
+pub(crate) struct Shared<'r> {
+    pub(crate) target: &'r dyn Target,
+    pub(crate) offer: &'r Offer,
+    pub(crate) options: &'r Options,
+    pub(crate) sessions: u32,
+    pub(crate) rows: u32,
+    pub(crate) paths: Paths,
+    pub(crate) tables: Tables<'r>,
+    pub(crate) tally: Tally,
+    pub(crate) clock: RunClock,
+    /// The number of the next session in the record.
+    pub(crate) next_session: AtomicU32,
+    /// Whether sessions remember what they saw, which only compare-and-set asks for.
+    pub(crate) remembers: bool,
+}
+
+/// One session of the workload.
+pub(crate) struct Client<'r> {
+    shared: &'r Shared<'r>,
+    number: u32,
+    script: Script,
+    record: SyncSender<Attempt>,
+    connection: Option<Box<dyn Session>>,
+    /// Its number in the record: another one after each lost connection. A transaction whose COMMIT
+    /// got no answer may still be on its way when the next one has begun on a new connection, so
+    /// the two are not in session order.
+    recorded_as: u32,
+    /// How many values it has written.
+    written: i64,
+    /// What it saw last under each key, for compare-and-set.
+    seen: HashMap<u64, Option<i64>>,
+    failures_in_a_row: u32,
+}
+
+impl<'r> Client<'r> {
+    pub(crate) fn new(
+        shared: &'r Shared<'r>,
+        number: u32,
+        script: Script,
+        record: SyncSender<Attempt>,
+        connection: Box<dyn Session>,
+    ) -> Client<'r> {
+        Client {
+            shared,
+            number,
+            script,
+            record,
+            connection: Some(connection),
+            recorded_as: number,
+            written: 0,
+            seen: HashMap::new(),
+            failures_in_a_row: 0,
+        }
+    }
+
+    /// Runs until the run is over, or until it cannot go on.
+    pub(crate) fn run(mut self) -> Result<(), Failure> {
+        let mut plan = TxnPlan::default();
+        while self.may_begin() {
+            let before = plan.round;
+            self.script.next(&mut plan);
+            if plan.round != before {
+                self.seen.clear();
+            }
+            self.shared.tables.ensure(plan.round)?;
+            for _ in 0..=self.shared.options.retries {
+                if self.attempt(&plan)? || self.shared.tally.is_over() {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is another transaction to begin; waits for its turn if there is a rate.
+    fn may_begin(&self) -> bool {
+        let tally = &self.shared.tally;
+        if tally.is_over() {
+            return false;
+        }
+        let limits = &self.shared.options.limits;
+        let number = tally.txns.fetch_add(1, Ordering::Relaxed);
+        if limits.txns.is_some_and(|most| number >= most) {
+            tally.txns.fetch_sub(1, Ordering::Relaxed);
+            return false;
+        }
+        if let Some(rate) = self.shared.options.rate {
+            let due = Duration::from_secs_f64(number as f64 / rate);
+            // In short naps, so that the end of the run is noticed.
+            while let Some(wait) = due.checked_sub(self.shared.clock.elapsed()) {
+                if tally.is_over() {
+                    tally.txns.fetch_sub(1, Ordering::Relaxed);
+                    return false;
+                }
+                std::thread::sleep(wait.min(Duration::from_millis(50)));
+            }
+        }
+        true
+    }
+
+    /// One attempt. Whether the transaction needs no other one.
+    fn attempt(&mut self, plan: &TxnPlan) -> Result<bool, Failure> {
+        let mut session = self.connected()?;
+        let clock = self.shared.clock;
+        let begin = clock.now();
+        let mut acts = Vec::with_capacity(plan.steps.len());
+        let ending = match session.begin() {
+            Err(failure) => attempt::give_up(&mut *session, failure),
+            Ok(()) => match self.steps(&mut *session, plan, &mut acts) {
+                Err(failure) => attempt::give_up(&mut *session, failure),
+                Ok(()) => attempt::finish(&mut *session, plan.rolls_back),
+            },
+        };
+        let end = (ending.outcome != Outcome::Unknown).then(|| clock.now());
+        if ending.usable {
+            self.connection = Some(session);
+        }
+        if self.shared.remembers && ending.outcome == Outcome::Committed {
+            self.remember(&acts);
+        }
+        let done = ending.outcome != Outcome::Aborted || plan.rolls_back;
+        let error = ending.failure.as_ref().map(|f| f.code.clone());
+        let (session, outcome) = (self.recorded_as, ending.outcome);
+        // The recorder is gone only if it failed, which ends the run anyway.
+        let _ = self.record.send(Attempt { session, outcome, acts, begin, end, error });
+        self.account(ending)?;
+        Ok(done)
+    }
+
+    fn steps(
+        &mut self,
+        session: &mut dyn Session,
+        plan: &TxnPlan,
+        acts: &mut Vec<Act>,
+    ) -> Result<(), Failure> {
+        for step in &plan.steps {
+            let key = plan.key(step, self.shared.rows);
+            let request = self.request(plan, step, key);
+            attempt::act(session, &request, key, self.shared.clock, acts)?;
+        }
+        Ok(())
+    }
+
+    fn request(&mut self, plan: &TxnPlan, step: &Step, key: u64) -> Request {
+        let seen = self.seen.get(&key).copied().flatten();
+        // A compare-and-set by someone who knows of no value expects that there is none.
+        let kind = match (step.kind, seen) {
+            (OpKind::Cas, None) => OpKind::InsertIfAbsent,
+            (kind, _) => kind,
+        };
+        let value = match kind {
+            OpKind::Read | OpKind::ListRead => 0,
+            _ => self.fresh(),
+        };
+        let path = self.shared.paths.pick(kind, step.choice);
+        let expected = seen.unwrap_or(0);
+        let table = self.shared.tables.number(plan.round);
+        Request { table, row: step.row, kind, path, value, expected }
+    }
+
+    /// A value that nobody else writes, in this run: sessions take turns.
+    fn fresh(&mut self) -> i64 {
+        let value = self.written * i64::from(self.shared.sessions) + i64::from(self.number) + 1;
+        self.written += 1;
+        value
+    }
+
+    fn remember(&mut self, acts: &[Act]) {
+        for act in acts {
+            match (act.kind, &act.answer) {
+                (OpKind::Read, Some(Answer::Value(value))) => {
+                    self.seen.insert(act.key, *value);
+                }
+                (OpKind::Cas | OpKind::InsertIfAbsent, Some(Answer::Done(true))) => {
+                    self.seen.insert(act.key, Some(act.value));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Counts the attempt, and what went wrong with it.
+    fn account(&mut self, ending: Ending) -> Result<(), Failure> {
+        let tally = &self.shared.tally;
+        tally.count(ending.outcome);
+        let most = self.shared.options.limits.commits;
+        if most.is_some_and(|most| tally.committed.load(Ordering::Relaxed) >= most) {
+            tally.end();
+        }
+        if !ending.usable {
+            tally.lose();
+            self.recorded_as = self.shared.next_session.fetch_add(1, Ordering::Relaxed);
+        }
+        let Some(failure) = ending.failure else {
+            self.failures_in_a_row = 0;
+            return Ok(());
+        };
+        tally.trouble(&failure);
+        if failure.expected {
+            self.failures_in_a_row = 0;
+            return Ok(());
+        }
+        self.failures_in_a_row += 1;
+        if self.failures_in_a_row >= MAX_FAILURES_IN_A_ROW { Err(failure) } else { Ok(()) }
+    }
+
+    /// The connection, or a new one; the error is that of the last try.
+    fn connected(&mut self) -> Result<Box<dyn Session>, Failure> {
+        if let Some(connection) = self.connection.take() {
+            return Ok(connection);
+        }
+        let began = Instant::now();
+        let mut pause = Duration::from_millis(10);
+        loop {
+            match self.shared.target.connect(self.shared.offer) {
+                Ok(connection) => return Ok(connection),
+                Err(failure) => {
+                    self.shared.tally.trouble(&failure);
+                    let impatient = began.elapsed() >= self.shared.options.patience;
+                    if impatient || self.shared.tally.is_over() {
+                        return Err(failure);
+                    }
+                }
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(500));
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! From attempts to a tape, on a thread of its own.
+
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::{Duration, Instant};
+
+use isolde_history::{Effect, Interval, OpKind, Pool, SinkError, TxnDraft, Value, names};
+use isolde_target::{Answer, Path};
+
+use crate::attempt::{Act, Attempt};
+use crate::tape::Tape;
+
+/// How long what was recorded may stay in memory.
+const SAVE_EVERY: Duration = Duration::from_millis(500);
+/// How long the recorder sleeps when there is nothing to do. It is not woken by each transaction:
+/// that would cost the sessions more than the recording itself.
+const NAP: Duration = Duration::from_millis(5);
+
+/// Writes attempts on a tape.
+pub(crate) struct Recorder<'t> {
+    tape: &'t mut dyn Tape,
+    draft: TxnDraft,
+    list: Vec<Value>,
+    words: Words,
+    statement_times: bool,
+}
+
+/// Names that are written again and again.
+struct Words {
+    error: Value,
+    /// The attribute of access paths and their names, if there is any choice of them.
+    paths: Option<(Value, Vec<(Path, Value)>)>,
+}
+
+impl<'t> Recorder<'t> {
+    pub(crate) fn new(tape: &'t mut dyn Tape, paths: bool, statement_times: bool) -> Recorder<'t> {
+        let pool = tape.pool();
+        let error = pool.text(names::ERROR);
+        let paths = paths.then(|| {
+            let all = Path::ALL.map(|path| (path, pool.text(path.name())));
+            (pool.text(names::PATH), all.to_vec())
+        });
+        let words = Words { error, paths };
+        Recorder { tape, draft: TxnDraft::default(), list: Vec::new(), words, statement_times }
+    }
+
+    /// Records until all sessions are gone. An error ends it at once: sessions that find nobody
+    /// listening go on until they are told to stop.
+    pub(crate) fn run(mut self, attempts: &Receiver<Attempt>) -> Result<(), SinkError> {
+        let mut saved = Instant::now();
+        loop {
+            match attempts.try_recv() {
+                Ok(attempt) => self.record(&attempt)?,
+                Err(TryRecvError::Empty) => std::thread::sleep(NAP),
+                Err(TryRecvError::Disconnected) => return self.tape.save(),
+            }
+            if saved.elapsed() >= SAVE_EVERY {
+                self.tape.save()?;
+                saved = Instant::now();
+            }
+        }
+    }
+
+    fn record(&mut self, attempt: &Attempt) -> Result<(), SinkError> {
+        let session = self.tape.pool().session(Value::from_u32(attempt.session));
+        self.draft.reset(session);
+        self.draft.outcome = attempt.outcome;
+        self.draft.interval = Interval { begin: Some(attempt.begin), end: attempt.end };
+        if let Some(error) = &attempt.error {
+            let code = self.tape.pool().text(error);
+            self.draft.attr(self.words.error, code);
+        }
+        for act in &attempt.acts {
+            self.operation(act)?;
+            if self.statement_times {
+                let interval = Interval { begin: Some(act.begin), end: act.end };
+                self.draft.statement_interval(interval);
+            }
+            if let Some((name, paths)) = &self.words.paths
+                && let Some((_, path)) = paths.iter().find(|(p, _)| *p == act.path)
+            {
+                self.draft.op_attr(*name, *path);
+            }
+        }
+        self.tape.transaction(&self.draft)
+    }
+
+    fn operation(&mut self, act: &Act) -> Result<(), SinkError> {
+        let pool = self.tape.pool();
+        let key = pool.int_key(act.key as i64);
+        let value = pool.int(act.value);
+        let draft = &mut self.draft;
+        // A statement that failed ended the transaction, which did not commit; its write is
+        // recorded as one, so that whoever reads the value all the same reads from an aborted one.
+        let effect = match act.answer {
+            Some(Answer::Done(false)) => Effect::Failed,
+            _ => Effect::Done,
+        };
+        match act.kind {
+            OpKind::Read => draft.read(key, read_value(act, pool)),
+            OpKind::ListRead => {
+                let list = match &act.answer {
+                    Some(Answer::List(list)) => list.as_deref().unwrap_or_default(),
+                    _ => return draft.list_read(key, None),
+                };
+                self.list.clear();
+                self.list.extend(list.iter().map(|n| pool.int(*n)));
+                return draft.list_read(key, Some(&self.list));
+            }
+            OpKind::Append => draft.append(key, value),
+            OpKind::Cas => {
+                let expected = pool.int(act.expected);
+                draft.cas(key, expected, value, effect);
+            }
+            OpKind::InsertIfAbsent => draft.insert_if_absent(key, value, effect),
+            _ => draft.write(key, value),
+        }
+        if effect == Effect::Failed && !matches!(act.kind, OpKind::Cas | OpKind::InsertIfAbsent) {
+            draft.set_effect(Effect::Failed);
+        }
+        Ok(())
+    }
+}
+
+fn read_value(act: &Act, pool: &mut Pool) -> Value {
+    match act.answer {
+        Some(Answer::Value(Some(value))) => pool.int(value),
+        Some(Answer::Value(None)) => Value::ABSENT,
+        _ => Value::UNOBSERVED,
+    }
+}

@@ -1,0 +1,277 @@
+//! What becomes of transactions when something goes wrong, and what the record says of it.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod naughty;
+
+use std::collections::HashSet;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use isolde_history::{
+    Event, History, HistoryBuilder, Key, Meta, OpKind, Outcome, Pool, Sink, SinkError, TxnDraft,
+    Value, Warning,
+};
+use isolde_run::{Controls, Limits, Options, Ran, RunError, Tape, run};
+use isolde_workload::{Distribution, Kind, Settings, Workload};
+use naughty::{Fault, Naughty, OFFERS};
+
+fn settings(kind: Kind, sessions: u32) -> Settings {
+    Settings {
+        kind,
+        keys: 8,
+        distribution: Distribution::Uniform,
+        max_txn_len: 4,
+        sessions,
+        favour: None,
+        rollbacks: 0.0,
+        round: 0,
+        seed: 7,
+    }
+}
+
+fn limited(txns: u64) -> Options {
+    let limits = Limits { txns: Some(txns), ..Limits::default() };
+    Options { limits, patience: Duration::from_millis(50), ..Options::default() }
+}
+
+fn play(db: &Naughty, settings: Settings, options: &Options) -> (Ran, History) {
+    let workload = Workload::new(settings).unwrap();
+    let mut tape = HistoryBuilder::new();
+    let stop = AtomicBool::new(false);
+    let mut controls = Controls { stop: &stop, watch: &mut |_| {} };
+    let ran = run(db, &OFFERS[0], &workload, options, &mut tape, &mut controls).unwrap();
+    (ran, tape.finish())
+}
+
+fn outcomes(history: &History) -> Vec<Outcome> {
+    history.txns().map(|t| t.outcome()).collect()
+}
+
+/// One session, so that the order of everything is known: the outcome of the third transaction.
+#[track_caller]
+fn third(fault: Fault) -> (Outcome, Ran, History) {
+    let db = Naughty::new(&[fault]);
+    let (ran, history) = play(&db, settings(Kind::Mini, 1), &limited(6));
+    let outcomes = outcomes(&history);
+    let unlike = outcomes.iter().filter(|o| **o != Outcome::Committed).count();
+    assert!(unlike <= 1, "{outcomes:?}");
+    let odd = outcomes.into_iter().find(|o| *o != Outcome::Committed);
+    (odd.unwrap_or(Outcome::Committed), ran, history)
+}
+
+fn sessions(history: &History) -> usize {
+    history.txns().map(|t| t.session()).collect::<HashSet<_>>().len()
+}
+
+#[test]
+fn all_is_well() {
+    let db = Naughty::new(&[]);
+    let (ran, history) = play(&db, settings(Kind::Mini, 4), &limited(200));
+    assert_eq!((ran.progress.committed, ran.progress.aborted), (200, 0));
+    assert_eq!((history.txn_count(), sessions(&history)), (200, 4));
+    assert!(history.txns().all(|t| t.interval().begin < t.interval().end));
+    assert_eq!(history.meta().initial.default, Some(Value::from_u32(0)));
+    assert!(history.meta().complete);
+}
+
+#[test]
+fn a_refused_commit_is_aborted() {
+    let (outcome, ran, history) = third(Fault::CommitAborts(3));
+    assert_eq!((outcome, sessions(&history)), (Outcome::Aborted, 1));
+    assert_eq!((ran.progress.aborted, ran.progress.lost), (1, 0));
+    assert_eq!(ran.troubles[0].code, "40001");
+}
+
+#[test]
+fn a_commit_that_answers_rollback_is_aborted() {
+    assert_eq!(third(Fault::CommitRollsBack(3)).0, Outcome::Aborted);
+}
+
+#[test]
+fn a_commit_without_an_answer_is_unknown_whatever_the_server_did() {
+    for fault in [Fault::CommitLostDone(3), Fault::CommitLostUndone(3)] {
+        let (outcome, ran, history) = third(fault);
+        assert_eq!(outcome, Outcome::Unknown);
+        assert_eq!((ran.progress.unknown, ran.progress.lost), (1, 1));
+        // It may still be on its way when the next transaction begins on a new connection.
+        assert_eq!(sessions(&history), 2);
+        let lost = history.txns().find(|t| t.outcome() == Outcome::Unknown).unwrap();
+        assert_eq!(lost.interval().end, None);
+    }
+}
+
+#[test]
+fn a_connection_lost_before_commit_is_aborted() {
+    let (outcome, ran, history) = third(Fault::StatementLost(3));
+    assert_eq!((outcome, ran.progress.lost), (Outcome::Aborted, 1));
+    assert_eq!(sessions(&history), 2);
+}
+
+#[test]
+fn a_failed_statement_aborts_and_the_session_goes_on() {
+    for fault in [Fault::StatementAborts(3), Fault::StatementFails(3)] {
+        let (outcome, ran, history) = third(fault);
+        assert_eq!((outcome, ran.progress.lost), (Outcome::Aborted, 0));
+        assert_eq!((ran.progress.committed, sessions(&history)), (5, 1));
+    }
+}
+
+#[test]
+fn what_failed_statements_wanted_to_write_is_in_the_record() {
+    // The statement is the last of its transaction, with a value or without.
+    for n in 1..12 {
+        let (_, _, history) = third(Fault::StatementAborts(n));
+        let aborted = history.txns().find(|t| t.outcome() == Outcome::Aborted).unwrap();
+        let last = aborted.ops().last().unwrap();
+        match last.kind() {
+            OpKind::Read => assert_eq!(last.value(), Value::UNOBSERVED),
+            _ => assert!(last.value().as_int().unwrap() > 0),
+        }
+    }
+}
+
+#[test]
+fn every_attempt_writes_fresh_values_and_is_recorded() {
+    let db = Naughty::new(&(1..20).map(Fault::CommitAborts).collect::<Vec<_>>());
+    let options = Options { retries: 3, ..limited(30) };
+    let (ran, history) = play(&db, settings(Kind::Mini, 2), &options);
+    assert_eq!((ran.progress.txns, ran.progress.aborted), (30, 19));
+    assert_eq!(history.txn_count() as u64, ran.progress.committed + 19);
+    let mut written = HashSet::new();
+    for op in history.ops().filter(|op| op.kind() == OpKind::Write) {
+        assert!(written.insert(op.value()), "written twice: {:?}", op.value());
+    }
+}
+
+#[test]
+fn clients_roll_back_on_purpose_and_do_not_retry() {
+    let chosen = Settings { rollbacks: 1.0, ..settings(Kind::Mini, 2) };
+    let options = Options { retries: 3, ..limited(20) };
+    let (ran, _) = play(&Naughty::new(&[]), chosen, &options);
+    assert_eq!((ran.progress.committed, ran.progress.aborted), (0, 20));
+}
+
+#[test]
+fn a_server_that_dies_ends_the_run_and_leaves_the_record() {
+    let db = Naughty::new(&[Fault::ServerDies(50)]);
+    let (ran, history) = play(&db, settings(Kind::Mini, 3), &limited(1000));
+    assert_eq!(ran.gave_up.len(), 3);
+    assert!(ran.gave_up.iter().all(|f| f.code == "refused"), "{:?}", ran.gave_up);
+    let counted = ran.progress.committed + ran.progress.aborted + ran.progress.unknown;
+    assert_eq!(history.txn_count() as u64, counted);
+    assert!(counted > 5 && db.connects() > 3);
+}
+
+#[test]
+fn what_will_never_work_ends_the_run() {
+    let db = Naughty::new(&[Fault::NothingWorks]);
+    let (ran, _) = play(&db, settings(Kind::Mini, 2), &limited(1_000_000));
+    assert_eq!(ran.gave_up.len(), 2);
+    assert_eq!(ran.troubles[0].code, "42501");
+    assert!(ran.progress.aborted < 1000);
+}
+
+#[test]
+fn a_panic_takes_one_session_and_the_record_says_that_something_is_missing() {
+    let db = Naughty::new(&[Fault::Panic(20)]);
+    let (ran, history) = play(&db, settings(Kind::Mini, 2), &limited(100));
+    assert_eq!(ran.gave_up.len(), 1);
+    assert_eq!(ran.gave_up[0].code, "panic");
+    assert!(!history.meta().complete);
+    assert!(history.txn_count() > 50);
+}
+
+#[test]
+fn limits_end_the_run() {
+    let db = Naughty::new(&[]);
+    let limits = Limits { commits: Some(50), ..Limits::default() };
+    let options = Options { limits, ..Options::default() };
+    let (ran, _) = play(&db, settings(Kind::Mini, 4), &options);
+    assert!((50..54).contains(&ran.progress.committed), "{:?}", ran.progress);
+
+    let limits = Limits { duration: Some(Duration::from_millis(200)), ..Limits::default() };
+    let options = Options { limits, ..Options::default() };
+    let began = Instant::now();
+    let slow = Naughty::new(&[]).slow(Duration::from_millis(1));
+    let (ran, _) = play(&slow, settings(Kind::Mini, 2), &options);
+    assert!(began.elapsed() >= Duration::from_millis(200));
+    assert!(ran.progress.committed > 0 && !ran.interrupted);
+}
+
+#[test]
+fn a_rate_is_kept() {
+    let options = Options { rate: Some(200.0), ..limited(60) };
+    let began = Instant::now();
+    let (ran, _) = play(&Naughty::new(&[]), settings(Kind::Mini, 4), &options);
+    assert_eq!(ran.progress.committed, 60);
+    // The last one is due after 59 two-hundredths of a second.
+    assert!(began.elapsed() >= Duration::from_millis(290), "{:?}", began.elapsed());
+}
+
+#[test]
+fn the_user_ends_the_run() {
+    let workload = Workload::new(settings(Kind::Mini, 2)).unwrap();
+    let db = Naughty::new(&[]).slow(Duration::from_micros(100));
+    let stop = AtomicBool::new(false);
+    let mut tape = HistoryBuilder::new();
+    let mut calls = 0;
+    let mut watch = |_: &isolde_run::Progress| {
+        calls += 1;
+        stop.store(calls == 2, std::sync::atomic::Ordering::Relaxed);
+    };
+    let mut controls = Controls { stop: &stop, watch: &mut watch };
+    let options = limited(u64::MAX);
+    let ran = run(&db, &OFFERS[0], &workload, &options, &mut tape, &mut controls).unwrap();
+    assert!(ran.interrupted);
+    assert_eq!(tape.finish().txn_count() as u64, ran.progress.committed);
+}
+
+/// A disk with room for so many transactions.
+struct Full {
+    left: u64,
+    pool: Pool,
+    meta: Meta,
+}
+
+impl Sink for Full {
+    fn pool(&mut self) -> &mut Pool {
+        &mut self.pool
+    }
+
+    fn meta(&mut self) -> &mut Meta {
+        &mut self.meta
+    }
+
+    fn transaction(&mut self, _: &TxnDraft) -> Result<(), SinkError> {
+        self.left = self.left.checked_sub(1).ok_or(SinkError::Io("no space left".to_owned()))?;
+        Ok(())
+    }
+
+    fn event(&mut self, _: Event) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    fn version_order(&mut self, _: Key, _: &[Value]) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    fn warn(&mut self, _: Warning) {}
+}
+
+impl Tape for Full {
+    fn save(&mut self) -> Result<(), SinkError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_ends_the_run() {
+    let workload = Workload::new(settings(Kind::Mini, 2)).unwrap();
+    let mut tape = Full { left: 10, pool: Pool::new(), meta: Meta::default() };
+    let stop = AtomicBool::new(false);
+    let mut controls = Controls { stop: &stop, watch: &mut |_| {} };
+    let (db, options) = (Naughty::new(&[]), limited(u64::MAX));
+    let ran = run(&db, &OFFERS[0], &workload, &options, &mut tape, &mut controls);
+    let Err(RunError::Record { error, .. }) = ran else { panic!("{ran:?}") };
+    assert_eq!(error, SinkError::Io("no space left".to_owned()));
+}

@@ -1,0 +1,167 @@
+//! SQLite: one writer at a time, a connection for each session.
+
+mod session;
+mod statements;
+
+use std::path::{Path as FilePath, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use isolde_history::OpKind;
+use isolde_spec::Level;
+use rusqlite::{Connection, OpenFlags};
+use tempfile::TempDir;
+
+use crate::catalogue::OpenOptions;
+use crate::failure::Failure;
+use crate::offer::Offer;
+use crate::path::Path;
+use crate::target::{Contents, OpenError, Session, Table, Target};
+
+const OFFERS: &[Offer] = &[
+    Offer {
+        name: "deferred",
+        promises: Level::StrictSerializable,
+        remark: "BEGIN: sqlite.org/isolation.html promises serializable by serializing the writes; \
+                 a transaction that read an older snapshot fails when it writes",
+    },
+    Offer {
+        name: "immediate",
+        promises: Level::StrictSerializable,
+        remark: "BEGIN IMMEDIATE: one transaction after another, readers included",
+    },
+];
+
+/// A session waits no longer than this for the only writer, so that a test keeps moving.
+const BUSY: Duration = Duration::from_secs(2);
+
+/// A database file, ours or the user's.
+struct Sqlite {
+    file: PathBuf,
+    /// What all names of tables start with.
+    prefix: String,
+    busy: Duration,
+    journal: String,
+    /// The connection for tables, and those that were made.
+    tables: Mutex<(Connection, Vec<String>)>,
+    // Dropped last; `None` for the user's own file.
+    folder: Option<TempDir>,
+}
+
+/// Opens a temporary file, or the one that `sqlite:PATH` names.
+pub(crate) fn open(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Target>, OpenError> {
+    let (file, folder) = match url {
+        Some(url) => (users_file(url)?, None),
+        None => {
+            let folder = TempDir::with_prefix("isolde-sqlite-").map_err(cannot)?;
+            (folder.path().join("isolde.db"), Some(folder))
+        }
+    };
+    let busy = BUSY.min(options.timeout);
+    let connection = connect(&file, busy, folder.is_some()).map_err(cannot)?;
+    // The user's own file keeps the mode that it has: it would outlast us.
+    let ask = if folder.is_some() { "PRAGMA journal_mode = WAL" } else { "PRAGMA journal_mode" };
+    let journal: String = connection.query_row(ask, [], |row| row.get(0)).map_err(cannot)?;
+    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
+    let prefix = format!("isolde_{:x}_{:x}", std::process::id(), now);
+    let tables = Mutex::new((connection, Vec::new()));
+    Ok(Box::new(Sqlite { file, prefix, busy, journal, tables, folder }))
+}
+
+fn users_file(url: &str) -> Result<PathBuf, OpenError> {
+    let path = url.strip_prefix("sqlite:").unwrap_or(url);
+    let path = PathBuf::from(path.strip_prefix("//").unwrap_or(path));
+    // One that is not there would be made, and left behind.
+    if path.is_file() {
+        return Ok(path);
+    }
+    let hint = "'sqlite' without a path uses a temporary file";
+    Err(OpenError::new(format!("there is no file '{}'", path.display())).hint(hint))
+}
+
+fn cannot(error: impl ToString) -> OpenError {
+    OpenError::new(format!("SQLite does not open: {}", error.to_string()))
+}
+
+/// A connection to a file, which is made only if it is our own.
+fn connect(file: &FilePath, busy: Duration, ours: bool) -> rusqlite::Result<Connection> {
+    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    flags.set(OpenFlags::SQLITE_OPEN_CREATE, ours);
+    let connection = Connection::open_with_flags(file, flags)?;
+    connection.busy_timeout(busy)?;
+    if ours {
+        // Nobody needs a temporary file after a crash.
+        connection.pragma_update(None, "synchronous", "OFF")?;
+    }
+    Ok(connection)
+}
+
+impl Sqlite {
+    fn table(&self, number: u32) -> String {
+        format!("{}_{number}", self.prefix)
+    }
+}
+
+impl Target for Sqlite {
+    fn name(&self) -> &str {
+        "SQLite"
+    }
+
+    fn version(&self) -> &str {
+        rusqlite::version()
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        let file = if self.folder.is_some() {
+            "temporary".into()
+        } else {
+            self.file.display().to_string()
+        };
+        vec![("file".into(), file), ("journal_mode".into(), self.journal.clone())]
+    }
+
+    fn offers(&self) -> &'static [Offer] {
+        OFFERS
+    }
+
+    fn paths(&self, kind: OpKind) -> &'static [(Path, u32)] {
+        statements::ways(kind)
+    }
+
+    fn create(&self, table: &Table) -> Result<(), Failure> {
+        let name = self.table(table.number);
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let (connection, made) = &mut *tables;
+        let transaction = connection.transaction().map_err(session::failure)?;
+        for statement in statements::create(&name, table) {
+            transaction.execute(&statement, []).map_err(session::failure)?;
+        }
+        if table.filled && table.contents == Contents::Registers {
+            let insert = format!("INSERT INTO {name} (id, ix, sc, val) VALUES (?1, ?1, ?1, 0)");
+            let mut insert = transaction.prepare(&insert).map_err(session::failure)?;
+            for row in 0..table.rows {
+                insert.execute([row]).map_err(session::failure)?;
+            }
+        }
+        transaction.commit().map_err(session::failure)?;
+        made.push(name);
+        Ok(())
+    }
+
+    fn connect(&self, offer: &Offer) -> Result<Box<dyn Session>, Failure> {
+        let ours = self.folder.is_some();
+        let connection = connect(&self.file, self.busy, ours).map_err(session::failure)?;
+        let immediate = offer.name == "immediate";
+        Ok(Box::new(session::Client::new(connection, self.prefix.clone(), immediate)))
+    }
+
+    fn clean(&self) -> Result<(), Failure> {
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let (connection, made) = &mut *tables;
+        while let Some(name) = made.last() {
+            connection.execute(&format!("DROP TABLE {name}"), []).map_err(session::failure)?;
+            made.pop();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+//! What PostgreSQL's errors mean for the transaction.
+
+use super::wire::{ServerError, Trouble};
+use crate::failure::{After, Failure};
+
+/// A serialization failure, a deadlock, a lock or a statement that took too long, a row that a
+/// concurrent transaction inserted: the normal course of concurrent transactions.
+fn is_expected(code: &str) -> bool {
+    matches!(code, "40001" | "40P01" | "55P03" | "57014" | "23505")
+}
+
+/// Whether the server hangs up after the error.
+fn ends_connection(error: &ServerError) -> bool {
+    matches!(error.severity.as_str(), "FATAL" | "PANIC")
+        || error.code.starts_with("08")
+        || error.code.starts_with("57P")
+}
+
+fn lost(trouble: Trouble) -> Failure {
+    match trouble {
+        Trouble::Error(error) => Failure::new(After::Lost, error.code, error.message),
+        Trouble::Gone(message) => Failure::new(After::Lost, "lost", message),
+    }
+}
+
+/// A failure of a statement that is not COMMIT. `status` is what the server said of the
+/// transaction after the error.
+pub(super) fn in_transaction(trouble: Trouble, status: u8) -> Failure {
+    match trouble {
+        Trouble::Error(error) if !ends_connection(&error) => {
+            // Without a transaction there is nothing to roll back: BEGIN itself failed.
+            let after = if status == b'I' { After::Aborted } else { After::Open };
+            let expected = is_expected(&error.code);
+            Failure { after, expected, code: error.code, message: error.message }
+        }
+        other => lost(other),
+    }
+}
+
+/// A failure of COMMIT. The transaction is known to be aborted only if the error says so: a
+/// conflict found at commit, a constraint checked then, a transaction in a wrong state.
+/// `40003` is "statement completion unknown". Everything else leaves the outcome open: the commit
+/// may be on disk already when the error occurs.
+pub(super) fn at_commit(trouble: Trouble) -> Failure {
+    let known = |e: &ServerError| {
+        let class = e.code.get(..2).unwrap_or_default();
+        matches!(class, "40" | "23" | "25") && e.code != "40003" && !ends_connection(e)
+    };
+    match trouble {
+        Trouble::Error(error) if known(&error) => {
+            let expected = is_expected(&error.code);
+            Failure { after: After::Aborted, expected, code: error.code, message: error.message }
+        }
+        other => lost(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(severity: &str, code: &str) -> Trouble {
+        let (severity, code) = (severity.to_owned(), code.to_owned());
+        Trouble::Error(ServerError { severity, code, message: String::new() })
+    }
+
+    #[test]
+    fn commits_end_in_doubt_unless_the_server_is_clear() {
+        let cases = [
+            ("ERROR", "40001", After::Aborted, true),
+            ("ERROR", "40P01", After::Aborted, true),
+            ("ERROR", "23505", After::Aborted, true),
+            ("ERROR", "25P02", After::Aborted, false),
+            ("ERROR", "40003", After::Lost, false),
+            ("ERROR", "53100", After::Lost, false),
+            ("ERROR", "57014", After::Lost, false),
+            ("FATAL", "57P01", After::Lost, false),
+            ("FATAL", "40001", After::Lost, false),
+            ("ERROR", "08006", After::Lost, false),
+        ];
+        for (severity, code, after, expected) in cases {
+            let failure = at_commit(error(severity, code));
+            assert_eq!((failure.after, failure.expected), (after, expected), "{severity} {code}");
+        }
+        assert_eq!(at_commit(Trouble::Gone(String::new())).after, After::Lost);
+    }
+
+    #[test]
+    fn statements_leave_the_transaction_open() {
+        let cases = [
+            ("ERROR", "40001", b'E', After::Open, true),
+            ("ERROR", "55P03", b'E', After::Open, true),
+            ("ERROR", "57014", b'E', After::Open, true),
+            ("ERROR", "42P01", b'E', After::Open, false),
+            ("ERROR", "42601", b'I', After::Aborted, false),
+            ("FATAL", "57P01", b'E', After::Lost, false),
+            ("PANIC", "XX000", b'E', After::Lost, false),
+        ];
+        for (severity, code, status, after, expected) in cases {
+            let failure = in_transaction(error(severity, code), status);
+            assert_eq!((failure.after, failure.expected), (after, expected), "{severity} {code}");
+        }
+    }
+}

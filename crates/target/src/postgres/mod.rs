@@ -1,0 +1,240 @@
+//! PostgreSQL: a throwaway server, or the user's by URL.
+
+mod dialect;
+mod failure;
+mod session;
+mod wire;
+
+use std::sync::Mutex;
+
+use isolde_history::OpKind;
+
+use crate::catalogue::OpenOptions;
+use crate::failure::{After, Failure};
+use crate::offer::Offer;
+use crate::path::Path;
+use crate::server::{self, Server};
+use crate::target::{Contents, OpenError, Session, Table, Target, Throwaway};
+use crate::unique;
+use crate::url::Url;
+use session::PostgresSession;
+use wire::{Address, Trouble, Wire};
+
+/// The usual port.
+const PORT: u16 = 5432;
+
+/// Opens a server: the user's if there is a URL, else a throwaway one.
+pub(crate) fn open(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Target>, OpenError> {
+    let (address, server) = match url {
+        Some(url) => (address(url, options)?, None),
+        None => {
+            let (address, server) = start(options)?;
+            (address, Some(server))
+        }
+    };
+    let mut wire = Wire::connect(&address).map_err(|t| explain(t, &address))?;
+    let version = show(&mut wire, "server_version").map_err(|t| explain(t, &address))?;
+    let prefix = format!("isolde_{}_", unique::tag());
+    let made = Mutex::new(Vec::new());
+    Ok(Box::new(Postgres { address, version, prefix, made, server }))
+}
+
+fn start(options: &OpenOptions) -> Result<(Address, Server), OpenError> {
+    let password = unique::secret();
+    let at = |port| Address {
+        host: "127.0.0.1".to_owned(),
+        port,
+        user: server::postgres::USER.to_owned(),
+        password: password.clone(),
+        database: server::postgres::USER.to_owned(),
+        timeout: options.timeout,
+    };
+    // Only our server knows the password; it also has to name our folder.
+    let probe = |port| {
+        let mut wire = Wire::connect(&at(port)).ok()?;
+        Some(show(&mut wire, "data_directory").map_err(|t| explain(t, &at(port))))
+    };
+    let (server, port) = server::postgres::start(options, &password, &probe)?;
+    Ok((at(port), server))
+}
+
+fn show(wire: &mut Wire, setting: &str) -> Result<String, Trouble> {
+    let reply = wire.simple(&format!("SHOW {setting}"))?;
+    Ok(String::from_utf8_lossy(&reply.cell.unwrap_or_default()).into_owned())
+}
+
+fn address(url: &str, options: &OpenOptions) -> Result<Address, OpenError> {
+    let url = Url::parse(url)?;
+    url.only_parameters(&["sslmode"])?;
+    if let Some(mode @ ("require" | "verify-ca" | "verify-full")) = url.parameter("sslmode") {
+        return Err(OpenError::new(format!("TLS is not supported (sslmode={mode})"))
+            .hint("use a server that accepts plain connections, or a tunnel to it"));
+    }
+    let fallback = || std::env::var("USER").unwrap_or_else(|_| server::postgres::USER.to_owned());
+    let user = url.user.unwrap_or_else(fallback);
+    Ok(Address {
+        host: url.host,
+        port: url.port.unwrap_or(PORT),
+        database: url.database.unwrap_or_else(|| user.clone()),
+        user,
+        password: url.password.unwrap_or_default(),
+        timeout: options.timeout,
+    })
+}
+
+/// Why a server cannot be reached, in words that help.
+fn explain(trouble: Trouble, address: &Address) -> OpenError {
+    let place = format!("{}:{}", address.host, address.port);
+    match trouble {
+        Trouble::Gone(message) => {
+            OpenError::new(format!("cannot connect to PostgreSQL at {place}: {message}"))
+                .hint("check host and port; does the server listen there?")
+        }
+        Trouble::Error(error) => {
+            let hint = match error.code.as_str() {
+                "28P01" => "check user and password in the URL".to_owned(),
+                "28000" if error.message.contains("no encryption") => {
+                    "the server wants TLS, which is not supported; use a plain connection"
+                        .to_owned()
+                }
+                "28000" => "the server does not let this user in; see its pg_hba.conf".to_owned(),
+                "3D000" => format!("create it: createdb {}", address.database),
+                "53300" => "the server has no connection left".to_owned(),
+                _ => return OpenError::new(format!("PostgreSQL at {place}: {}", error.message)),
+            };
+            OpenError::new(format!("PostgreSQL at {place}: {}", error.message)).hint(hint)
+        }
+    }
+}
+
+/// A PostgreSQL server.
+struct Postgres {
+    address: Address,
+    version: String,
+    /// What its tables are called, but for their numbers.
+    prefix: String,
+    /// The tables that are there.
+    made: Mutex<Vec<u32>>,
+    server: Option<Server>,
+}
+
+impl Postgres {
+    /// A connection whose statements the server gives up a little before we do.
+    fn wire(&self) -> Result<Wire, Trouble> {
+        let mut wire = Wire::connect(&self.address)?;
+        let limit = (self.address.timeout.as_millis() * 4 / 5).max(1);
+        // Tables are small: the planner would read them whole, whatever path was asked for. A plan
+        // for any parameter is good for all, as they are the same statements all over.
+        wire.simple(&format!(
+            "SET statement_timeout = {limit}; SET lock_timeout = {limit}; \
+             SET enable_seqscan = off; SET enable_bitmapscan = off; \
+             SET plan_cache_mode = force_generic_plan"
+        ))?;
+        Ok(wire)
+    }
+
+    fn statements(&self, texts: &[String]) -> Result<(), Failure> {
+        let failed = |t| failure::in_transaction(t, b'I');
+        let mut wire = self.wire().map_err(failed)?;
+        texts.iter().try_for_each(|text| wire.simple(text).map(|_| ()).map_err(failed))
+    }
+}
+
+impl Target for Postgres {
+    fn name(&self) -> &'static str {
+        "PostgreSQL"
+    }
+
+    fn version(&self) -> &str {
+        &self.version
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        let mut facts =
+            vec![("address".to_owned(), format!("{}:{}", self.address.host, self.address.port))];
+        let whose = if self.server.is_some() { "throwaway" } else { "the user's" };
+        facts.push(("server".to_owned(), whose.to_owned()));
+        let settings = ["fsync", "synchronous_commit", "max_connections", "deadlock_timeout"];
+        if let Ok(mut wire) = Wire::connect(&self.address) {
+            for name in settings {
+                facts.extend(show(&mut wire, name).ok().map(|value| (name.to_owned(), value)));
+            }
+        }
+        facts
+    }
+
+    fn offers(&self) -> &'static [Offer] {
+        &dialect::OFFERS
+    }
+
+    fn paths(&self, kind: OpKind) -> &'static [(Path, u32)] {
+        dialect::PATHS.get(kind)
+    }
+
+    fn create(&self, table: &Table) -> Result<(), Failure> {
+        let name = format!("{}{}", self.prefix, table.number);
+        let value = match table.contents {
+            Contents::Registers => "bigint",
+            Contents::Lists => "text",
+        };
+        let mut texts = vec![format!(
+            "CREATE TABLE {name} (k bigint PRIMARY KEY, s bigint NOT NULL, u bigint NOT NULL, \
+             v {value} NOT NULL) WITH (fillfactor = 70); CREATE INDEX {name}_s ON {name} (s)"
+        )];
+        if table.filled && table.contents == Contents::Registers && table.rows > 0 {
+            texts.push(format!(
+                "INSERT INTO {name} SELECT k, k, k, 0 FROM generate_series(0, {}) AS k",
+                table.rows - 1
+            ));
+        }
+        if let Ok(mut made) = self.made.lock() {
+            made.push(table.number);
+        }
+        self.statements(&texts)
+    }
+
+    fn connect(&self, offer: &Offer) -> Result<Box<dyn Session>, Failure> {
+        let Some(begin) = dialect::begin(offer) else {
+            let message = format!("PostgreSQL has no level '{}'", offer.name);
+            return Err(Failure::new(After::Lost, "level", message));
+        };
+        let session =
+            self.wire().and_then(|wire| PostgresSession::new(wire, self.prefix.clone(), begin));
+        match session {
+            Ok(session) => Ok(Box::new(session)),
+            Err(trouble) => {
+                let mut failure = failure::in_transaction(trouble, b'I');
+                failure.after = After::Lost;
+                Err(failure)
+            }
+        }
+    }
+
+    fn clean(&self) -> Result<(), Failure> {
+        let Ok(mut made) = self.made.lock() else { return Ok(()) };
+        if made.is_empty() {
+            return Ok(());
+        }
+        let drop = |number| format!("DROP TABLE IF EXISTS {}{number}", self.prefix);
+        self.statements(&made.iter().map(drop).collect::<Vec<_>>())?;
+        made.clear();
+        Ok(())
+    }
+
+    fn throwaway(&self) -> Option<Throwaway> {
+        self.server.as_ref().map(Server::throwaway)
+    }
+
+    fn last_words(&self) -> Option<String> {
+        self.server.as_ref()?.last_words()
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        // A throwaway server takes its tables with it.
+        if self.server.as_ref().is_none_or(Server::kept) {
+            let _ = self.clean();
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! One client of PostgreSQL.
+
+use std::collections::HashMap;
+
+use isolde_history::OpKind;
+
+use super::dialect::WAYS;
+use super::failure;
+use super::wire::{Reply, Trouble, Wire};
+use crate::failure::{After, Failure};
+use crate::path::Path;
+use crate::request::{Answer, Request};
+use crate::sql::{self, Cell, Outcome, Way};
+use crate::target::{Ended, Session};
+
+/// A statement that the server knows.
+struct Prepared {
+    name: String,
+    parameters: usize,
+}
+
+/// A way to do an access on one table, prepared.
+struct Ready {
+    way: &'static Way,
+    steps: Vec<Prepared>,
+}
+
+/// A connection that runs transactions at one level.
+pub(super) struct PostgresSession {
+    wire: Wire,
+    /// What tables are called, but for their numbers.
+    prefix: String,
+    ready: HashMap<(u32, OpKind, Path), Ready>,
+    /// BEGIN was asked for and goes out together with the first statement. The server takes its
+    /// snapshot at the first statement anyway, so nothing can be seen of the delay.
+    begin_pending: bool,
+}
+
+impl PostgresSession {
+    /// A session on a fresh connection.
+    pub(super) fn new(
+        mut wire: Wire,
+        prefix: String,
+        begin: &str,
+    ) -> Result<PostgresSession, Trouble> {
+        wire.prepare("begin", begin, 0)?;
+        wire.prepare("commit", "COMMIT", 0)?;
+        wire.prepare("rollback", "ROLLBACK", 0)?;
+        Ok(PostgresSession { wire, prefix, ready: HashMap::new(), begin_pending: false })
+    }
+
+    fn execute(&mut self, name: &str, parameters: &[i64]) -> Result<Reply, Trouble> {
+        if std::mem::take(&mut self.begin_pending) {
+            self.wire.add("begin", &[])?;
+        }
+        self.wire.add(name, parameters)?;
+        self.wire.run()
+    }
+
+    /// Prepares a way the first time it is taken: outside of transactions it would be simpler, but
+    /// nobody says beforehand which tables and ways there will be.
+    fn prepare(&mut self, request: &Request) -> Result<Ready, Failure> {
+        let Some(way) = sql::find(&WAYS, request.kind, request.path) else {
+            let what = format!("{:?} by {}", request.kind, request.path.name());
+            return Err(Failure::new(After::Open, "unsupported", format!("cannot do {what}")));
+        };
+        let mut steps = Vec::new();
+        for (number, text) in way.steps.iter().enumerate() {
+            let table = format!("{}{}", self.prefix, request.table);
+            let text = text.replace("{t}", &table);
+            let name = format!("s{}_{number}", self.ready.len());
+            let parameters = sql::parameters(&text);
+            let prepared = self.wire.prepare(&name, &text, parameters);
+            prepared.map_err(|e| self.failed(e))?;
+            steps.push(Prepared { name, parameters });
+        }
+        Ok(Ready { way, steps })
+    }
+
+    fn failed(&self, trouble: Trouble) -> Failure {
+        failure::in_transaction(trouble, self.wire.status)
+    }
+
+    fn steps(&mut self, ready: &Ready, request: &Request) -> Result<Outcome, Trouble> {
+        let all = [1, 2, 3].map(|number| sql::parameter(request, number));
+        let mut reply = Reply::default();
+        for (number, step) in ready.steps.iter().enumerate() {
+            if number > 0 && ready.way.until_done && reply.rows() > 0 {
+                break;
+            }
+            let parameters = all.get(..step.parameters).unwrap_or(&all);
+            reply = self.execute(&step.name, parameters)?;
+        }
+        let rows = reply.rows();
+        let cell = reply.cell.map(|bytes| match request.kind {
+            OpKind::Read => <[u8; 8]>::try_from(bytes.as_slice())
+                .map_or(Cell::Text(String::new()), |b| Cell::Integer(i64::from_be_bytes(b))),
+            _ => Cell::Text(String::from_utf8_lossy(&bytes).into_owned()),
+        });
+        Ok(Outcome { cell, rows })
+    }
+}
+
+impl Session for PostgresSession {
+    fn begin(&mut self) -> Result<(), Failure> {
+        self.begin_pending = true;
+        Ok(())
+    }
+
+    fn run(&mut self, request: &Request) -> Result<Answer, Failure> {
+        let key = (request.table, request.kind, request.path);
+        let ready = match self.ready.remove(&key) {
+            Some(ready) => ready,
+            None => self.prepare(request)?,
+        };
+        let outcome = self.steps(&ready, request);
+        self.ready.insert(key, ready);
+        let outcome = outcome.map_err(|e| self.failed(e))?;
+        sql::answer(request.kind, outcome).ok_or_else(|| {
+            Failure::new(After::Lost, "answer", "a row holds what was never written to it")
+        })
+    }
+
+    fn commit(&mut self) -> Result<Ended, Failure> {
+        let reply = self.execute("commit", &[]).map_err(failure::at_commit)?;
+        match reply.tag.as_str() {
+            "COMMIT" => Ok(Ended::Committed),
+            // The answer to COMMIT of a failed transaction, and the only sign of it.
+            "ROLLBACK" => Ok(Ended::RolledBack),
+            tag => Err(Failure::new(After::Lost, "tag", format!("COMMIT was answered by '{tag}'"))),
+        }
+    }
+
+    fn rollback(&mut self) -> Result<(), Failure> {
+        if std::mem::take(&mut self.begin_pending) {
+            return Ok(());
+        }
+        self.execute("rollback", &[]).map(|_| ()).map_err(|e| self.failed(e))
+    }
+}

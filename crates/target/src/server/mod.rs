@@ -1,0 +1,130 @@
+//! Throwaway servers: started in a fresh folder on a free port of 127.0.0.1, stopped and removed
+//! whatever happens. For Unix only.
+//!
+//! A port is never trusted: somebody else's server may answer there. So each server gets a random
+//! password that only it knows, and says which folder it serves before its first write.
+
+mod find;
+#[cfg(feature = "mysql")]
+pub(crate) mod mariadb;
+mod place;
+#[cfg(feature = "postgres")]
+pub(crate) mod postgres;
+mod supervise;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use crate::catalogue::OpenOptions;
+use crate::target::{OpenError, Throwaway};
+use supervise::{Orders, Supervised, tail};
+
+/// How often a start is tried if somebody takes the port between our look and the server's.
+const ATTEMPTS: usize = 3;
+
+/// A running throwaway server.
+pub(crate) struct Server {
+    process: Supervised,
+    folder: PathBuf,
+    url: String,
+    keep: bool,
+    /// Where the log of a server that died was copied to.
+    copied: Mutex<Option<PathBuf>>,
+}
+
+/// What starting a server needs to know.
+struct Start<'a, T> {
+    /// A word for the folder's name.
+    name: &'a str,
+    /// The user that runs it, if we are root.
+    user: &'a str,
+    /// The commands, for a folder and a port.
+    orders: &'a dyn Fn(&Path, u16) -> Result<Orders, OpenError>,
+    /// Asks whether it answers, and who it is.
+    probe: &'a dyn Fn(&Path, u16) -> Result<Option<T>, OpenError>,
+    /// How to connect.
+    url: &'a dyn Fn(u16) -> String,
+}
+
+impl Server {
+    /// Starts a server and waits until it answers.
+    fn start<T>(start: &Start<'_, T>, options: &OpenOptions) -> Result<(Server, T), OpenError> {
+        let mut attempt = 1;
+        loop {
+            let port = place::port(options.port)?;
+            let folder = place::folder(start.name, place::user(start.user))?;
+            let orders = (start.orders)(&folder, port).inspect_err(|_| {
+                let _ = fs::remove_dir_all(&folder);
+            })?;
+            let mut process = Supervised::start(&orders)?;
+            match process.wait(|| (start.probe)(&folder, port)) {
+                Ok(found) => {
+                    if options.keep {
+                        process.keep();
+                    }
+                    let url = (start.url)(port);
+                    let (keep, copied) = (options.keep, Mutex::new(None));
+                    return Ok((Server { process, folder, url, keep, copied }, found));
+                }
+                Err(error) => {
+                    let raced = error.problem.contains("in use") && options.port.is_none();
+                    if !raced || attempt == ATTEMPTS {
+                        return Err(error);
+                    }
+                    attempt += 1;
+                }
+            }
+        }
+    }
+
+    /// The folder with everything that the server writes.
+    fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Where it is.
+    pub(crate) fn throwaway(&self) -> Throwaway {
+        let (url, folder) = (self.url.clone(), self.folder.clone());
+        Throwaway { url, folder, pid: self.process.pid(), kept: self.keep }
+    }
+
+    /// Whether it stays when we are gone.
+    pub(crate) fn kept(&self) -> bool {
+        self.keep
+    }
+
+    /// If it died, or one of its processes did: where its log was copied to, and the end of it.
+    pub(crate) fn last_words(&self) -> Option<String> {
+        let log = self.process.log();
+        let end = tail(&log, 12);
+        // PostgreSQL survives the death of a process that serves a client.
+        if !self.process.exited() && !end.contains("terminated by signal") {
+            return None;
+        }
+        let path = self.copy_log(&log);
+        let path = path.as_deref().unwrap_or(&log);
+        Some(format!("the log is {}; its end is:\n{end}", path.display()))
+    }
+
+    fn copy_log(&self, log: &Path) -> Option<PathBuf> {
+        let mut copied = self.copied.lock().ok()?;
+        if copied.is_none() {
+            let name = self.folder.file_name()?.to_string_lossy().into_owned();
+            let path = env::temp_dir().join(format!("{name}.log"));
+            fs::copy(log, &path).ok()?;
+            *copied = Some(path);
+        }
+        copied.clone()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // The log of a server that died by itself is evidence; nobody may have asked for it yet.
+        if self.process.exited() {
+            let _ = self.copy_log(&self.process.log());
+        }
+    }
+}
