@@ -10,7 +10,8 @@ use isolde_spec::{Anomaly, Level};
 use isolde_workload::simulate::Planted;
 use isolde_workload::{Distribution, Kind};
 
-use crate::typed::{anomaly, count, kind, level, small_count};
+use crate::measures::count;
+use crate::typed::{anomaly, kind, level, small_count};
 
 pub(crate) use running::{RecordArgs, RunArgs, TargetsArgs, TestArgs};
 
