@@ -163,7 +163,7 @@ fn nonsense_is_refused_and_leaves_no_file() {
     for (args, words) in [
         (&["--keys", "1"][..], "keys"),
         (&["--sessions", "0"], "sessions"),
-        (&["--txns", "many"], "not a number"),
+        (&["--txns", "many"], "expected a number"),
         (&["--workload", "tpcc"], "workloads are mini"),
         (&["--level", "acid"], "levels are"),
         (&["--level", "lin"], "single operations"),

@@ -62,7 +62,8 @@ fn sqlite_is_serializable() {
 
 #[test]
 fn snapshots_of_surrealkv_allow_write_skew() {
-    is_found_out(&["surrealkv", "--level", "ser", "--favour", "write-skew"], "WriteSkew");
+    let args = ["surrealkv", "--isolation", "snapshot", "--level", "ser"];
+    is_found_out(&[args.as_slice(), &["--favour", "write-skew"]].concat(), "WriteSkew");
 }
 
 #[test]
