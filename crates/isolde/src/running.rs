@@ -67,7 +67,7 @@ impl Stage {
             let mut tape = JsonlWriter::new(BufWriter::new(out));
             self.play(&workload, &mut tape).map(|ran| (ran, tape.finish().map(drop)))
         } else {
-            let mut tape = NativeWriter::new(out)?;
+            let mut tape = NativeWriter::new(out).with_context(named)?;
             self.play(&workload, &mut tape).map(|ran| (ran, tape.finish().map(drop)))
         };
         // A record that could not be written gets no end: readers shall see that it is torn.
