@@ -14,7 +14,7 @@ use crate::typed;
 /// Give a name to have everything done: an embedded database (fjall, surrealkv, sqlite) needs
 /// nothing else; postgres and mariadb start a throwaway server from the programs on this machine.
 /// Give a URL to test a server of yours: tables with names of their own are made, and dropped at
-/// the end. `isolde targets` lists them all, with the levels they offer.
+/// the end. `isolde targets` lists them all, `isolde targets NAME` what one of them offers.
 ///
 /// --level says what to check, in one language for all databases; the database's own level that
 /// promises it is chosen. --isolation names the database's own level instead, to see what it really
@@ -83,7 +83,7 @@ pub(crate) struct RecordArgs {
 pub(crate) struct RunArgs {
     /// The database: a name (see `isolde targets`) or a URL
     pub(crate) target: String,
-    /// The database's own isolation level, such as repeatable-read (see `isolde targets`)
+    /// The database's own isolation level, such as repeatable-read (see `isolde targets NAME`)
     #[arg(long, value_name = "NAME")]
     pub(crate) isolation: Option<String>,
     #[command(flatten)]
@@ -156,7 +156,7 @@ pub(crate) struct DrivingArgs {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = typed::duration)]
     pub(crate) timeout: Duration,
     /// Reach rows only by these ways, such as primary-key or for-update; all that the database has,
-    /// at random, if not given (see `isolde targets`)
+    /// at random, if not given (see `isolde targets NAME`)
     #[arg(long, value_name = "PATH", value_delimiter = ',', value_parser = typed::path)]
     pub(crate) path: Vec<Path>,
     /// Record when transactions were sent and answered, but not each of their statements
@@ -179,9 +179,15 @@ pub(crate) struct ServerArgs {
     pub(crate) keep: bool,
 }
 
-/// List the databases that can be tested, and what their levels promise
+/// List the databases that can be tested, or say what one of them offers
+///
+/// Without a name: all of this build. With a name or a URL: its levels, what each really promises, and
+/// the ways in which rows are reached; a server is started or asked for it.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  isolde targets\n  isolde targets mariadb")]
 pub(crate) struct TargetsArgs {
+    /// The database: a name or a URL
+    pub(crate) target: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
