@@ -5,13 +5,14 @@ use std::path::Path;
 use std::{env, fs};
 
 /// Engines, with the versions among which to look, as there may be two of one engine.
-const ENGINES: [(&str, &str, &str); 10] = [
+const ENGINES: [(&str, &str, &str); 11] = [
     ("CANOPYDB", "canopydb", ""),
     ("FJALL", "fjall", ""),
     ("GRAFEO", "grafeo", ""),
     ("MACE_KV", "mace-kv", ""),
     ("REDB", "redb", ""),
     ("SKIPDB", "skipdb", ""),
+    ("STOOLAP", "stoolap", ""),
     ("SURREALKV", "surrealkv", ""),
     ("SURREALMX", "surrealmx", "1."),
     ("SURREALMX_0_22", "surrealmx", "0.22."),

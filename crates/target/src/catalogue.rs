@@ -121,6 +121,13 @@ pub const KINDS: &[Kind] = &[
         summary: "SkipDB: in memory, optimistic or serializable transactions",
         open: crate::embedded::skipdb::open,
     },
+    #[cfg(feature = "stoolap")]
+    Kind {
+        name: "stoolap",
+        schemes: &[],
+        summary: "Stoolap: SQL in memory, read committed or snapshot isolation",
+        open: crate::embedded::stoolap::open,
+    },
     #[cfg(feature = "tidesdb")]
     Kind {
         name: "tidesdb",

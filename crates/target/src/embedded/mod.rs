@@ -28,6 +28,8 @@ pub(crate) mod redb;
 pub(crate) mod skipdb;
 #[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;
+#[cfg(feature = "stoolap")]
+pub(crate) mod stoolap;
 #[cfg(feature = "surrealkv")]
 pub(crate) mod surrealkv;
 #[cfg(feature = "surrealmx")]

@@ -5,6 +5,8 @@
 mod alone;
 mod hammer;
 mod script;
+#[cfg(feature = "stoolap")]
+mod stoolap;
 mod together;
 
 use std::time::Duration;
@@ -14,7 +16,7 @@ use isolde_spec::Level;
 use isolde_target::{Contents, KINDS, Offer, OpenOptions, Path, Request, Table, Target, open};
 
 /// All embedded engines; those that are not in this build are skipped.
-const ENGINES: [&str; 11] = [
+const ENGINES: [&str; 12] = [
     "sqlite",
     "fjall",
     "surrealkv",
@@ -25,6 +27,7 @@ const ENGINES: [&str; 11] = [
     "skipdb",
     "redb",
     "grafeo",
+    "stoolap",
     "tidesdb",
 ];
 

@@ -16,12 +16,16 @@ const Y: u32 = 1;
 ///
 /// Grafeo 0.5.44 keeps one value of each property, which transactions change in place, and no
 /// query records what it read.
-const WRONG: [(&str, &str); 5] = [
+///
+/// Stoolap 0.4.2 looks at commit whether the row it inserts is there, but with the eyes of its
+/// snapshot: who inserts the same primary key second replaces the row of the first.
+const WRONG: [(&str, &str); 6] = [
     ("grafeo", "a_snapshot_does_not_move"),
     ("grafeo", "nobody_reads_what_was_rolled_back"),
     ("grafeo", "only_one_inserts"),
     ("grafeo", "readers_are_serializable_too"),
     ("grafeo", "writes_are_not_skewed"),
+    ("stoolap", "only_one_inserts"),
 ];
 
 /// Runs a script, once for each way to read, where an offer promises a level.
