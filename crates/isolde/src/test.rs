@@ -140,7 +140,7 @@ impl Trial {
     /// Prints the report; writes it beside the history where something was found.
     fn say(&self, args: &TestArgs, stage: &Stage) -> Result<()> {
         let keep = self.is_worth_keeping(args);
-        let text = self.to_text(stage, keep);
+        let text = self.to_text(stage, keep, args.all);
         let json = serde_json::to_string_pretty(&self.to_json(stage, keep))? + "\n";
         ran::print(if args.json { &json } else { &text })?;
         if !keep {
@@ -167,7 +167,7 @@ impl Trial {
         let _ = fs::remove_dir(&args.out);
     }
 
-    fn to_text(&self, stage: &Stage, keep: bool) -> String {
+    fn to_text(&self, stage: &Stage, keep: bool, all: bool) -> String {
         let mut text = format!(
             "database   {}\nworkload   {}\nrun        {}\n",
             stage.place(),
@@ -179,7 +179,7 @@ impl Trial {
             text += &format!("           {count} x {code}: {}\n", first_line(&trouble.message));
         }
         for decided in &self.decided {
-            text += &to_text(&self.history, decided, false);
+            text += &to_text(&self.history, decided, all);
         }
         let memory = ran::peak_memory()
             .map_or(String::new(), |bytes| format!(", peak memory {} MB", bytes.div_ceil(1 << 20)));

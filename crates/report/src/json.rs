@@ -69,7 +69,7 @@ fn txn(history: &History, id: TxnId) -> Value {
     json!({
         "name": names::txn(history, id),
         "number": id.0,
-        "notation": names::line(history, id),
+        "notation": names::full_line(history, id),
     })
 }
 

@@ -21,10 +21,17 @@ pub(crate) fn txn(history: &History, id: TxnId) -> String {
     isolde_history::notation::txn_name(history, id)
 }
 
+/// A transaction as a line of the notation, with all that is known of it.
+pub(crate) fn full_line(history: &History, id: TxnId) -> String {
+    let mut text = String::new();
+    isolde_history::notation::write_txn(history, history.txn(id), &mut text);
+    text
+}
+
 /// A transaction as a line of the notation, which a reader can type back.
 pub(crate) fn line(history: &History, id: TxnId) -> String {
     let mut text = String::new();
-    isolde_history::notation::write_txn(history, history.txn(id), &mut text);
+    isolde_history::notation::write_txn_briefly(history, history.txn(id), &mut text);
     text
 }
 

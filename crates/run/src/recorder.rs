@@ -75,7 +75,9 @@ impl<'t> Recorder<'t> {
                 let interval = Interval { begin: Some(act.begin), end: act.end };
                 self.draft.statement_interval(interval);
             }
-            if let Some((name, paths)) = &self.words.paths
+            // By primary key is the rule, and goes without saying.
+            if act.path != Path::PrimaryKey
+                && let Some((name, paths)) = &self.words.paths
                 && let Some((_, path)) = paths.iter().find(|(p, _)| *p == act.path)
             {
                 self.draft.op_attr(*name, *path);

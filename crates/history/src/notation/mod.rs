@@ -39,7 +39,9 @@ use crate::history::History;
 use crate::source::Source;
 
 pub use literal::write_value;
-pub use write::{Excerpt, excerpt_to_text, to_text, txn_name, write_op, write_txn};
+pub use write::{
+    Excerpt, excerpt_to_text, to_text, txn_name, write_op, write_txn, write_txn_briefly,
+};
 
 pub(crate) static FORMAT: Format = Format {
     name: "notation",

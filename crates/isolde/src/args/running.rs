@@ -53,6 +53,9 @@ pub(crate) struct TestArgs {
     /// Keep the history of every run, not only of those that found something
     #[arg(long)]
     pub(crate) keep_history: bool,
+    /// Show every witness that was kept, not only the first
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Print JSON; one object a run, and one for all trials
     #[arg(long)]
     pub(crate) json: bool,
