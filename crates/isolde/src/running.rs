@@ -74,10 +74,11 @@ impl Stage {
         match ran {
             Ok((ran, Ok(()))) => Ok(ran),
             Ok((_, Err(error))) => Err(anyhow!(error)).with_context(named),
-            Err(error @ RunError::Record { .. }) => {
-                let error = anyhow!(error).context(named());
-                Err(error.context(format!("what is in {} can be checked", file.display())))
-            }
+            Err(error @ RunError::Record { .. }) => bail!(
+                "{}: {error}\n  hint: what was saved before can be checked: isolde check {}",
+                named(),
+                file.display()
+            ),
             Err(error) => {
                 let _ = std::fs::remove_file(file);
                 Err(explain(&*self.target, &error))

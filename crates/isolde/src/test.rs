@@ -40,8 +40,10 @@ pub(crate) fn run(args: &TestArgs) -> Result<u8> {
 /// As many runs as were asked for. The exit code is that of the worst.
 fn test(args: &TestArgs, stage: &Stage, levels: &[Level]) -> Result<u8> {
     let began = Instant::now();
-    let most = args.trials.or(args.repeat).unwrap_or(1).max(1);
-    let several = args.trials.is_some() || args.repeat.is_some();
+    let several = args.trials.is_some() || args.repeat.is_some() || args.budget.is_some();
+    // A budget alone is as many runs as fit into it.
+    let unlimited = if args.budget.is_some() { u64::MAX } else { 1 };
+    let most = args.trials.or(args.repeat).unwrap_or(unlimited).max(1);
     let mut trials = Trials::default();
     for number in 0..most {
         let over = args.budget.is_some_and(|budget| began.elapsed() >= budget);

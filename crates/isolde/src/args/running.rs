@@ -44,7 +44,7 @@ pub(crate) struct TestArgs {
     /// long that took
     #[arg(long, value_name = "TRIALS", value_parser = typed::count, conflicts_with = "repeat")]
     pub(crate) trials: Option<u64>,
-    /// With --repeat or --trials: begin no other run after so much time
+    /// Begin no other run after so much time; alone, run again until a violation is found
     #[arg(long, value_name = "TIME", value_parser = typed::duration)]
     pub(crate) budget: Option<Duration>,
     /// Where to write history and report of a run that found something
