@@ -105,7 +105,8 @@ impl Plan {
     }
 }
 
-fn kind(name: &str) -> Result<Kind, String> {
+/// A kind of workload by its name.
+pub(crate) fn kind(name: &str) -> Result<Kind, String> {
     let kind = Kind::named(name);
     kind.ok_or_else(|| format!("workloads are {}", Kind::ALL.map(Kind::name).join(", ")))
 }

@@ -1,9 +1,11 @@
 //! `isolde generate` as a user meets it: what it makes is what was asked for, as `isolde check` sees it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::path::PathBuf;
+mod common;
+
 use std::process::{Command, Output, Stdio};
 
+use common::Folder;
 use isolde_spec::{Anomaly, Level};
 use isolde_workload::Kind;
 use isolde_workload::simulate::plantable;
@@ -11,27 +13,6 @@ use isolde_workload::simulate::plantable;
 fn isolde(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_isolde"));
     command.args(args).stdin(Stdio::null()).output().unwrap()
-}
-
-/// A folder that goes away with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("isolde-gen-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// Generates, and returns what it says.

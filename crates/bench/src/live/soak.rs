@@ -23,6 +23,10 @@ pub(crate) struct SoakArgs {
     /// The database's own levels; all that it offers if not given
     #[arg(long, value_delimiter = ',')]
     isolation: Vec<String>,
+    /// The workloads
+    #[arg(long, value_delimiter = ',', default_value = "mini,general,append,cas,register",
+          value_parser = crate::plan::kind)]
+    workloads: Vec<Kind>,
     /// How many commits each database makes at each level, over all workloads
     #[arg(long, default_value_t = 200_000)]
     commits: u64,
@@ -46,7 +50,7 @@ pub(crate) fn run(args: &SoakArgs) -> Result<()> {
             if !args.isolation.is_empty() && !args.isolation.iter().any(|i| i == offer.name) {
                 continue;
             }
-            for kind in Kind::ALL {
+            for &kind in &args.workloads {
                 alarms += u64::from(soak(args, name, &mut ground, offer, kind)?);
             }
         }
@@ -65,7 +69,7 @@ fn soak(
     offer: &Offer,
     kind: Kind,
 ) -> Result<bool> {
-    let commits = args.commits.div_ceil(Kind::ALL.len() as u64);
+    let commits = args.commits.div_ceil(args.workloads.len() as u64);
     let limits = Limits { commits: Some(commits), ..Limits::default() };
     let options = Options { limits, ..Options::default() };
     let (sessions, keys, seed) = (args.sessions, args.keys, args.seed);

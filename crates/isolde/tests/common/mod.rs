@@ -1,4 +1,5 @@
-//! What tests of whole runs share.
+//! What tests of the command share.
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -8,7 +9,11 @@ pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
     pub(crate) fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("isolde-{name}-{}", std::process::id()));
+        // Tests of one process run at the same time, and so do those of several.
+        let test = std::env::args().next().unwrap_or_default();
+        let test = Path::new(&test).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let name = format!("isolde-{test}-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
@@ -21,6 +26,11 @@ impl Folder {
 
     pub(crate) fn isolde(&self, args: &[&str]) -> Ran {
         Ran::of(&self.command(args).output().unwrap())
+    }
+
+    /// The name of a file in it.
+    pub(crate) fn file(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
     }
 
     pub(crate) fn path(&self) -> &Path {
