@@ -1,5 +1,6 @@
 //! A whole run: connect, make tables, start the sessions, watch, end.
 
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread::{self, ScopedJoinHandle};
@@ -115,6 +116,9 @@ fn play(
 ) -> (Ran, Result<(), SinkError>) {
     let (sender, receiver) = sync_channel(WAITING);
     let recorder = Recorder::new(tape, shared.paths.vary(), shared.options.statement_times);
+    // All sessions begin together: a fast engine would otherwise be through with a short run before
+    // the last thread has started.
+    let start = Barrier::new(connections.len());
     let (ran, recorded) = thread::scope(|scope| {
         let clients: Vec<_> = connections
             .into_iter()
@@ -122,7 +126,11 @@ fn play(
             .map(|(connection, number)| {
                 let script = workload.script(number);
                 let client = Client::new(shared, number, script, sender.clone(), connection);
-                scope.spawn(move || client.run())
+                let start = &start;
+                scope.spawn(move || {
+                    start.wait();
+                    client.run()
+                })
             })
             .collect();
         drop(sender);

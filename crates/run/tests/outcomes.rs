@@ -65,7 +65,8 @@ fn sessions(history: &History) -> usize {
 
 #[test]
 fn all_is_well() {
-    let db = Naughty::new(&[]);
+    // Slow enough that no session is through before another one gets its turn.
+    let db = Naughty::new(&[]).slow(Duration::from_micros(200));
     let (ran, history) = play(&db, settings(Kind::Mini, 4), &limited(200));
     assert_eq!((ran.progress.committed, ran.progress.aborted), (200, 0));
     assert_eq!((history.txn_count(), sessions(&history)), (200, 4));
