@@ -253,11 +253,7 @@ fn choose<'t>(
     if levels.is_empty() {
         return offers.last().ok_or_else(|| anyhow!("{} offers no level", target.name()));
     }
-    let enough: Vec<&Offer> =
-        offers.iter().filter(|o| levels.iter().all(|l| o.promises.implies(*l))).collect();
-    let weakest =
-        enough.iter().find(|o| enough.iter().all(|other| other.promises.implies(o.promises)));
-    weakest.or(enough.first()).copied().ok_or_else(|| {
+    Offer::for_levels(offers, levels).ok_or_else(|| {
         let levels: Vec<&str> = levels.iter().map(|l| l.name()).collect();
         anyhow!(
             "{} promises {} at none of its levels\n  hint: --isolation takes one all the same: {}",

@@ -78,6 +78,12 @@ impl<'r> Client<'r> {
 
     /// Runs until the run is over, or until it cannot go on.
     pub(crate) fn run(mut self) -> Result<(), Failure> {
+        let done = self.play();
+        self.shared.tables.leave(self.number);
+        done
+    }
+
+    fn play(&mut self) -> Result<(), Failure> {
         let mut plan = TxnPlan::default();
         while self.may_begin() {
             let before = plan.round;
@@ -85,7 +91,7 @@ impl<'r> Client<'r> {
             if plan.round != before {
                 self.seen.clear();
             }
-            self.shared.tables.ensure(plan.round)?;
+            self.shared.tables.enter(self.number, plan.round)?;
             for _ in 0..=self.shared.options.retries {
                 if self.attempt(&plan)? || self.shared.tally.is_over() {
                     break;

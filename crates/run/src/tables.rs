@@ -16,7 +16,10 @@ pub(crate) struct Tables<'r> {
     first: u32,
     /// How many there are: those of the rounds below.
     made: AtomicU32,
-    making: Mutex<()>,
+    /// The round of each session; the last number of all when it is through.
+    rounds: Vec<AtomicU32>,
+    /// Locked while tables are made or dropped: how many were dropped, those of the first rounds.
+    dropped: Mutex<u32>,
 }
 
 impl<'r> Tables<'r> {
@@ -29,7 +32,8 @@ impl<'r> Tables<'r> {
             filled: workload.starts_filled(),
             first,
             made: AtomicU32::new(0),
-            making: Mutex::new(()),
+            rounds: (0..workload.settings().sessions).map(|_| AtomicU32::new(0)).collect(),
+            dropped: Mutex::new(0),
         }
     }
 
@@ -38,14 +42,34 @@ impl<'r> Tables<'r> {
         if round < self.made.load(Ordering::Acquire) {
             return Ok(());
         }
-        let _one_at_a_time = self.making.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = self.made.load(Ordering::Acquire);
-        for round in made..=round {
+        let mut dropped = self.dropped.lock().unwrap_or_else(PoisonError::into_inner);
+        for round in self.made.load(Ordering::Acquire)..=round {
             let (contents, rows, filled) = (self.contents, self.rows, self.filled);
             self.target.create(&Table { number: self.number(round), contents, rows, filled })?;
             self.made.store(round + 1, Ordering::Release);
         }
+        // Rounds never go back, so nobody will touch what all have left behind.
+        let slowest = self.rounds.iter().map(|r| r.load(Ordering::Acquire)).min().unwrap_or(0);
+        while *dropped < slowest.min(round) {
+            self.target.drop_table(self.number(*dropped))?;
+            *dropped += 1;
+        }
         Ok(())
+    }
+
+    /// A session begins a round, and leaves all earlier ones behind.
+    pub(crate) fn enter(&self, session: u32, round: u32) -> Result<(), Failure> {
+        if let Some(at) = self.rounds.get(session as usize) {
+            at.store(round, Ordering::Release);
+        }
+        self.ensure(round)
+    }
+
+    /// A session is through.
+    pub(crate) fn leave(&self, session: u32) {
+        if let Some(at) = self.rounds.get(session as usize) {
+            at.store(u32::MAX, Ordering::Release);
+        }
     }
 
     /// The number of a round's table.

@@ -200,6 +200,17 @@ fn limits_end_the_run() {
 }
 
 #[test]
+fn tables_that_all_sessions_have_left_are_dropped_and_no_others() {
+    let rounds = Settings { round: 5, ..settings(Kind::Register, 3) };
+    let db = Naughty::new(&[]).slow(Duration::from_micros(50));
+    let (ran, history) = play(&db, rounds, &limited(300));
+    assert!(ran.tables >= 10 && db.dropped() > 5, "{} of {}", db.dropped(), ran.tables);
+    assert!(db.dropped() < u64::from(ran.tables));
+    // Rows of a table that is gone would be absent.
+    assert!(history.ops().all(|op| op.value() != Value::ABSENT));
+}
+
+#[test]
 fn a_rate_is_kept() {
     let options = Options { rate: Some(200.0), ..limited(60) };
     let began = Instant::now();

@@ -14,12 +14,12 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// The offer with which to test a level: the weakest that promises it, so that a test of
-    /// snapshot isolation does not run at serializable. `None` if the database promises it nowhere.
-    pub fn for_level(offers: &[Offer], level: Level) -> Option<&Offer> {
-        let enough = || offers.iter().filter(|o| o.promises.implies(level));
-        enough()
-            .find(|o| enough().all(|other| other.promises.implies(o.promises)))
-            .or_else(|| enough().next())
+    /// The offer with which to test levels: the weakest that promises them all, so that a test of
+    /// snapshot isolation does not run at serializable. `None` if the database promises them nowhere.
+    pub fn for_levels<'o>(offers: &'o [Offer], levels: &[Level]) -> Option<&'o Offer> {
+        let keeps = |offer: &&Offer| levels.iter().all(|level| offer.promises.implies(*level));
+        let enough = || offers.iter().filter(keeps);
+        let is_weakest = |offer: &&Offer| enough().all(|o| o.promises.implies(offer.promises));
+        enough().find(is_weakest).or_else(|| enough().next())
     }
 }

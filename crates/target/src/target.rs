@@ -79,6 +79,12 @@ pub trait Target: Send + Sync {
     /// A new session at one of the [`offers`](Target::offers).
     fn connect(&self, offer: &Offer) -> Result<Box<dyn Session>, Failure>;
 
+    /// Removes one table that no session will touch again, so that long runs do not fill the server.
+    /// Targets to which it does not matter leave it for [`clean`](Target::clean).
+    fn drop_table(&self, _number: u32) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Removes what [`create`](Target::create) made. Sessions are gone by then.
     fn clean(&self) -> Result<(), Failure> {
         Ok(())

@@ -42,6 +42,7 @@ struct State {
     statements: u64,
     commits: u64,
     connects: u64,
+    dropped: u64,
     dead: bool,
 }
 
@@ -71,6 +72,10 @@ impl Naughty {
         self.faults.contains(&fault)
     }
 
+    pub(crate) fn dropped(&self) -> u64 {
+        self.state.0.lock().unwrap().dropped
+    }
+
     pub(crate) fn connects(&self) -> u64 {
         self.state.0.lock().unwrap().connects
     }
@@ -98,6 +103,13 @@ impl Target for Naughty {
         for row in (0..table.rows).filter(|_| table.filled) {
             state.rows.insert((table.number, row), vec![0]);
         }
+        Ok(())
+    }
+
+    fn drop_table(&self, number: u32) -> Result<(), Failure> {
+        let mut state = self.state.0.lock().unwrap();
+        state.rows.retain(|(table, _), _| *table != number);
+        state.dropped += 1;
         Ok(())
     }
 

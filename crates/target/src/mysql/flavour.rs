@@ -175,10 +175,10 @@ mod tests {
 
     #[test]
     fn the_weakest_offer_that_promises_a_level_is_taken() {
-        let name = |level| Offer::for_level(&MARIADB, level).map(|o| o.name);
+        let name = |level| Offer::for_levels(&MARIADB, &[level]).map(|o| o.name);
         assert_eq!(name(Level::SnapshotIsolation), Some("repeatable-read-snapshot"));
         assert_eq!(name(Level::Pl2), Some("repeatable-read"));
         assert_eq!(name(Level::Serializable), Some("serializable"));
-        assert_eq!(Offer::for_level(&MYROCKS, Level::Serializable), None);
+        assert_eq!(Offer::for_levels(&MYROCKS, &[Level::Serializable]), None);
     }
 }

@@ -42,6 +42,7 @@ impl MySqlSession {
             let what = format!("{:?} by {}", request.kind, request.path.name());
             return Err(Failure::new(After::Open, "unsupported", format!("cannot do {what}")));
         };
+        self.forget_others(request.table).map_err(|e| self.failed(&e))?;
         let table = format!("{}{}", self.prefix, request.table);
         let mut steps = Vec::new();
         for text in way.steps {
@@ -50,6 +51,14 @@ impl MySqlSession {
             steps.push((statement, order));
         }
         Ok(Ready { way, steps })
+    }
+
+    /// Forgets the statements of other tables: a session goes on from table to table, and a server
+    /// holds a limited number of statements over all sessions.
+    fn forget_others(&mut self, table: u32) -> Result<(), Error> {
+        let MySqlSession { ready, conn, .. } = self;
+        let others = ready.extract_if(|(t, _, _), _| *t != table);
+        others.flat_map(|(_, old)| old.steps).try_for_each(|(statement, _)| conn.close(statement))
     }
 
     fn failed(&mut self, error: &Error) -> Failure {

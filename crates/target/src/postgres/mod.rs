@@ -210,6 +210,14 @@ impl Target for Postgres {
         }
     }
 
+    fn drop_table(&self, number: u32) -> Result<(), Failure> {
+        self.statements(&[format!("DROP TABLE IF EXISTS {}{number}", self.prefix)])?;
+        if let Ok(mut made) = self.made.lock() {
+            made.retain(|n| *n != number);
+        }
+        Ok(())
+    }
+
     fn clean(&self) -> Result<(), Failure> {
         let Ok(mut made) = self.made.lock() else { return Ok(()) };
         if made.is_empty() {

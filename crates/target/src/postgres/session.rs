@@ -32,7 +32,7 @@ pub(super) struct PostgresSession {
     prefix: String,
     ready: HashMap<(u32, OpKind, Path), Ready>,
     /// How many statements were prepared, also of ways that could not be prepared to the end.
-    prepared: u32,
+    prepared: u64,
     /// BEGIN was asked for and goes out together with the first statement. The server takes its
     /// snapshot at the first statement anyway, so nothing can be seen of the delay.
     begin_pending: bool,
@@ -67,6 +67,7 @@ impl PostgresSession {
             let what = format!("{:?} by {}", request.kind, request.path.name());
             return Err(Failure::new(After::Open, "unsupported", format!("cannot do {what}")));
         };
+        self.forget_others(request.table).map_err(|e| self.failed(e))?;
         let mut steps = Vec::new();
         for text in way.steps {
             let table = format!("{}{}", self.prefix, request.table);
@@ -79,6 +80,14 @@ impl PostgresSession {
             steps.push(Prepared { name, parameters });
         }
         Ok(Ready { way, steps })
+    }
+
+    /// Forgets the statements of other tables: a session goes on from table to table, and a server
+    /// that keeps the statements of all of them runs out of memory.
+    fn forget_others(&mut self, table: u32) -> Result<(), Trouble> {
+        let PostgresSession { ready, wire, .. } = self;
+        let others = ready.extract_if(|(t, _, _), _| *t != table);
+        others.flat_map(|(_, old)| old.steps).try_for_each(|step| wire.forget(&step.name))
     }
 
     fn failed(&self, trouble: Trouble) -> Failure {

@@ -182,6 +182,11 @@ impl Wire {
         self.finish().map(|_| ())
     }
 
+    /// Adds to what is sent next that a prepared statement is not needed any more.
+    pub(super) fn forget(&mut self, name: &str) -> Result<(), Trouble> {
+        Ok(frontend::close(b'S', name, &mut self.out)?)
+    }
+
     /// Adds a prepared statement to what is sent next. If one fails, the server skips all that
     /// follow up to [`run`](Wire::run): nothing behind a failed BEGIN is ever executed.
     pub(super) fn add(&mut self, name: &str, parameters: &[i64]) -> Result<(), Trouble> {
