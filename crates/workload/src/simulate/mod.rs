@@ -6,7 +6,7 @@
 //! transactions overlap, and their answers arrive in another order than that in which they took
 //! effect.
 //!
-//! Transactions are pushed into a [`Sink`](isolde_history::Sink) as their answers arrive. Only the
+//! Transactions are pushed into a [`Sink`] as their answers arrive. Only the
 //! current state of the tables is kept, so memory does not grow with the history.
 //!
 //! ```
