@@ -16,6 +16,7 @@ const EXIT_INTERRUPTED: i32 = 130;
 pub(crate) fn listen() -> Result<()> {
     let handler = || {
         if PRESSED.fetch_add(1, Ordering::SeqCst) > 0 {
+            anstream::eprintln!("\nstopped; a server of yours may be left with tables isolde_...");
             std::process::exit(EXIT_INTERRUPTED);
         }
         STOP.store(true, Ordering::SeqCst);

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result, anyhow, bail};
-use isolde_history::{JsonlWriter, NativeWriter, info};
+use isolde_history::{JsonlWriter, NativeWriter, OpKind, info};
 use isolde_run::{Controls, Limits, Options, PathChoice, Progress, Ran, RunError, Tape};
 use isolde_spec::Level;
 use isolde_target::{Offer, OpenOptions, Target};
@@ -47,7 +47,15 @@ impl Stage {
         opening.finish_and_clear();
         if let Some(server) = target.throwaway().filter(|server| server.kept) {
             let folder = server.folder.display();
-            anstream::eprintln!("the server stays at {}, its data in {folder}", server.url);
+            let pid = server.pid.map_or(String::new(), |pid| format!(", its process is {pid}"));
+            anstream::eprintln!("the server stays at {}, its data in {folder}{pid}", server.url);
+        }
+        can_reach(&*target, &args.driving.path)?;
+        let server = &args.server;
+        if target.throwaway().is_none()
+            && (server.keep || server.port.is_some() || server.server_bin.is_some())
+        {
+            bail!("--keep, --port and --server-bin are for throwaway servers, and this is none");
         }
         let offer = *choose(&*target, args.isolation.as_deref(), levels)?;
         Ok(Stage { target, offer, options, settings, next_table: AtomicU32::new(0) })
@@ -110,7 +118,14 @@ impl Stage {
             (info::VERSION.to_owned(), pool.text(self.target.version())),
             (info::LEVEL.to_owned(), pool.text(self.offer.name)),
             ("promises".to_owned(), pool.text(self.offer.promises.name())),
-            (info::SEED.to_owned(), pool.int(settings.seed as i64)),
+            (
+                info::SEED.to_owned(),
+                match i64::try_from(settings.seed) {
+                    Ok(seed) => pool.int(seed),
+                    Err(_) => pool.text(&settings.seed.to_string()),
+                },
+            ),
+            ("command".to_owned(), pool.text(&command_line(None))),
         ];
         for (name, fact) in self.target.facts() {
             facts.push((name, pool.text(&fact)));
@@ -123,6 +138,17 @@ impl Stage {
         for (name, value) in facts {
             let name = tape.pool().text(&name);
             tape.meta().set(name, value);
+        }
+    }
+
+    /// Removes the tables, unless the server stays for somebody to look at them.
+    pub(crate) fn clean(&self) {
+        if self.target.throwaway().is_some_and(|server| server.kept) {
+            return;
+        }
+        if let Err(failure) = self.target.clean() {
+            let label = load::WARNING.label("warning");
+            anstream::eprintln!("{label}: tables of this run may be left behind: {failure}");
         }
     }
 
@@ -162,8 +188,34 @@ impl Stage {
             },
             "workload": workload,
             "seed": seed,
+            "command": command_line(None),
         })
     }
+}
+
+/// What was typed, without passwords; with another seed, if one is given.
+pub(crate) fn command_line(seed: Option<u64>) -> String {
+    let mut words = vec!["isolde".to_owned()];
+    let mut typed = std::env::args().skip(1);
+    while let Some(word) = typed.next() {
+        if seed.is_some() && word == "--seed" {
+            typed.next();
+        } else if seed.is_none() || !word.starts_with("--seed=") {
+            words.push(without_password(&word));
+        }
+    }
+    words.extend(seed.map(|seed| format!("--seed {seed}")));
+    words.join(" ")
+}
+
+/// A URL whose password nobody shall read.
+fn without_password(word: &str) -> String {
+    let parts = word.split_once("://").and_then(|(scheme, rest)| {
+        let (user, host) = rest.rsplit_once('@')?;
+        let (user, _) = user.split_once(':')?;
+        Some(format!("{scheme}://{user}:***@{host}"))
+    });
+    parts.unwrap_or_else(|| word.to_owned())
 }
 
 fn parameters(settings: &Settings) -> Vec<(&'static str, String)> {
@@ -219,8 +271,8 @@ fn settings(args: &RunArgs) -> Settings {
 
 fn options(args: &RunArgs) -> Result<Options> {
     let d = &args.driving;
-    if d.rate.is_some_and(|rate| !(rate.is_finite() && rate > 0.0)) {
-        bail!("the rate has to be a number of transactions a second, more than none");
+    if d.rate.is_some_and(|rate| !(0.001..=1e9).contains(&rate)) {
+        bail!("the rate is a number of transactions a second, from 0.001 on");
     }
     let limited = d.txns.is_some() || d.commits.is_some() || d.duration.is_some();
     let txns = d.txns.or_else(|| (!limited).then_some(DEFAULT_TXNS));
@@ -233,6 +285,20 @@ fn options(args: &RunArgs) -> Result<Options> {
         statement_times: !d.no_statement_times,
         ..Options::default()
     })
+}
+
+/// Refuses access paths that the database does not have.
+fn can_reach(target: &dyn Target, paths: &[isolde_target::Path]) -> Result<()> {
+    let all: Vec<_> = OpKind::ALL.iter().flat_map(|kind| target.paths(*kind)).collect();
+    let offered = |path: &isolde_target::Path| all.iter().any(|(other, _)| other == path);
+    match paths.iter().find(|path| !offered(path)) {
+        None => Ok(()),
+        Some(path) => bail!(
+            "{} has no access path {}\n  hint: `isolde targets NAME` lists those it has",
+            target.name(),
+            path.name()
+        ),
+    }
 }
 
 /// The database's own level: the one that was named, the weakest that promises all that is to be

@@ -1,6 +1,7 @@
 //! `isolde test`: run, record, check, explain.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -10,13 +11,14 @@ use isolde_history::History;
 use isolde_report::{Decided, number, to_json, to_text};
 use isolde_run::Ran;
 use isolde_spec::Level;
+use isolde_target::Failure;
 use serde_json::{Value, json};
 
 use crate::args::TestArgs;
 use crate::desk::{self, Desk, exit_code};
-use crate::running::Stage;
+use crate::running::{Stage, command_line};
 use crate::trials::Trials;
-use crate::{EXIT_FAULT, EXIT_OK, EXIT_VIOLATED, excerpts, interrupt, load, ran};
+use crate::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED, excerpts, interrupt, load, ran};
 
 /// What the history of a run is called.
 const HISTORY: &str = "history.isolde";
@@ -27,14 +29,8 @@ pub(crate) fn run(args: &TestArgs) -> Result<u8> {
     let stage = Stage::open(&args.run, &named)?;
     let levels = if named.is_empty() { vec![stage.offer.promises] } else { named };
     let tested = test(args, &stage, &levels);
-    let cleaned = stage.target.clean();
-    let code = tested?;
-    match cleaned {
-        Err(failure) if code == EXIT_OK => {
-            bail!("the tables of this run could not be removed: {failure}")
-        }
-        _ => Ok(code),
-    }
+    stage.clean();
+    tested
 }
 
 /// As many runs as were asked for. The exit code is that of the worst.
@@ -57,11 +53,16 @@ fn test(args: &TestArgs, stage: &Stage, levels: &[Level]) -> Result<u8> {
         let trial = Trial::run(args, stage, levels, stage.seed().wrapping_add(number))?;
         trials.add(&trial.outcome());
         let found = trial.code == EXIT_VIOLATED;
-        if !several || trial.is_worth_keeping(args) {
-            trial.say(args, stage)?;
+        trial.write(args, stage)?;
+        if args.json && several {
+            ran::print(&(trial.to_json(stage).to_string() + "\n"))?;
+        } else if args.json {
+            ran::print(&(serde_json::to_string_pretty(&trial.to_json(stage))? + "\n"))?;
+        } else if !several || trial.keep {
+            ran::print(&trial.to_text(stage, args.all))?;
         }
-        if !trial.is_worth_keeping(args) {
-            trial.remove(args);
+        if !trial.keep {
+            trial.folder.remove();
         }
         if trial.code == EXIT_FAULT || (found && args.trials.is_none()) {
             break;
@@ -69,7 +70,7 @@ fn test(args: &TestArgs, stage: &Stage, levels: &[Level]) -> Result<u8> {
     }
     if several {
         let text = if args.json {
-            serde_json::to_string_pretty(&trials.to_json(began.elapsed()))? + "\n"
+            trials.to_json(began.elapsed()).to_string() + "\n"
         } else {
             trials.to_text(began.elapsed())
         };
@@ -81,13 +82,61 @@ fn test(args: &TestArgs, stage: &Stage, levels: &[Level]) -> Result<u8> {
 /// One run and what was found in it.
 struct Trial {
     seed: u64,
-    folder: PathBuf,
+    folder: Folder,
     ran: Ran,
     history: History,
     decided: Vec<Decided>,
     /// Loading and checking.
     verification: Duration,
     code: u8,
+    /// Whether there is something in it that the user will want to look at.
+    keep: bool,
+}
+
+/// Where a run is recorded.
+struct Folder {
+    path: PathBuf,
+    /// The folder above it, if it was made for this run.
+    made: Option<PathBuf>,
+}
+
+impl Folder {
+    /// A folder that was not there before: what an earlier run found is never written over.
+    fn new(args: &TestArgs, name: &str) -> Result<Folder> {
+        let made = (!args.out.exists()).then(|| args.out.clone());
+        let cannot = || format!("cannot make a folder in {}", args.out.display());
+        fs::create_dir_all(&args.out).with_context(cannot)?;
+        for number in 1u32.. {
+            let suffix = if number == 1 { String::new() } else { format!("-{number}") };
+            let path = args.out.join(format!("{name}{suffix}"));
+            match fs::create_dir(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                done => {
+                    done.with_context(cannot)?;
+                    return Ok(Folder { path, made });
+                }
+            }
+        }
+        bail!("{} is full of folders called {name}", args.out.display())
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Removes it, if nothing but the history is in it, and what was made for it.
+    fn remove(&self) {
+        // What cannot be removed does no harm; a folder with something in it stays.
+        let _ = fs::remove_file(self.file(HISTORY));
+        self.remove_if_empty();
+    }
+
+    fn remove_if_empty(&self) {
+        let _ = fs::remove_dir(&self.path);
+        if let Some(made) = &self.made {
+            let _ = fs::remove_dir(made);
+        }
+    }
 }
 
 /// What the statistics need of a trial.
@@ -100,15 +149,10 @@ pub(crate) struct TrialOutcome {
 
 impl Trial {
     fn run(args: &TestArgs, stage: &Stage, levels: &[Level], seed: u64) -> Result<Trial> {
-        let folder = args.out.join(format!("{}-{}-{seed}", file_name(stage), stage.offer.name));
-        let cannot = || format!("cannot make {}", folder.display());
-        fs::create_dir_all(&folder).with_context(cannot)?;
-        let file = folder.join(HISTORY);
-        let ran = stage.run(seed, &file).inspect_err(|_| {
-            // Folders with nothing in them help nobody; with a record in it, this fails.
-            let _ = fs::remove_dir(&folder);
-            let _ = fs::remove_dir(&args.out);
-        })?;
+        let name = format!("{}-{}-{seed}", file_name(stage), stage.offer.name);
+        let folder = Folder::new(args, &name)?;
+        let file = folder.file(HISTORY);
+        let ran = stage.run(seed, &file).inspect_err(|_| folder.remove_if_empty())?;
         ran::warn(&*stage.target, &ran);
         let began = Instant::now();
         let history = load::load(&file, Some("isolde"))?.history;
@@ -117,12 +161,9 @@ impl Trial {
         let decided = Desk { checker, session_order: true }.each(levels);
         progress.finish_and_clear();
         let verification = began.elapsed();
-        let code = match exit_code(&decided, false) {
-            EXIT_VIOLATED => EXIT_VIOLATED,
-            _ if !ran.gave_up.is_empty() => EXIT_FAULT,
-            code => code,
-        };
-        Ok(Trial { seed, folder, ran, history, decided, verification, code })
+        let code = code(&ran, &decided);
+        let keep = args.keep_history || matches!(code, EXIT_VIOLATED | EXIT_FAULT);
+        Ok(Trial { seed, folder, ran, history, decided, verification, code, keep })
     }
 
     fn outcome(&self) -> TrialOutcome {
@@ -134,42 +175,26 @@ impl Trial {
         }
     }
 
-    /// Whether there is something in it that the user will want to look at.
-    fn is_worth_keeping(&self, args: &TestArgs) -> bool {
-        args.keep_history || matches!(self.code, EXIT_VIOLATED | EXIT_FAULT)
-    }
-
-    /// Prints the report; writes it beside the history where something was found.
-    fn say(&self, args: &TestArgs, stage: &Stage) -> Result<()> {
-        let keep = self.is_worth_keeping(args);
-        let text = self.to_text(stage, keep, args.all);
-        let json = serde_json::to_string_pretty(&self.to_json(stage, keep))? + "\n";
-        ran::print(if args.json { &json } else { &text })?;
-        if !keep {
+    /// Writes the report beside the history, where something was found.
+    fn write(&self, args: &TestArgs, stage: &Stage) -> Result<()> {
+        if !self.keep {
             return Ok(());
         }
         let write = |name: &str, content: &str| {
-            let path = self.folder.join(name);
+            let path = self.folder.file(name);
             fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))
         };
-        write("report.txt", &text)?;
+        write("report.txt", &self.to_text(stage, args.all))?;
+        let json = serde_json::to_string_pretty(&self.to_json(stage))? + "\n";
         write("report.json", &json)?;
         if self.code == EXIT_VIOLATED {
-            let excerpts = self.folder.join("excerpts");
+            let excerpts = self.folder.file("excerpts");
             excerpts::write(&excerpts, Path::new("witness"), &self.history, &self.decided)?;
         }
         Ok(())
     }
 
-    /// Removes the history of a run in which nothing was found.
-    fn remove(&self, args: &TestArgs) {
-        // What cannot be removed does no harm; a folder with something in it stays.
-        let _ = fs::remove_file(self.folder.join(HISTORY));
-        let _ = fs::remove_dir(&self.folder);
-        let _ = fs::remove_dir(&args.out);
-    }
-
-    fn to_text(&self, stage: &Stage, keep: bool, all: bool) -> String {
+    fn to_text(&self, stage: &Stage, all: bool) -> String {
         let mut text = format!(
             "database   {}\nworkload   {}\nrun        {}\n",
             stage.place(),
@@ -190,16 +215,19 @@ impl Trial {
             ran::seconds(self.ran.progress.elapsed),
             ran::seconds(self.verification)
         );
-        if keep {
-            text += &format!("kept       {}\n", self.folder.display());
+        if self.ran.progress.committed == 0 {
+            text += "nothing was committed, so nothing was tested\n";
+        }
+        if self.keep {
+            text += &format!("kept       {}\n", self.folder.path.display());
         }
         if self.code == EXIT_VIOLATED {
-            text += &format!("again      the same options with --seed {}\n", self.seed);
+            text += &format!("again      {}\n", command_line(Some(self.seed)));
         }
         text
     }
 
-    fn to_json(&self, stage: &Stage, keep: bool) -> Value {
+    fn to_json(&self, stage: &Stage) -> Value {
         let mut report = stage.to_json(self.seed);
         report["run"] = ran::to_json(&self.ran);
         let verdicts: Vec<Value> = self.decided.iter().map(|d| to_json(&self.history, d)).collect();
@@ -207,10 +235,21 @@ impl Trial {
         report["generation_seconds"] = json!(self.ran.progress.elapsed.as_secs_f64());
         report["verification_seconds"] = json!(self.verification.as_secs_f64());
         report["peak_memory_bytes"] = json!(ran::peak_memory());
-        report["folder"] =
-            if keep { json!(self.folder.display().to_string()) } else { Value::Null };
+        let folder = self.keep.then(|| self.folder.path.display().to_string());
+        report["folder"] = json!(folder);
         report["exit_code"] = json!(self.code);
         report
+    }
+}
+
+/// The exit code of a run: what the checker found, or why that says little.
+fn code(ran: &Ran, decided: &[Decided]) -> u8 {
+    let impossible = ran.troubles.iter().any(|t| t.code == Failure::IMPOSSIBLE);
+    match exit_code(decided, false) {
+        EXIT_VIOLATED => EXIT_VIOLATED,
+        _ if impossible || !ran.gave_up.is_empty() => EXIT_FAULT,
+        EXIT_OK if ran.progress.committed == 0 => EXIT_UNKNOWN,
+        code => code,
     }
 }
 

@@ -63,8 +63,15 @@ impl Trials {
                 total.as_secs_f64() / n as f64
             ),
         };
+        let mut others = String::new();
+        if self.unknown > 0 {
+            others += &format!("; {} unknown", number(self.unknown));
+        }
+        if self.at_fault > 0 {
+            others += &format!("; {} at fault", number(self.at_fault));
+        }
         format!(
-            "trials     {} in {:.1} s: {found}\n           \
+            "trials     {} in {:.1} s: {found}{others}\n           \
              generation {:.3} s, verification {:.3} s, {} commits a trial\n",
             number(self.trials),
             total.as_secs_f64(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use isolde_spec::{Anomaly, Level};
+use isolde_spec::{Anomaly, CATALOGUE, Level};
 use isolde_target::Path;
 use isolde_workload::Kind;
 
@@ -44,7 +44,8 @@ pub(crate) fn level(name: &str) -> Result<Level, String> {
 
 /// An anomaly.
 pub(crate) fn anomaly(name: &str) -> Result<Anomaly, String> {
-    Anomaly::named(name).ok_or_else(|| "there is no such anomaly".to_owned())
+    let all = || CATALOGUE.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ");
+    Anomaly::named(name).ok_or_else(|| format!("there is no such anomaly; there are {}", all()))
 }
 
 /// An access path.

@@ -6,7 +6,7 @@ mod common;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Folder, Ran, has_mariadb, has_postgres};
+use common::{Folder, Ran, has, has_mariadb, has_postgres};
 
 /// The command refuses with exit code 2, one error, and nothing left behind.
 #[track_caller]
@@ -66,6 +66,93 @@ fn a_port_that_is_taken() {
     if has_mariadb() {
         refuses(&["test", "mariadb", "--port", &port], &[&port]);
     }
+}
+
+#[test]
+fn a_path_that_the_database_does_not_have() {
+    refuses(&["test", "fjall", "--path", "for-share"], &["no access path for-share"]);
+    refuses(&["test", "fjall", "--keep"], &["throwaway"]);
+    refuses(&["test", "fjall", "--rate", "1e-30"], &["rate"]);
+}
+
+#[test]
+fn a_run_without_commits_has_tested_nothing() {
+    let folder = Folder::new("nothing");
+    for args in [["--txns", "0"], ["--rollbacks", "1"]] {
+        let ran = folder.isolde(&[["test", "fjall"].as_slice(), &args].concat());
+        assert_eq!(ran.code, Some(3), "{args:?}: {ran:#?}");
+        assert!(ran.out.contains("nothing was tested"), "{ran:#?}");
+    }
+}
+
+const SKEWED: [&str; 10] = [
+    "test",
+    "surrealkv",
+    "--isolation",
+    "snapshot",
+    "--level",
+    "ser",
+    "--favour",
+    "WriteSkew",
+    "--seed",
+    "9",
+];
+
+/// What one run found stays, whatever the next one with the same seed does.
+#[test]
+fn evidence_is_never_written_over() {
+    let folder = Folder::new("again");
+    for _ in 0..2 {
+        assert_eq!(folder.isolde(&SKEWED).code, Some(1));
+    }
+    let first = folder.path().join("isolde-runs/surrealkv-snapshot-9");
+    let second = folder.path().join("isolde-runs/surrealkv-snapshot-9-2");
+    for kept in [first, second] {
+        for file in ["history.isolde", "report.txt", "report.json", "excerpts"] {
+            assert!(kept.join(file).exists(), "{}/{file}", kept.display());
+        }
+    }
+}
+
+#[test]
+fn a_folder_of_the_user_stays() {
+    let folder = Folder::new("own");
+    let own = folder.path().join("results");
+    std::fs::create_dir(&own).unwrap();
+    let ran = folder.isolde(&["test", "fjall", "-n", "500", "--out", "results"]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    assert!(own.is_dir());
+}
+
+/// Whoever reads the output and goes away early does not change the verdict.
+#[test]
+fn a_broken_pipe_hides_nothing() {
+    let folder = Folder::new("pipe");
+    let mut child = folder.command(&SKEWED).stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    assert!(folder.path().join("isolde-runs/surrealkv-snapshot-9/report.json").exists());
+}
+
+/// Somebody tampers with the rows: no isolation level explains such answers, and no run with them is
+/// called good.
+#[test]
+fn impossible_answers_are_a_fault() {
+    if !(has_postgres() && has("psql", &[])) {
+        return;
+    }
+    let server = isolde_target::open("postgres", &isolde_target::OpenOptions::default()).unwrap();
+    let url = server.throwaway().unwrap().url;
+    let folder = Folder::new("tampered");
+    let args = ["test", &url, "--workload", "append", "--round", "1000000", "--duration", "4s"];
+    let ran = disturbed(&folder, &args, |_| {
+        let table = "select tablename from pg_tables where tablename like 'isolde%' limit 1";
+        let psql = |sql: &str| Command::new("psql").args([&url, "-qAtc", sql]).output().unwrap();
+        let table = String::from_utf8(psql(table).stdout).unwrap();
+        psql(&format!("update {} set v = v || ',,'", table.trim()));
+    });
+    assert_eq!(ran.code, Some(2), "{ran:#?}");
+    assert!(ran.err.contains("(impossible)") && ran.out.contains("kept"), "{ran:#?}");
 }
 
 /// A disk without room: the record ends, what was saved stays, and the command says so.

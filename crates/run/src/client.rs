@@ -91,7 +91,7 @@ impl<'r> Client<'r> {
             if plan.round != before {
                 self.seen.clear();
             }
-            self.shared.tables.enter(self.number, plan.round)?;
+            self.enter(plan.round)?;
             for _ in 0..=self.shared.options.retries {
                 if self.attempt(&plan)? || self.shared.tally.is_over() {
                     break;
@@ -99,6 +99,20 @@ impl<'r> Client<'r> {
             }
         }
         Ok(())
+    }
+
+    /// Begins a round; a table that cannot be made now may be in a moment.
+    fn enter(&self, round: u32) -> Result<(), Failure> {
+        let began = Instant::now();
+        loop {
+            match self.shared.tables.enter(self.number, round) {
+                Err(failure) if began.elapsed() < self.shared.options.patience => {
+                    self.shared.tally.trouble(&failure);
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                done => return done,
+            }
+        }
     }
 
     /// Whether there is another transaction to begin; waits for its turn if there is a rate.

@@ -1,6 +1,5 @@
 //! A whole run: connect, make tables, start the sessions, watch, end.
 
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread::{self, ScopedJoinHandle};
@@ -12,6 +11,7 @@ use isolde_workload::{Kind, Workload};
 
 use crate::client::{Client, Shared};
 use crate::clock::RunClock;
+use crate::gate::Gate;
 use crate::options::Options;
 use crate::paths::Paths;
 use crate::recorder::Recorder;
@@ -118,21 +118,23 @@ fn play(
     let recorder = Recorder::new(tape, shared.paths.vary(), shared.options.statement_times);
     // All sessions begin together: a fast engine would otherwise be through with a short run before
     // the last thread has started.
-    let start = Barrier::new(connections.len());
+    let gate = Gate::default();
     let (ran, recorded) = thread::scope(|scope| {
-        let clients: Vec<_> = connections
-            .into_iter()
-            .zip(0..)
-            .map(|(connection, number)| {
-                let script = workload.script(number);
-                let client = Client::new(shared, number, script, sender.clone(), connection);
-                let start = &start;
-                scope.spawn(move || {
-                    start.wait();
-                    client.run()
-                })
-            })
-            .collect();
+        let mut clients = Vec::with_capacity(connections.len());
+        let mut refused = None;
+        for (connection, number) in connections.into_iter().zip(0..) {
+            let script = workload.script(number);
+            let client = Client::new(shared, number, script, sender.clone(), connection);
+            let gate = &gate;
+            let body = move || if gate.wait() { client.run() } else { Ok(()) };
+            match thread::Builder::new().spawn_scoped(scope, body) {
+                Ok(thread) => clients.push(thread),
+                Err(error) => {
+                    refused = Some(Failure::new(After::Lost, "thread", error.to_string()));
+                }
+            }
+        }
+        gate.open(refused.is_none());
         drop(sender);
         let recorder = scope.spawn(move || {
             let done = recorder.run(&receiver);
@@ -143,7 +145,8 @@ fn play(
             done
         });
         let interrupted = watch(shared, &clients, controls);
-        let gave_up = clients.into_iter().filter_map(|c| ended(c.join()).err()).collect();
+        let gave_up = clients.into_iter().filter_map(|c| ended(c.join()).err());
+        let gave_up = gave_up.chain(refused).collect();
         let progress = shared.tally.progress(shared.clock.elapsed());
         let recorded = recorder.join().unwrap_or_else(|_| Err(SinkError::Io(PANIC.to_owned())));
         let (troubles, tables) = (shared.tally.troubles(), shared.tables.count());

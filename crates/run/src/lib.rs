@@ -7,6 +7,7 @@ mod attempt;
 mod client;
 mod clock;
 mod driver;
+mod gate;
 mod options;
 mod paths;
 mod recorder;

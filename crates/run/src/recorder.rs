@@ -114,7 +114,14 @@ impl<'t> Recorder<'t> {
                 draft.cas(key, expected, value, effect);
             }
             OpKind::InsertIfAbsent => draft.insert_if_absent(key, value, effect),
-            _ => draft.write(key, value),
+            _ => {
+                // Rows that are written are there from the start: a write that found none is a read
+                // of nothing.
+                if effect == Effect::Failed {
+                    draft.read(key, Value::ABSENT);
+                }
+                draft.write(key, value);
+            }
         }
         if effect == Effect::Failed && !matches!(act.kind, OpKind::Cas | OpKind::InsertIfAbsent) {
             draft.set_effect(Effect::Failed);

@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use isolde_history::{
-    Event, History, HistoryBuilder, Key, Meta, OpKind, Outcome, Pool, Sink, SinkError, TxnDraft,
-    Value, Warning,
+    Effect, Event, History, HistoryBuilder, Key, Meta, OpKind, Outcome, Pool, Sink, SinkError,
+    TxnDraft, Value, Warning,
 };
 use isolde_run::{Controls, Limits, Options, Ran, RunError, Tape, run};
 use isolde_workload::{Distribution, Kind, Settings, Workload};
@@ -129,6 +129,16 @@ fn what_failed_statements_wanted_to_write_is_in_the_record() {
             _ => assert!(last.value().as_int().unwrap() > 0),
         }
     }
+}
+
+#[test]
+fn a_write_that_finds_no_row_is_a_read_of_nothing() {
+    let db = Naughty::new(&[Fault::RowsVanish]);
+    let (_, history) = play(&db, settings(Kind::Mini, 1), &limited(20));
+    let writes: Vec<_> = history.ops().filter(|op| op.kind() == OpKind::Write).collect();
+    assert!(!writes.is_empty() && writes.iter().all(|op| op.effect() == Effect::Failed));
+    let absent = history.ops().filter(|op| op.value() == Value::ABSENT).count();
+    assert_eq!(absent, writes.len());
 }
 
 #[test]

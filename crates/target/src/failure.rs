@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::request::Request;
+
 /// What an error says of the transaction in which it occurred.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum After {
@@ -31,9 +33,20 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// The code of [`impossible`](Failure::impossible) answers.
+    pub const IMPOSSIBLE: &str = "impossible";
+
     /// A failure that the user should see.
     pub fn new(after: After, code: impl Into<String>, message: impl Into<String>) -> Failure {
         Failure { after, code: code.into(), message: message.into(), expected: false }
+    }
+
+    /// The database answered what cannot be, whatever the isolation: a row that is there twice, a value
+    /// that nobody could have written. The session is given up, and the run is not called good.
+    pub fn impossible(request: &Request, found: &str) -> Failure {
+        let (table, row, path) = (request.table, request.row, request.path.name());
+        let message = format!("row {row} of table {table}, reached by {path}: {found}");
+        Failure::new(After::Lost, Failure::IMPOSSIBLE, message)
     }
 
     /// A conflict between transactions.

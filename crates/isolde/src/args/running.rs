@@ -56,7 +56,7 @@ pub(crate) struct TestArgs {
     /// Show every witness that was kept, not only the first
     #[arg(long)]
     pub(crate) all: bool,
-    /// Print JSON; one object a run, and one for all trials
+    /// Print JSON; with --repeat, --trials or --budget one object a line, the last one for all runs
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -155,7 +155,7 @@ pub(crate) struct DrivingArgs {
     /// recorded
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) retries: u32,
-    /// How long one statement may take
+    /// How long one statement of a server may take
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = typed::duration)]
     pub(crate) timeout: Duration,
     /// Reach rows only by these ways, such as primary-key or for-update; all that the database has,

@@ -30,6 +30,8 @@ pub(crate) enum Fault {
     ServerDies(u64),
     /// Every statement fails with what is no conflict.
     NothingWorks,
+    /// No row is there any more: writes find nothing.
+    RowsVanish,
     /// The client library panics.
     Panic(u64),
 }
@@ -201,7 +203,7 @@ impl Session for Client {
             }
             OpKind::Cas => Answer::Done(old.as_deref() == Some(&[request.expected])),
             OpKind::InsertIfAbsent => Answer::Done(old.is_none()),
-            _ => Answer::Done(true),
+            _ => Answer::Done(!db.has(Fault::RowsVanish)),
         };
         let sets = matches!(request.kind, OpKind::Cas | OpKind::InsertIfAbsent | OpKind::Write);
         if sets && answer == Answer::Done(true) {

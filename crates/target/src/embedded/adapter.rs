@@ -189,10 +189,9 @@ impl<E: Engine> Client<E> {
             _ => engine.get(txn, &key),
         })?;
         let Some(bytes) = bytes else { return Ok(None) };
-        decode(&bytes).map(Some).ok_or_else(|| {
-            let message = format!("a value of {} bytes, which nobody wrote", bytes.len());
-            Failure::new(After::Open, "torn", message)
-        })
+        decode(&bytes)
+            .map(Some)
+            .ok_or_else(|| Failure::impossible(request, &format!("{} bytes", bytes.len())))
     }
 
     fn set(&mut self, request: &Request, numbers: &[i64]) -> Result<Answer, Failure> {
@@ -222,9 +221,14 @@ impl<E: Engine> Session for Client<E> {
     fn run(&mut self, request: &Request) -> Result<Answer, Failure> {
         match request.kind {
             OpKind::Read => {
-                let value = self.find(request)?;
                 // A register holds one integer; anything else was not written by us.
-                Ok(Answer::Value(value.and_then(|numbers| numbers.first().copied())))
+                match self.find(request)?.as_deref() {
+                    None => Ok(Answer::Value(None)),
+                    Some([value]) => Ok(Answer::Value(Some(*value))),
+                    Some(others) => {
+                        Err(Failure::impossible(request, &format!("{others:?} in a register")))
+                    }
+                }
             }
             OpKind::ListRead => self.find(request).map(Answer::List),
             OpKind::Write => self.set(request, &[request.value]),

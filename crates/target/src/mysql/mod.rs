@@ -151,7 +151,12 @@ fn address(url: &str, options: &OpenOptions) -> Result<Address, OpenError> {
 fn explain(error: &Error, address: &Address) -> OpenError {
     let place = format!("{}:{}", address.host, address.port);
     let Error::MySqlError(said) = error else {
-        return OpenError::new(format!("cannot connect to {place}: {error}"))
+        let said = match error {
+            Error::DriverError(error) => error.to_string(),
+            Error::IoError(error) => error.to_string(),
+            other => other.to_string(),
+        };
+        return OpenError::new(format!("cannot connect to {place}: {said}"))
             .hint("check host and port; does the server listen there?");
     };
     let problem = OpenError::new(format!("{place}: {} ({})", said.message, said.code));
@@ -240,11 +245,13 @@ impl Target for MySql {
             Contents::Registers => "BIGINT",
             Contents::Lists => "MEDIUMTEXT",
         };
-        let mut texts = vec![format!(
+        // A try before this one may have got half-way.
+        let mut texts = vec![format!("DROP TABLE IF EXISTS {name}")];
+        texts.push(format!(
             "CREATE TABLE {name} (k BIGINT NOT NULL PRIMARY KEY, s BIGINT NOT NULL, \
              u BIGINT NOT NULL, v {value} NOT NULL, KEY s (s)){}",
             self.flavour.engine()
-        )];
+        ));
         if table.filled && table.contents == Contents::Registers {
             for from in (0..table.rows).step_by(CHUNK as usize) {
                 let to = table.rows.min(from.saturating_add(CHUNK));

@@ -120,9 +120,8 @@ impl Session for MySqlSession {
             },
             Err(error) => return Err(self.failed(&error)),
         };
-        sql::answer(request.kind, outcome).ok_or_else(|| {
-            Failure::new(After::Lost, "answer", "a row is there twice, or holds what nobody wrote")
-        })
+        let found = format!("{outcome:?}");
+        sql::answer(request.kind, outcome).ok_or_else(|| Failure::impossible(request, &found))
     }
 
     fn commit(&mut self) -> Result<Ended, Failure> {

@@ -177,8 +177,9 @@ impl Target for Postgres {
             Contents::Registers => "bigint",
             Contents::Lists => "text",
         };
+        // A try before this one may have got half-way.
         let mut texts = vec![format!(
-            "CREATE TABLE {name} (k bigint PRIMARY KEY, s bigint NOT NULL, u bigint NOT NULL, \
+            "DROP TABLE IF EXISTS {name}; CREATE TABLE {name} (k bigint PRIMARY KEY, s bigint NOT NULL, u bigint NOT NULL, \
              v {value} NOT NULL) WITH (fillfactor = 70); CREATE INDEX {name}_s ON {name} (s)"
         )];
         if table.filled && table.contents == Contents::Registers && table.rows > 0 {

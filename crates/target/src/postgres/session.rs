@@ -129,9 +129,8 @@ impl Session for PostgresSession {
         let outcome = self.steps(&ready, request);
         self.ready.insert(key, ready);
         let outcome = outcome.map_err(|e| self.failed(e))?;
-        sql::answer(request.kind, outcome).ok_or_else(|| {
-            Failure::new(After::Lost, "answer", "a row is there twice, or holds what nobody wrote")
-        })
+        let found = format!("{outcome:?}");
+        sql::answer(request.kind, outcome).ok_or_else(|| Failure::impossible(request, &found))
     }
 
     fn commit(&mut self) -> Result<Ended, Failure> {
