@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use isolde_history::{JsonlWriter, NativeWriter, OpKind, info};
@@ -14,7 +15,7 @@ use isolde_workload::{Kind, Settings, Workload};
 use serde_json::{Value, json};
 
 use crate::args::RunArgs;
-use crate::{interrupt, load, ran};
+use crate::{EXIT_FAULT, interrupt, load, ran};
 
 /// How many transactions a run has if nothing else limits it.
 const DEFAULT_TXNS: u64 = 20_000;
@@ -25,6 +26,8 @@ pub(crate) struct Stage {
     pub(crate) offer: Offer,
     options: Options,
     settings: Settings,
+    /// How long no transaction may end before the database is said to hang.
+    patience: Duration,
     /// The number of the next run's first table.
     next_table: AtomicU32,
 }
@@ -58,7 +61,9 @@ impl Stage {
             bail!("--keep, --port and --server-bin are for throwaway servers, and this is none");
         }
         let offer = *choose(&*target, args.isolation.as_deref(), levels)?;
-        Ok(Stage { target, offer, options, settings, next_table: AtomicU32::new(0) })
+        // Statements of servers end before that; it is engines in this process that can hang.
+        let patience = args.driving.timeout * 2 + Duration::from_secs(10);
+        Ok(Stage { target, offer, options, settings, patience, next_table: AtomicU32::new(0) })
     }
 
     /// The seed of the first run.
@@ -73,10 +78,10 @@ impl Stage {
         let out = File::create(file).with_context(named)?;
         let ran = if file.extension().is_some_and(|e| e == "jsonl") {
             let mut tape = JsonlWriter::new(BufWriter::new(out));
-            self.play(&workload, &mut tape).map(|ran| (ran, tape.finish().map(drop)))
+            self.play(&workload, &mut tape, file).map(|ran| (ran, tape.finish().map(drop)))
         } else {
             let mut tape = NativeWriter::new(out).with_context(named)?;
-            self.play(&workload, &mut tape).map(|ran| (ran, tape.finish().map(drop)))
+            self.play(&workload, &mut tape, file).map(|ran| (ran, tape.finish().map(drop)))
         };
         // A record that could not be written gets no end: readers shall see that it is torn.
         match ran {
@@ -94,10 +99,15 @@ impl Stage {
         }
     }
 
-    fn play(&self, workload: &Workload, tape: &mut dyn Tape) -> Result<Ran, RunError> {
+    fn play(&self, workload: &Workload, tape: &mut dyn Tape, file: &Path) -> Result<Ran, RunError> {
         self.describe(workload, tape);
         let bar = ran::bar(&self.options.limits);
-        let mut watch = |progress: &Progress| ran::show(&bar, &self.options.limits, progress);
+        let mut watch = |progress: &Progress| {
+            ran::show(&bar, &self.options.limits, progress);
+            if progress.silence >= self.patience {
+                give_up(progress.silence, file);
+            }
+        };
         let mut controls = Controls { stop: &interrupt::STOP, watch: &mut watch };
         let first_table = self.next_table.load(Ordering::Relaxed);
         let options = Options { first_table, ..self.options.clone() };
@@ -328,6 +338,19 @@ fn choose<'t>(
             names()
         )
     })
+}
+
+/// Ends this process: sessions hang inside the database, and nobody can end their threads. What was
+/// recorded is on disk.
+fn give_up(silence: Duration, file: &Path) -> ! {
+    anstream::eprintln!(
+        "{}: the database hangs: no transaction has ended for {}\n  \
+         hint: what was recorded can be checked: isolde check {}",
+        load::ERROR.label("error"),
+        ran::seconds(silence),
+        file.display()
+    );
+    std::process::exit(i32::from(EXIT_FAULT));
 }
 
 fn explain(target: &dyn Target, error: &RunError) -> anyhow::Error {

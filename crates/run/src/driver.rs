@@ -179,6 +179,8 @@ fn watch<T>(
     let most = shared.options.limits.duration;
     let mut watched = Duration::ZERO;
     let mut interrupted = false;
+    // How many attempts had ended, and since when there has been no other one.
+    let (mut ended, mut since) = (0, Duration::ZERO);
     while !clients.iter().all(ScopedJoinHandle::is_finished) {
         let elapsed = shared.clock.elapsed();
         if controls.stop.load(Ordering::Relaxed) {
@@ -188,7 +190,13 @@ fn watch<T>(
             shared.tally.end();
         }
         if elapsed >= watched + WATCH_EVERY {
-            (controls.watch)(&shared.tally.progress(elapsed));
+            let progress = shared.tally.progress(elapsed);
+            let now = progress.committed + progress.aborted + progress.unknown;
+            // With a rate, sessions are silent because they wait for their turn.
+            if now != ended || (shared.options.rate.is_some() && !shared.tally.is_over()) {
+                (ended, since) = (now, elapsed);
+            }
+            (controls.watch)(&Progress { silence: elapsed - since, ..progress });
             watched = elapsed;
         }
         thread::sleep(Duration::from_millis(2));

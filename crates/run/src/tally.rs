@@ -23,6 +23,9 @@ pub struct Progress {
     pub unknown: u64,
     /// Lost connections.
     pub lost: u64,
+    /// How long no attempt has ended, while some session is inside the database: a server's statements
+    /// time out, an engine in this process may hang for ever.
+    pub silence: Duration,
 }
 
 impl Progress {
@@ -121,6 +124,7 @@ impl Tally {
             aborted: get(&self.aborted),
             unknown: get(&self.unknown),
             lost: get(&self.lost),
+            silence: Duration::ZERO,
         }
     }
 }
