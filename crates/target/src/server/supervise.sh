@@ -17,7 +17,13 @@ watch() {
     while [ ! -e pid ] && [ ! -e exited ]; do sleep 0.05; done
     for signal in $stop KILL; do
         [ -e exited ] && exit 0
-        kill -s "$signal" "$(cat pid)"
+        server=$(cat pid)
+        family="$server $(cat "/proc/$server/task/$server/children")"
+        # Processes that somebody has stopped would hear nothing else.
+        kill -s CONT $family
+        # Children that were killed too late would outlive their server.
+        [ "$signal" = KILL ] || family=$server
+        kill -s "$signal" $family
         tries=0
         while [ ! -e exited ] && [ $tries -lt 60 ]; do sleep 0.05; tries=$((tries + 1)); done
     done
