@@ -18,7 +18,7 @@ pub(crate) fn bar(limits: &Limits) -> ProgressBar {
         Some(most) => ProgressBar::new(most),
         None => ProgressBar::new(limits.duration.map_or(0, |d| d.as_millis() as u64)),
     };
-    if let Ok(style) = ProgressStyle::with_template("{bar:24} {msg}") {
+    if let Ok(style) = ProgressStyle::with_template("{bar:12} {wide_msg}") {
         bar.set_style(style);
     }
     bar
@@ -38,10 +38,9 @@ pub(crate) fn show(bar: &ProgressBar, limits: &Limits, progress: &Progress) {
     bar.set_position((done * length as f64) as u64);
     let left = if done > 0.0 { elapsed / done - elapsed } else { 0.0 };
     bar.set_message(format!(
-        "{} commits/s, {} committed, {} aborted ({:.1}%), {elapsed:.0} s, {left:.0} s left",
+        "{} commits/s, {} committed, {:.1}% aborted, {elapsed:.0} s, {left:.0} s left",
         number(progress.commits_per_second() as u64),
         number(progress.committed),
-        number(progress.aborted),
         progress.abort_rate() * 100.0,
     ));
 }
