@@ -144,12 +144,20 @@ fn impossible_answers_are_a_fault() {
     let server = isolde_target::open("postgres", &isolde_target::OpenOptions::default()).unwrap();
     let url = server.throwaway().unwrap().url;
     let folder = Folder::new("tampered");
-    let args = ["test", &url, "--workload", "append", "--round", "1000000", "--duration", "4s"];
+    let args = ["test", &url, "--workload", "append", "--round", "1000000", "--duration", "6s"];
     let ran = disturbed(&folder, &args, |_| {
+        let psql = |sql: &str| {
+            let output = Command::new("psql").args([&url, "-qAtc", sql]).output().unwrap();
+            String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        };
         let table = "select tablename from pg_tables where tablename like 'isolde%' limit 1";
-        let psql = |sql: &str| Command::new("psql").args([&url, "-qAtc", sql]).output().unwrap();
-        let table = String::from_utf8(psql(table).stdout).unwrap();
-        psql(&format!("update {} set v = v || ',,'", table.trim()));
+        let table = psql(table);
+        // One row after another, and again: the server may prefer the others.
+        let spoil = |row: u32| {
+            let sql = format!("update {table} set v = v || ',,' where k = {row} returning k");
+            psql(&sql) == row.to_string()
+        };
+        assert!((0..20).cycle().take(100).any(spoil), "no row could be spoilt");
     });
     assert_eq!(ran.code, Some(2), "{ran:#?}");
     assert!(ran.err.contains("(impossible)") && ran.out.contains("kept"), "{ran:#?}");
