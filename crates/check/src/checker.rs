@@ -1,6 +1,7 @@
 //! A history that can be asked about several promises: what they share is worked out once.
 
 use std::cell::{OnceCell, RefCell};
+use std::time::Instant;
 
 use isolde_history::{Clock, History};
 use isolde_spec::{Promise, Verdict};
@@ -27,6 +28,12 @@ pub struct Options {
     pub direct_pairs: usize,
     /// How the verdict is to be found; `None` leaves it to the evidence.
     pub procedure: Option<Road>,
+    /// How many steps the search for an order of single operations may take, for one object.
+    pub order_steps: u64,
+    /// How many bytes it may remember states in, for one object.
+    pub order_memory: usize,
+    /// When that search has to end: the answer is then unknown.
+    pub deadline: Option<Instant>,
 }
 
 /// A way to decide a strong level from values.
@@ -60,6 +67,9 @@ impl Default for Options {
             search_budget: 2_000_000,
             direct_pairs: 64,
             procedure: None,
+            order_steps: 200_000_000,
+            order_memory: 1 << 30,
+            deadline: None,
         }
     }
 }

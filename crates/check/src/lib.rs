@@ -14,6 +14,7 @@ mod graph;
 mod group;
 mod index;
 mod later;
+mod linear;
 mod lists;
 mod name;
 mod open;

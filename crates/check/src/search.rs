@@ -275,7 +275,7 @@ fn reads_in(cycle: &[Hop]) -> Reads {
 fn wanted(case: &Case<'_, '_>) -> Vec<Wanted> {
     let patterns = CATALOGUE.iter().flat_map(|entry| match entry.finding {
         Finding::Cycle(patterns) => patterns,
-        Finding::Local | Finding::Lists => &[],
+        Finding::Local | Finding::Lists | Finding::Orders => &[],
     });
     let adjacent = case.allows_adjacent();
     let mut patterns: Vec<_> =

@@ -183,14 +183,7 @@ impl<'a> Explainer<'a> {
         let best = all.min_by_key(|(anomaly, _)| anomaly.rank());
         let (anomaly, steps) = best.unwrap_or((Anomaly::G2Item, Vec::new()));
         let txns = sorted(steps.iter().map(|s| s.from).collect());
-        Witness {
-            anomaly,
-            needs: Edges::NONE,
-            steps,
-            ops: Vec::new(),
-            support: self.with_proofs(&txns, support),
-            txns,
-        }
+        Witness { steps, support: self.with_proofs(&txns, support), txns, ..Witness::of(anomaly) }
     }
 
     /// The explanations of an edge, at least one.
@@ -263,12 +256,10 @@ impl<'a> Explainer<'a> {
             support.extend(shown.map(|op| history.txn_of(op)));
         }
         Witness {
-            anomaly: finding.anomaly,
-            needs: Edges::NONE,
-            steps: Vec::new(),
             ops: ops.to_vec(),
             support: self.with_proofs(&txns, support),
             txns,
+            ..Witness::of(finding.anomaly)
         }
     }
 

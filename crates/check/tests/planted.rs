@@ -287,7 +287,9 @@ fn the_table_is_complete() {
         assert_eq!(names.len(), 14);
     }
     let anomalies: Vec<Anomaly> = plants::all().map(|p| p.anomaly(true)).collect();
-    for entry in isolde_spec::CATALOGUE {
+    // These are found at their own levels only, which are not of this table.
+    let elsewhere = [Anomaly::PrefixViolation, Anomaly::NotLinearizable];
+    for entry in isolde_spec::CATALOGUE.iter().filter(|e| !elsewhere.contains(&e.anomaly)) {
         assert!(anomalies.contains(&entry.anomaly), "{} is not planted", entry.name);
     }
     for plant in plants::all() {

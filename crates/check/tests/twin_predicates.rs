@@ -124,8 +124,8 @@ fn decide(text: &str, promise: Promise) -> Option<Option<bool>> {
 /// blames the first. Repeatable read allows rows from nowhere, which are no values of their key to the
 /// rule.
 fn levels() -> impl Iterator<Item = Level> {
-    use Level::{CursorStability, Linearizable, RepeatableRead};
-    let other = |l: &Level| !matches!(l, Linearizable | CursorStability | RepeatableRead);
+    let apart = [Level::CursorStability, Level::RepeatableRead];
+    let other = move |l: &Level| !l.of_operations() && !apart.contains(l);
     Level::ALL.into_iter().filter(other)
 }
 

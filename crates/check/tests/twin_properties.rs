@@ -9,7 +9,7 @@ use twin::random::{self, Weights};
 
 /// The levels that the twin decides.
 fn levels() -> impl Iterator<Item = Level> {
-    Level::ALL.into_iter().filter(|l| *l != Level::Linearizable)
+    Level::ALL.into_iter().filter(|l| !l.of_operations())
 }
 
 fn promises() -> impl Iterator<Item = Promise> {

@@ -8,7 +8,7 @@ use isolde_spec::{Level, Promise};
 
 /// The levels that the twin decides.
 fn levels() -> impl Iterator<Item = Level> {
-    Level::ALL.into_iter().filter(|l| *l != Level::Linearizable)
+    Level::ALL.into_iter().filter(|l| !l.of_operations())
 }
 
 /// The verdicts as text: the levels that fail, then those that are unknown after a question mark.

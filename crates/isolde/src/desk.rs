@@ -50,7 +50,7 @@ impl Desk<'_> {
                 d.verdict.holds() == Some(true) && d.verdict.promise.level.implies(level)
             };
             // Linearizability speaks of single operations.
-            let speaks = level != Level::Linearizable || history.txns().all(|t| t.ops().len() == 1);
+            let speaks = !level.of_operations() || history.txns().all(|t| t.ops().len() == 1);
             if speaks && !decided.iter().any(follows) {
                 decided.push(self.ask(level));
             }

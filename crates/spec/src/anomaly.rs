@@ -36,6 +36,8 @@ pub enum Anomaly {
     DirtyUpdate,
     /// A cycle of writes.
     G0,
+    /// A cycle of reads, and of the order of sessions.
+    CyclicCausality,
     /// A cycle of writes and reads.
     G1c,
     /// A newer value was read, then an older one.
@@ -58,6 +60,10 @@ pub enum Anomaly {
     WriteSkew,
     /// A cycle with adjacent anti-dependencies.
     G2Item,
+    /// A write was seen, and one that had committed before it was missed.
+    PrefixViolation,
+    /// No order of single operations explains what they returned.
+    NotLinearizable,
 }
 
 /// How a pattern is found.
@@ -69,6 +75,8 @@ pub enum Finding {
     Lists,
     /// As a cycle of dependencies that looks like one of these.
     Cycle(&'static [Pattern]),
+    /// By trying the orders of operations on one object.
+    Orders,
 }
 
 /// What the catalogue says of an anomaly.
@@ -196,6 +204,15 @@ pub static CATALOGUE: &[Catalogued] = &[
         "transactions overwrote each other in a cycle",
     ),
     entry(
+        Anomaly::CyclicCausality,
+        "CyclicCausality",
+        Some("G1c"),
+        Level::ReadCommitted,
+        Finding::Cycle(&[Pattern::any(Reads::None, Edges(WR | SO))]),
+        "transactions read from each other in a cycle",
+    )
+    .also_from(Level::Pl2),
+    entry(
         Anomaly::G1c,
         "G1c",
         Some("G1c"),
@@ -296,6 +313,23 @@ pub static CATALOGUE: &[Catalogued] = &[
         "a cycle with adjacent anti-dependencies",
     )
     .also_from(Level::RepeatableRead),
+    // What a cycle is called at the level of prefixes if its own name belongs to a stronger one.
+    entry(
+        Anomaly::PrefixViolation,
+        "PrefixViolation",
+        None,
+        Level::Prefix,
+        Finding::Cycle(&[]),
+        "a transaction saw a write and missed one that had committed before it",
+    ),
+    entry(
+        Anomaly::NotLinearizable,
+        "NotLinearizable",
+        None,
+        Level::Linearizable,
+        Finding::Orders,
+        "no order of the operations on an object explains what they returned",
+    ),
 ];
 
 const fn entry(
@@ -366,7 +400,7 @@ mod tests {
     fn every_anomaly_is_catalogued_once() {
         let mut seen: Vec<Anomaly> = CATALOGUE.iter().map(|e| e.anomaly).collect();
         seen.sort_unstable();
-        let count = Anomaly::G2Item as usize + 1;
+        let count = Anomaly::NotLinearizable as usize + 1;
         assert_eq!(seen.len(), count);
         assert!(seen.iter().enumerate().all(|(i, a)| *a as usize == i));
     }

@@ -33,13 +33,16 @@ pub enum Level {
     Serializable,
     /// As if one after another, in an order that respects real time.
     StrictSerializable,
+    /// Serializability of single operations: one order explains them all, in which those of a session
+    /// keep theirs. (Sequential consistency, paper 000, definition 11.)
+    Sequential,
     /// Strict serializability of single operations on single objects.
     Linearizable,
 }
 
 impl Level {
     /// Every level, weakest first as far as they compare.
-    pub const ALL: [Level; 13] = [
+    pub const ALL: [Level; 14] = [
         Level::ReadUncommitted,
         Level::Pl2,
         Level::ReadCommitted,
@@ -52,6 +55,7 @@ impl Level {
         Level::StrongSnapshotIsolation,
         Level::Serializable,
         Level::StrictSerializable,
+        Level::Sequential,
         Level::Linearizable,
     ];
 
@@ -70,6 +74,7 @@ impl Level {
             Level::StrongSnapshotIsolation => "strong-snapshot-isolation",
             Level::Serializable => "serializable",
             Level::StrictSerializable => "strict-serializable",
+            Level::Sequential => "sequential",
             Level::Linearizable => "linearizable",
         }
     }
@@ -88,6 +93,7 @@ impl Level {
             Level::StrongSnapshotIsolation => "ssi",
             Level::Serializable => "ser",
             Level::StrictSerializable => "sser",
+            Level::Sequential => "sc",
             Level::Linearizable => "lin",
             Level::Pl2 => return None,
         })
@@ -119,7 +125,8 @@ impl Level {
             Level::StrongSnapshotIsolation => &[Level::SnapshotIsolation],
             Level::Serializable => &[Level::SnapshotIsolation, Level::RepeatableRead],
             Level::StrictSerializable => &[Level::Serializable, Level::StrongSnapshotIsolation],
-            Level::Linearizable => &[Level::StrictSerializable],
+            Level::Sequential => &[Level::Serializable],
+            Level::Linearizable => &[Level::StrictSerializable, Level::Sequential],
         }
     }
 
@@ -131,7 +138,7 @@ impl Level {
     /// assert!(!Level::Serializable.implies(Level::StrongSnapshotIsolation));
     /// ```
     pub fn implies(self, other: Level) -> bool {
-        // The lattice has thirteen levels: a walk over what is still to be asked.
+        // The lattice has fourteen levels: a walk over what is still to be asked.
         let mut todo = vec![self];
         while let Some(level) = todo.pop() {
             if level == other {
@@ -140,6 +147,11 @@ impl Level {
             todo.extend(level.next_weaker());
         }
         false
+    }
+
+    /// Whether the level speaks of single operations rather than of transactions.
+    pub const fn of_operations(self) -> bool {
+        matches!(self, Level::Sequential | Level::Linearizable)
     }
 
     /// Whether the level speaks of real time.

@@ -19,4 +19,4 @@ pub use excerpt::excerpt;
 pub use level::{Level, Promise};
 pub use pattern::{Pattern, Reads};
 pub use summary::{How, Standing, Summary};
-pub use verdict::{Answer, Because, Counted, Procedure, Step, Verdict, Witness};
+pub use verdict::{Answer, Because, Counted, Forced, Procedure, Step, Stuck, Verdict, Witness};

@@ -76,7 +76,7 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Anomaly, Answer, Edges, Procedure, Promise, Witness};
+    use crate::{Anomaly, Answer, Procedure, Promise, Witness};
 
     fn verdict(level: Level, answer: Answer) -> Verdict {
         let (counts, notes) = (Vec::new(), Vec::new());
@@ -85,8 +85,7 @@ mod tests {
     }
 
     fn violated(anomaly: Anomaly) -> Answer {
-        let (steps, ops, txns, support) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Answer::Violated(vec![Witness { anomaly, needs: Edges::NONE, steps, ops, txns, support }])
+        Answer::Violated(vec![Witness::of(anomaly)])
     }
 
     #[test]

@@ -75,9 +75,50 @@ pub struct Witness {
     /// Other transactions that are needed to see it: whose version two others read and overwrote, who
     /// read the list that shows an order, who saw a transaction of unknown outcome.
     pub support: Vec<TxnId>,
+    /// Why steps that nobody saw must be: one entry for each that has a reason of its own.
+    pub forced: Vec<Forced>,
+    /// How far single operations can be put in order, if that is what fails.
+    pub stuck: Option<Stuck>,
+}
+
+/// Why an inferred step must be: somebody read one of two versions and had seen the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Forced {
+    /// The number of the step.
+    pub step: usize,
+    /// The read that forces it.
+    pub read: OpId,
+    /// What shows that one comes before the other: for an overwritten version (`ww`), how its writer
+    /// had been seen by the reader; for a missed one (`rw`), why it is newer than what was read.
+    pub path: Vec<Step>,
+}
+
+/// How far single operations can be put in order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stuck {
+    /// The longest order that explains every operation in it.
+    pub prefix: Vec<OpId>,
+    /// The operation that cannot come next, nor can any other before it.
+    pub op: OpId,
+    /// Why it cannot: what the object held, and what the operation saw.
+    pub why: String,
 }
 
 impl Witness {
+    /// Nothing but a name yet.
+    pub fn of(anomaly: Anomaly) -> Witness {
+        Witness {
+            anomaly,
+            needs: Edges::NONE,
+            steps: Vec::new(),
+            ops: Vec::new(),
+            txns: Vec::new(),
+            support: Vec::new(),
+            forced: Vec::new(),
+            stuck: None,
+        }
+    }
+
     /// Which variant of its anomaly it is: by what the operations show alone, or one that needs the
     /// order of sessions, or one that needs real time.
     pub fn variant(&self) -> &'static str {
@@ -161,8 +202,7 @@ mod tests {
     #[test]
     fn a_variant_is_forbidden_by_levels_that_speak_of_what_it_needs() {
         let from = |anomaly: Anomaly, needs: Edges| {
-            let (steps, ops, txns, support) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-            let witness = Witness { anomaly, needs, steps, ops, txns, support };
+            let witness = Witness { needs, ..Witness::of(anomaly) };
             (witness.variant(), witness.forbidden_from())
         };
         assert_eq!(from(Anomaly::GSingle, Edges::NONE), ("item", Level::SnapshotIsolation));

@@ -282,7 +282,7 @@ pub const CYCLES: &[Plant] = &[
         ],
     ),
     plant(
-        "G1c",
+        "CyclicCausality",
         "mini-transactions",
         "xxxx",
         "12",
@@ -507,7 +507,7 @@ pub const ORDERS: &[Plant] = &[
         &["a: r(x,0) w(x,1)", "b: r(x,1) @[0,4]", "b: r(x,0) @[4,9]"],
     ),
     plant(
-        "G1c",
+        "CyclicCausality",
         "a session reads its future",
         "ssss",
         "12",

@@ -71,7 +71,7 @@ pub fn decide_by_cycles(
 type Solver<'s> = &'s mut dyn FnMut(&Problem) -> bool;
 
 fn decide_with(history: &History, promise: Promise, skew: i64, solver: Solver<'_>) -> Option<bool> {
-    assert!(promise.level != Level::Linearizable, "the twin has no objects");
+    assert!(!promise.level.of_operations(), "the twin has no objects");
     if promise.level.needs_real_time() && !has_intervals(history) {
         return without_intervals(history, promise, solver);
     }
@@ -215,6 +215,7 @@ fn binding(level: Level) -> Binding {
         Level::RepeatableRead
         | Level::Serializable
         | Level::StrictSerializable
+        | Level::Sequential
         | Level::Linearizable => Binding::Everything,
     }
 }

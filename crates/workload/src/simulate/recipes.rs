@@ -115,7 +115,7 @@ static RECIPES: &[Recipe] = &[
         &[(&[R(X, 0), R(Y, 0), W(X, 1)], Commits), (&[R(X, 0), R(Y, 0), W(Y, 1)], Commits)],
     ),
     recipe(
-        Anomaly::G1c,
+        Anomaly::CyclicCausality,
         &[(&[R(X, 0), W(X, 1), R(Y, 1)], Commits), (&[R(Y, 0), W(Y, 1), R(X, 1)], Commits)],
     ),
     recipe(

@@ -1,0 +1,99 @@
+//! The operations on one object, each with the time in which it took effect.
+
+use isolde_history::{Effect, Op, OpId, OpKind, TxnId, Value};
+
+use crate::context::Context;
+use crate::play::Play;
+use crate::real_time::RealTime;
+
+/// What an operation did to its object, and what it saw of it. A delete writes
+/// [`Value::ABSENT`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Did {
+    /// It saw this value.
+    Read(Value),
+    /// It put this value there, whatever was there before.
+    Write(Value),
+    /// It saw one value and replaced it by another one.
+    Swap { from: Value, to: Value },
+    /// It saw that this value was not there: a compare-and-set whose comparison failed.
+    NotEqual(Value),
+    /// It saw that there was some value: an insert that found the key.
+    Present,
+    /// It added this to the end of what was there.
+    Append(Value),
+    /// It saw a list: its elements are the operation's.
+    ReadList,
+}
+
+/// One operation on an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Call {
+    pub(crate) op: OpId,
+    pub(crate) txn: TxnId,
+    pub(crate) did: Did,
+    /// It took effect at this time or later; `i64::MIN` if nobody knows.
+    pub(crate) begin: i64,
+    /// It took effect at this time or earlier, by all clocks; `i64::MAX` if nobody knows.
+    pub(crate) end: i64,
+    /// Whether it took effect for certain. Otherwise it may be left out.
+    pub(crate) certain: bool,
+}
+
+impl Call {
+    /// Whether one call had ended before another began: it must come before it in every order.
+    #[inline]
+    pub(crate) fn precedes(&self, other: &Call) -> bool {
+        self.end < other.begin
+    }
+}
+
+/// The calls on a key, in the order of the history: what was rolled back took no effect, and what
+/// neither changed nor saw anything is left out.
+pub(crate) fn of_key(context: &Context<'_>, time: &RealTime<'_>, key: usize) -> Vec<Call> {
+    let mut calls = Vec::new();
+    for touch in context.index.of(key) {
+        let play = context.play[touch.txn.index()];
+        let op = context.history.op(touch.op);
+        let Some(did) = what_it_did(&op).filter(|_| play != Play::Out) else { continue };
+        let certain = play == Play::In && op.effect() != Effect::Unknown;
+        if !certain && matches!(did, Did::Read(_) | Did::ReadList | Did::NotEqual(_) | Did::Present)
+        {
+            continue;
+        }
+        let TxnId(txn) = touch.txn;
+        let begin = match play {
+            Play::Open => context.history.txn(touch.txn).interval().begin,
+            _ => time.begin(txn),
+        };
+        // An unknown outcome may have come later than anything the client saw.
+        let end = time.end(txn).filter(|_| play == Play::In);
+        calls.push(Call {
+            op: touch.op,
+            txn: touch.txn,
+            did,
+            begin: begin.unwrap_or(i64::MIN),
+            end: end.unwrap_or(i64::MAX),
+            certain,
+        });
+    }
+    calls
+}
+
+fn what_it_did(op: &Op<'_>) -> Option<Did> {
+    let failed = op.effect() == Effect::Failed;
+    match op.kind() {
+        OpKind::Read if op.value() == Value::UNOBSERVED || failed => None,
+        OpKind::Read => Some(Did::Read(op.value())),
+        OpKind::Cas if failed => op.expected().map(Did::NotEqual),
+        OpKind::Cas => op.expected().map(|from| Did::Swap { from, to: op.value() }),
+        OpKind::InsertIfAbsent if failed => Some(Did::Present),
+        OpKind::InsertIfAbsent => Some(Did::Swap { from: Value::ABSENT, to: op.value() }),
+        OpKind::ListRead => op.elements().map(|_| Did::ReadList),
+        _ if failed => None,
+        OpKind::Write => Some(Did::Write(op.value())),
+        OpKind::Delete => Some(Did::Write(Value::ABSENT)),
+        OpKind::Append => Some(Did::Append(op.value())),
+        OpKind::PredicateRead | OpKind::Savepoint | OpKind::RollbackTo | OpKind::Release => None,
+    }
+}
