@@ -15,7 +15,7 @@ use crate::search::{self, Found};
 use crate::unread::Inside;
 use crate::walk::Walk;
 use crate::words::Words;
-use crate::{ambiguous, replay, snapshot};
+use crate::{ambiguous, cursor, replay, snapshot};
 
 /// How many nodes a graph may have: half of what 32 bits count, since a search numbers nodes from
 /// below and components from above.
@@ -102,7 +102,7 @@ impl<'c, 'h> Case<'c, 'h> {
     fn is_strong(&self) -> bool {
         let level = self.promise.level;
         level.implies(Level::SnapshotIsolation)
-            || matches!(level, Level::Prefix | Level::RepeatableRead)
+            || matches!(level, Level::Prefix | Level::RepeatableRead | Level::CursorStability)
     }
 
     /// Snapshots allow cycles with anti-dependencies next to each other.
@@ -119,6 +119,14 @@ impl<'c, 'h> Case<'c, 'h> {
 
     /// The graph of everything that is known, or that every explanation must have.
     fn graph(&self) -> Dependent<'c> {
+        if self.promise.level == Level::CursorStability {
+            let updates = cursor::edges(self.context());
+            let sorted =
+                Sorted::new(self.context().play.len(), &updates.iter().collect::<Vec<_>>());
+            let open = OpenKey::all(self.context(), &self.walk.unordered);
+            let sorted = Shared::Own(Box::new(sorted));
+            return Dependent { sorted, open, inside: None, reasons: None };
+        }
         let known = self.checker.sorted(self.session_order, self.real_time.is_some());
         if !self.may_infer() {
             return Dependent::known(known);

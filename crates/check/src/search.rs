@@ -5,7 +5,7 @@
 //! until enough are found or the budget is spent.
 
 use hashbrown::HashSet;
-use isolde_spec::{Anomaly, CATALOGUE, Counted, Edges, Finding, Promise, Reads, Witness};
+use isolde_spec::{Anomaly, CATALOGUE, Counted, Edges, Finding, Level, Promise, Reads, Witness};
 
 use crate::checker::Checker;
 use crate::cycle::{Class, Hop, Search, Wanted};
@@ -113,9 +113,14 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
         witness.anomaly = Anomaly::LostUpdate;
     }
     for witness in &mut witnesses {
-        if case.sees == Sees::Prefix && !witness.anomaly.forbidden_at(case.promise.level) {
-            // The name belongs to a stronger level.
-            witness.anomaly = Anomaly::PrefixViolation;
+        if witness.anomaly.forbidden_at(case.promise.level) {
+            continue;
+        }
+        // The name belongs to a stronger level.
+        match case.promise.level {
+            Level::Prefix => witness.anomaly = Anomaly::PrefixViolation,
+            Level::CursorStability => witness.anomaly = Anomaly::LostUpdate,
+            _ => {}
         }
     }
     witnesses.sort_by_key(|w| (w.anomaly.rank(), w.steps.len(), w.position()));
