@@ -323,6 +323,7 @@ impl KeyFacts {
         }
         if last.is_some_and(|w| !w.certain) || history.op(own.op).effect() != Effect::Done {
             // Whether there was anything to read, nobody knows.
+            self.run.looked();
             return true;
         }
         if own.value != read.value {
@@ -336,6 +337,7 @@ impl KeyFacts {
     fn list_read(&mut self, txn: TxnId, op: &Op<'_>) {
         let Some(elements) = op.elements() else { return };
         if self.run.own_unsure {
+            self.run.looked();
             return;
         }
         let own = self.run.standing(op.id());
@@ -372,8 +374,8 @@ impl KeyFacts {
                 return;
             }
             // Written in between, if only to roll that back, it may differ.
-            if self.run.wrote.is_none_or(|op| op < before.op) {
-                let ops = [before.op, read.op];
+            if self.run.wrote.is_none_or(|op| op < before.last) {
+                let ops = [before.last, read.op];
                 self.inside.push(LocalFinding::new(Anomaly::NonRepeatableReads, &ops));
             }
         }
@@ -459,6 +461,12 @@ impl Run {
         (self.txn, self.write, self.read) = (None, 0, 0);
         (self.wrote, self.own_unsure) = (None, false);
         self.own.clear();
+    }
+
+    /// A read came of which nobody knows what it says about others: what was read before it is not what
+    /// the next write overwrites.
+    fn looked(&mut self) {
+        self.read = 0;
     }
 
     /// The own writes that stood when an operation came. What is rolled back comes off the end.

@@ -55,6 +55,21 @@ struct List<'a> {
     twice: bool,
 }
 
+/// The elements of a list that committed. Others should not be there, which is found elsewhere and is
+/// no matter of order: where they may be read, they may also be undone.
+fn committed<'a>(
+    facts: &'a KeyFacts,
+    elements: &'a [Value],
+) -> impl Iterator<Item = Value> + use<'a> {
+    let writes = &facts.writes;
+    let stands = move |w: u32| {
+        let write = &writes[w as usize];
+        write.certain && write.play.counts() && !write.undone
+    };
+    let known = move |v: &Value| facts.values.chain(writes, *v).any(stands);
+    elements.iter().copied().filter(known)
+}
+
 /// A read of the list.
 struct Shown<'a> {
     read: ListRead,
@@ -80,8 +95,19 @@ impl<'a> List<'a> {
                 (longest, longest_read) = (elements, Some(read.op));
             }
         }
-        for shown in &mut reads {
-            shown.is_prefix = longest.get(..shown.elements.len()) == Some(shown.elements);
+        let mark = |reads: &mut [Shown<'_>], longest: &[Value]| {
+            for shown in reads.iter_mut() {
+                shown.is_prefix = longest.get(..shown.elements.len()) == Some(shown.elements);
+            }
+            reads.iter().all(|shown| shown.is_prefix)
+        };
+        if !mark(&mut reads, longest) {
+            // Of lists that disagree, the one with the most that committed shows most.
+            let most = |s: &&Shown<'a>| std::cmp::Reverse(committed(facts, s.elements).count());
+            if let Some(shown) = reads.iter().min_by_key(most) {
+                (longest, longest_read) = (shown.elements, Some(shown.read.op));
+            }
+            mark(&mut reads, longest);
         }
         // With an element that nobody learned, a list shows no order.
         let unlearned = longest.contains(&Value::UNOBSERVED);
@@ -106,34 +132,17 @@ impl<'a> List<'a> {
         let learned = |elements: &[Value]| !elements.contains(&Value::UNOBSERVED);
         // In an incomplete history, who knows what the transactions did that are missing.
         let longest_known = learned(self.longest) && (complete || self.longest.iter().all(known));
-        let (longest, longest_read) =
-            self.longest_committed().unwrap_or((Vec::new(), longest_read));
+        let longest: Vec<Value> = committed(self.facts, self.longest).collect();
         for Shown { read, elements, is_prefix } in &self.reads {
             if !learned(elements) || !learned(self.longest) {
                 found.doubts.extend((!is_prefix).then_some(Doubt::Unlearned(read.op)));
             } else if longest_known
                 && (complete || elements.iter().all(known))
-                && !self.committed(elements).zip(&longest).all(|(a, b)| a == *b)
+                && !committed(self.facts, elements).zip(&longest).all(|(a, b)| a == *b)
             {
                 found.find(Anomaly::IncompatibleOrder, &[longest_read, read.op]);
             }
         }
-    }
-
-    /// The elements of a list that committed. Others should not be there, which is found elsewhere and
-    /// is no matter of order: where they may be read, they may also be undone.
-    fn committed<'e>(&'e self, elements: &'e [Value]) -> impl Iterator<Item = Value> + 'e {
-        let writes = &self.facts.writes;
-        let by = |w: u32| &writes[w as usize];
-        let stands = move |w: u32| by(w).play.counts() && !by(w).undone;
-        let known = move |v: &Value| self.facts.values.chain(writes, *v).any(stands);
-        elements.iter().copied().filter(known)
-    }
-
-    /// The longest list of committed elements that was read, and by whom.
-    fn longest_committed(&self) -> Option<(Vec<Value>, OpId)> {
-        let lists = self.reads.iter().map(|s| (self.committed(s.elements).collect(), s.read.op));
-        lists.min_by_key(|(list, _): &(Vec<Value>, _)| std::cmp::Reverse(list.len()))
     }
 
     /// Whether somebody certainly appended an element.
@@ -191,10 +200,32 @@ impl<'a> List<'a> {
             } else {
                 self.first_repeated(elements)
             };
+            let repeated = repeated.or_else(|| self.own_repeated(read, elements, *is_prefix));
             if let Some((_, append)) = repeated {
                 found.find(Anomaly::DuplicateElements, &[append, read.op]);
             }
         }
+    }
+
+    /// An element that the reader appended itself, and that stands among those of others too.
+    fn own_repeated(
+        &self,
+        read: &ListRead,
+        elements: &[Value],
+        is_prefix: bool,
+    ) -> Option<(usize, OpId)> {
+        let whole = self.context.history.op(read.op).elements()?;
+        let own = whole.get(elements.len()..).filter(|own| !own.is_empty())?;
+        if !is_prefix || self.twice {
+            return self.first_repeated(whole);
+        }
+        let among = |place: u32| (1..=elements.len()).contains(&(place as usize));
+        own.iter().enumerate().find_map(|(at, v)| {
+            let writer = self.facts.values.first(&self.facts.writes, *v).checked_sub(1)? as usize;
+            let append = self.facts.writes[writer].op;
+            let twice = self.facts.writes[writer].certain && among(self.places[writer]);
+            twice.then_some((elements.len() + at, append))
+        })
     }
 
     /// Whether every element of the longest read that somebody appended stands there once.
@@ -213,6 +244,10 @@ impl<'a> List<'a> {
         elements.iter().enumerate().find_map(|(place, v)| {
             let writers = || self.facts.values.chain(&self.facts.writes, *v);
             let first = writers().next()?;
+            // If it was not appended at all, it is a read from nowhere.
+            if writers().any(|w| !self.facts.writes[w as usize].certain) {
+                return None;
+            }
             let left = left.entry(*v).or_insert_with(|| writers().count());
             match left.checked_sub(1) {
                 None => Some((place, self.facts.writes[first as usize].op)),
@@ -264,7 +299,7 @@ impl<'a> List<'a> {
                 Some((Anomaly::IntermediateRead, at))
             } else {
                 let shuffled = prefixes.shuffled.filter(|at| *at <= last);
-                shuffled.map(|at| (Anomaly::IncompatibleOrder, at))
+                shuffled.map(|at| (Anomaly::IntermediateRead, at))
             };
             if let Some((anomaly, place)) = wrong {
                 found.find(anomaly, &[append(place).unwrap_or(read.op), read.op]);

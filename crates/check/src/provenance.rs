@@ -153,7 +153,14 @@ fn several_wrote(
         (None, _, true) => Source::Initial,
         (Some(&only), None, false) => one_wrote(facts, read, only, found),
         (None, _, false) => {
+            let own = |w: u32| {
+                let write = &facts.writes[w as usize];
+                write.txn == read.txn && write.op > read.op
+            };
             let (anomaly, write) = match equal.aborted {
+                _ if facts.values.chain(&facts.writes, read.value).all(own) => {
+                    (Anomaly::FutureRead, equal.first)
+                }
                 Some(write) => (Anomaly::AbortedRead, write),
                 None => (Anomaly::IntermediateRead, equal.first),
             };

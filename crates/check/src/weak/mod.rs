@@ -97,20 +97,6 @@ impl Forcing for Told {
     }
 }
 
-/// Drops what rests on transactions of unknown outcome. Where uncommitted writes may be read, a read
-/// does not prove that its source committed: lists may show elements that were rolled back in the end.
-fn without_proofs(context: &Context<'_>, all: &mut Found) -> Option<String> {
-    let ordered = |anomaly| matches!(anomaly, Anomaly::IncompatibleOrder | Anomaly::G0);
-    let open = |txn: TxnId| context.play[txn.index()] == Play::Proved;
-    let before = all.witnesses.len();
-    all.witnesses.retain(|w| !(ordered(w.anomaly) && w.involved().any(open)));
-    let left = &all.witnesses;
-    all.counts.retain(|c| left.iter().any(|w| w.anomaly == c.anomaly));
-    let reason = "writes disagree about their order, but where uncommitted ones may be read, a read \
-                  does not prove that a transaction of unknown outcome committed";
-    (all.witnesses.len() < before).then(|| reason.to_owned())
-}
-
 impl<'c, 'h> Question<'c, 'h> {
     pub(crate) fn context(&self) -> &'c Context<'h> {
         &self.checker.context
@@ -125,8 +111,8 @@ impl<'c, 'h> Question<'c, 'h> {
             all.append(explain::witnesses(self, sorted, told));
         }
         let mut given_up = graph.err();
-        if self.level == Level::ReadUncommitted && !self.context().proved_by.is_empty() {
-            given_up = without_proofs(self.context(), &mut all);
+        if self.level == Level::ReadUncommitted {
+            given_up = given_up.or(self.uncommitted(&mut all));
         }
         let doubts = self.doubts();
         if all.witnesses.is_empty()
@@ -157,6 +143,29 @@ impl<'c, 'h> Question<'c, 'h> {
             Some(_) if self.checker.stronger_holds(promise) => Answer::Holds,
             Some(reason) => Answer::Unknown(reason),
         }
+    }
+
+    /// What uncommitted writes leave open, if they may be read. A read does not prove then that its
+    /// source committed: lists may show elements that were rolled back in the end. And lists that show
+    /// a part of what somebody appended do not say where the rest goes.
+    fn uncommitted(&self, all: &mut Found) -> Option<String> {
+        let context = self.context();
+        let findings = &self.base.reads.found.findings;
+        let ordered = !self.base.reads.orders.is_empty();
+        let partial = ordered && findings.iter().any(|f| f.anomaly == Anomaly::IntermediateRead);
+        let open = |txn: TxnId| context.play[txn.index()] == Play::Proved;
+        let before = all.witnesses.len();
+        all.witnesses.retain(|w| match w.anomaly {
+            Anomaly::G0 => !partial && !w.involved().any(open),
+            Anomaly::IncompatibleOrder => !w.involved().any(open),
+            _ => true,
+        });
+        let left = &all.witnesses;
+        all.counts.retain(|c| left.iter().any(|w| w.anomaly == c.anomaly));
+        let reason = "the order of writes is shown by reads of what may not have been committed";
+        // Lists alone can be put in some order, but what the recorder gave may contradict it.
+        let contested = partial && !context.given.is_empty();
+        (contested || all.witnesses.len() < before).then(|| reason.to_owned())
     }
 
     /// What keeps the level from being certain. Read uncommitted does not care who wrote what was read.

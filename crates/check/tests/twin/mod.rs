@@ -12,8 +12,8 @@
 //! - Thin air is forbidden "from read committed up", so not at those three either; G1a and G1b are,
 //!   because `pl-2` names them.
 //! - "Lost update on a single key" is P4: the reader overwrites x, and somebody else's x stands
-//!   between. Only the last external read of x before the first own write of x counts, because an
-//!   update that follows a second look loses nothing.
+//!   between. Only the last external read of x before the first own write of x that stands counts,
+//!   because an update that follows a second look loses nothing.
 //! - Two different reads of a key are forbidden "from read atomic up", and at `repeatable-read`,
 //!   where they are a G2-item.
 //! - Inside a statement the operations are a list: own writes bind the reads that stand after them.
@@ -244,12 +244,13 @@ fn node(explanation: &Explanation<'_>, origin: Origin) -> Option<usize> {
 fn dependency(explanation: &Explanation<'_>, explained: &Explained<'_>, from: usize) -> Dependency {
     let facts = &explanation.model.txns[explained.txn];
     let read = explained.read;
-    let is_last = |r: &model::Read| {
-        r.key != read.key || r.own_writes_before > 0 || r.position <= read.position
-    };
-    let overwritten = facts.left(read.key).is_some()
-        && read.own_writes_before == 0
-        && facts.reads.iter().all(is_last);
+    let first_write = facts.first_writes.iter().find(|(key, _)| *key == read.key);
+    // An update that follows a second look loses nothing.
+    let overwritten = first_write.is_some_and(|(_, at)| {
+        let later = |r: &&model::Read| r.key == read.key && r.position > read.position;
+        let looks = facts.reads.iter().filter(later);
+        read.position <= *at && !looks.into_iter().any(|r| r.position <= *at)
+    });
     Dependency { key: read.key, from, statement: read.statement, overwritten }
 }
 

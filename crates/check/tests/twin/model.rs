@@ -48,6 +48,8 @@ pub(crate) struct Facts {
     /// What it leaves behind under each key that it wrote.
     pub(crate) leaves: Vec<(usize, Content)>,
     pub(crate) attempts: Vec<Attempt>,
+    /// Where the first write of each key stands that was not rolled back.
+    pub(crate) first_writes: Vec<(usize, usize)>,
     /// Whether it breaks a rule inside a transaction, whoever else wrote what.
     pub(crate) broken: bool,
     /// Whether a predicate read leaves open what it saw of some key.
@@ -137,7 +139,7 @@ struct Walk<'a> {
     /// The keys that it wrote so far, or may have written.
     touched: Vec<usize>,
     /// The writes that no rollback has undone so far.
-    live: Vec<(usize, Value)>,
+    live: Vec<(usize, Value, usize)>,
     /// The savepoints with the number of live writes at each.
     savepoints: Vec<(Value, usize)>,
     position: usize,
@@ -157,6 +159,7 @@ impl<'a> Walk<'a> {
             reads: Vec::new(),
             leaves: Vec::new(),
             attempts: Vec::new(),
+            first_writes: Vec::new(),
             broken: false,
             undecided: false,
         };
@@ -220,12 +223,12 @@ impl<'a> Walk<'a> {
     fn write(&mut self, kind: OpKind, key: usize, value: Value) {
         let append = kind == OpKind::Append;
         assert!(append == self.lists[key], "a key is either a list or a register");
-        self.live.push((key, value));
+        self.live.push((key, value, self.position));
         self.facts.attempts.push(Attempt { key, value, position: self.position });
     }
 
     fn own(&self, key: usize) -> Vec<Value> {
-        self.live.iter().filter(|(k, _)| *k == key).map(|(_, v)| *v).collect()
+        self.live.iter().filter(|(k, ..)| *k == key).map(|(_, v, _)| *v).collect()
     }
 
     /// "A read after an own write of the key returns the last own write."
@@ -287,6 +290,8 @@ impl<'a> Walk<'a> {
             let Some(last) = own.last() else { continue };
             let content = if self.lists[key] { Content::List(own) } else { Content::Value(*last) };
             self.facts.leaves.push((key, content));
+            let first = self.live.iter().find(|(k, ..)| *k == key).map(|(.., at)| (key, *at));
+            self.facts.first_writes.extend(first);
         }
         self.facts
     }
