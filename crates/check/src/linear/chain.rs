@@ -487,6 +487,10 @@ mod tests {
         let late = "initial 0\na: cas(x,0,1) unknown @[5,6]\nb: cas(x,0,2) unknown @[2,3]\n";
         check(&format!("{late}c: cas!(x,0,9) @[3,4]"), Linearizable);
         check(&format!("{late}c: cas!(x,0,9) @[0,1]"), Violated);
+        // The one that began first must have ended too early, and nobody looks at the other.
+        let early = "initial 0\na: cas?(x,0,1) @[1,2]\nb: cas(x,0,2) unknown @[3,4]\n";
+        check(&format!("{early}c: r(x,0) @[3,4]\nd: cas!(x,0,9) @[5,6]"), NotApplicable);
+        check(&format!("{early}c: r(x,0) @[2,4]\nd: cas!(x,0,9) @[5,6]"), Linearizable);
         // It takes two, which is for a search to find.
         let two = format!("{tail}b: cas(x,1,2) unknown @[1,2]\nc: cas!(x,0,5) @[1,2]\n");
         check(&format!("{two}c: cas!(x,1,5) @[3,4]"), NotApplicable);
