@@ -4,7 +4,7 @@ use std::cell::{OnceCell, RefCell};
 use std::time::Instant;
 
 use isolde_history::{Clock, History};
-use isolde_spec::{Promise, Verdict};
+use isolde_spec::{Level, Promise, Verdict};
 
 use crate::context::Context;
 use crate::decide::Case;
@@ -12,6 +12,7 @@ use crate::edges::EdgeList;
 use crate::graph::{Components, Graph};
 use crate::real_time::{self, RealTime};
 use crate::walk::{self, Walk};
+use crate::weak;
 
 /// How to decide.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +85,7 @@ pub struct Checker<'h> {
     pub(crate) context: Context<'h>,
     pub(crate) options: Options,
     walks: [OnceCell<Walk>; 2],
+    weak: OnceCell<weak::Base>,
     real_time: OnceCell<RealTime<'h>>,
     graphs: [[OnceCell<Sorted>; 2]; 2],
     /// What was decided already.
@@ -119,6 +121,7 @@ impl<'h> Checker<'h> {
             context,
             options,
             walks: Default::default(),
+            weak: OnceCell::new(),
             real_time: OnceCell::new(),
             graphs: Default::default(),
             decided: RefCell::default(),
@@ -127,7 +130,11 @@ impl<'h> Checker<'h> {
 
     /// Decides whether the history keeps a promise.
     pub fn check(&self, promise: Promise) -> Verdict {
-        let verdict = Case::new(self, promise).decide();
+        let verdict = if weak::decides(promise.level) {
+            weak::decide(self, promise)
+        } else {
+            Case::new(self, promise).decide()
+        };
         self.decided.borrow_mut().push((promise, verdict.holds()));
         verdict
     }
@@ -136,6 +143,18 @@ impl<'h> Checker<'h> {
     pub(crate) fn holds(&self, promise: Promise) -> Option<bool> {
         let known = self.decided.borrow().iter().find(|(p, _)| *p == promise).map(|(_, h)| *h);
         known.unwrap_or_else(|| self.check(promise).holds())
+    }
+
+    /// Whether a level holds that implies the one of a promise, and is decided by a graph.
+    pub(crate) fn stronger_holds(&self, promise: Promise) -> bool {
+        let stronger = [Level::Serializable, Level::SnapshotIsolation].into_iter();
+        let mut stronger = stronger.filter(|level| level.implies(promise.level));
+        stronger.any(|level| self.holds(Promise { level, ..promise }) == Some(true))
+    }
+
+    /// What the weak levels need.
+    pub(crate) fn weak(&self) -> &weak::Base {
+        self.weak.get_or_init(|| weak::Base::new(&self.context))
     }
 
     pub(crate) fn walk(&self, session_order: bool) -> &Walk {

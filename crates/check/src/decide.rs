@@ -44,7 +44,7 @@ impl<'c, 'h> Case<'c, 'h> {
     }
 
     pub(crate) fn decide(&self) -> Verdict {
-        let local = search::local(self);
+        let local = search::local(self.checker, self.promise, &self.walk.found);
         let graph = (self.is_strong() && self.fits()).then(|| self.graph());
         let cycles = graph.as_ref().map(|graph| search::cycles(self, graph)).unwrap_or_default();
         let procedure = self.procedure(graph.as_ref(), &cycles);
@@ -232,11 +232,8 @@ impl<'c, 'h> Case<'c, 'h> {
 
     /// A level that this road does not decide holds if a stronger one does.
     fn weaker(&self) -> Answer {
-        for level in [Level::Serializable, Level::SnapshotIsolation] {
-            let stronger = Promise { level, ..self.promise };
-            if level.implies(self.promise.level) && self.checker.holds(stronger) == Some(true) {
-                return Answer::Holds;
-            }
+        if self.checker.stronger_holds(self.promise) {
+            return Answer::Holds;
         }
         Answer::Unknown(format!("{} is not decided by this procedure", self.promise.level))
     }
@@ -275,21 +272,7 @@ impl<'c, 'h> Case<'c, 'h> {
     /// What is worth knowing beside the answer.
     fn notes(&self) -> Vec<String> {
         let words = self.words();
-        let ambiguous = |d: &&Doubt| matches!(d, Doubt::AmbiguousRead(_) | Doubt::EqualElements(_));
-        let doubts = self.walk.found.doubts.iter().filter(ambiguous);
-        let mut notes: Vec<String> = doubts.take(10).map(|d| words.doubt(d)).collect();
-        let failed = self.walk.found.failed;
-        if failed > 0 {
-            let what = if failed == 1 { "operation" } else { "operations" };
-            notes.push(format!("{failed} {what} failed, and what they saw is not used"));
-        }
-        if self.walk.found.unsaid > 0 {
-            notes.push(format!(
-                "predicate reads are taken to say nothing of {} that the reads of some predicate \
-                 never returned",
-                keys(self.walk.found.unsaid)
-            ));
-        }
+        let mut notes = search::notes(self.checker, &self.walk.found);
         if let Some(rt) = self.real_time {
             let wrong = rt.contradictions.iter().take(10);
             notes.extend(wrong.map(|txn| format!("{}: not used", words.contradiction(*txn))));

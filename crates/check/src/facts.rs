@@ -30,6 +30,8 @@ pub(crate) struct ReadFact {
     /// The value is the last element of a list: `Some(true)` of an empty one, which is the initial
     /// state whatever that is called.
     pub(crate) empty_list: Option<bool>,
+    /// The last of the reads that follow each other and saw the same.
+    pub(crate) last: OpId,
 }
 
 /// A write, and whether anyone but its transaction may ever see it.
@@ -232,7 +234,10 @@ impl KeyFacts {
         let Touch { op, txn } = row.touch;
         let play = context.play[txn.index()];
         self.begin(txn, play);
-        self.observed(context, ReadFact { txn, op, value: row.value, play, empty_list: None });
+        self.observed(
+            context,
+            ReadFact { txn, op, value: row.value, play, empty_list: None, last: op },
+        );
     }
 
     /// The operations of another transaction begin.
@@ -288,8 +293,8 @@ impl KeyFacts {
             self.list_read(touch.txn, op);
         } else if let Some(value) = what_it_read(op) {
             let (txn, play) = (touch.txn, self.run.play);
-            let read = ReadFact { txn, op: op.id(), value, play, empty_list: None };
-            self.observed(context, read);
+            let (op, empty_list) = (op.id(), None);
+            self.observed(context, ReadFact { txn, op, value, play, empty_list, last: op });
         }
         if let Some(value) = what_it_wrote(op) {
             if value == Value::UNOBSERVED {
@@ -344,7 +349,7 @@ impl KeyFacts {
         self.list_reads.push(ListRead { op: op.id(), txn, foreign: tail as u32 });
         let value = elements[..tail].last().copied().unwrap_or(Value::ABSENT);
         let (op, play, empty_list) = (op.id(), self.run.play, Some(tail == 0));
-        self.external(ReadFact { txn, op, value, play, empty_list });
+        self.external(ReadFact { txn, op, value, play, empty_list, last: op });
     }
 
     fn read(&mut self, read: ReadFact) {
@@ -361,8 +366,9 @@ impl KeyFacts {
     #[inline]
     fn external(&mut self, read: ReadFact) {
         if let Some(before) = self.run.read.checked_sub(1) {
-            let before = &self.reads[before as usize];
+            let before = &mut self.reads[before as usize];
             if before.value == read.value {
+                before.last = read.op;
                 return;
             }
             // Written in between, if only to roll that back, it may differ.

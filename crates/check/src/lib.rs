@@ -33,6 +33,7 @@ mod snapshot;
 mod unread;
 mod values;
 mod walk;
+mod weak;
 mod witness;
 mod words;
 

@@ -106,13 +106,34 @@ impl<'a> List<'a> {
         let learned = |elements: &[Value]| !elements.contains(&Value::UNOBSERVED);
         // In an incomplete history, who knows what the transactions did that are missing.
         let longest_known = learned(self.longest) && (complete || self.longest.iter().all(known));
-        for Shown { read, elements, .. } in self.reads.iter().filter(|shown| !shown.is_prefix) {
+        let (longest, longest_read) =
+            self.longest_committed().unwrap_or((Vec::new(), longest_read));
+        for Shown { read, elements, is_prefix } in &self.reads {
             if !learned(elements) || !learned(self.longest) {
-                found.doubt(Doubt::Unlearned(read.op));
-            } else if longest_known && (complete || elements.iter().all(known)) {
+                found.doubts.extend((!is_prefix).then_some(Doubt::Unlearned(read.op)));
+            } else if longest_known
+                && (complete || elements.iter().all(known))
+                && !self.committed(elements).zip(&longest).all(|(a, b)| a == *b)
+            {
                 found.find(Anomaly::IncompatibleOrder, &[longest_read, read.op]);
             }
         }
+    }
+
+    /// The elements of a list that committed. Others should not be there, which is found elsewhere and
+    /// is no matter of order: where they may be read, they may also be undone.
+    fn committed<'e>(&'e self, elements: &'e [Value]) -> impl Iterator<Item = Value> + 'e {
+        let writes = &self.facts.writes;
+        let by = |w: u32| &writes[w as usize];
+        let stands = move |w: u32| by(w).play.counts() && !by(w).undone;
+        let known = move |v: &Value| self.facts.values.chain(writes, *v).any(stands);
+        elements.iter().copied().filter(known)
+    }
+
+    /// The longest list of committed elements that was read, and by whom.
+    fn longest_committed(&self) -> Option<(Vec<Value>, OpId)> {
+        let lists = self.reads.iter().map(|s| (self.committed(s.elements).collect(), s.read.op));
+        lists.min_by_key(|(list, _): &(Vec<Value>, _)| std::cmp::Reverse(list.len()))
     }
 
     /// Whether somebody certainly appended an element.

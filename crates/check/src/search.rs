@@ -5,14 +5,17 @@
 //! until enough are found or the budget is spent.
 
 use hashbrown::HashSet;
-use isolde_spec::{Anomaly, CATALOGUE, Counted, Edges, Finding, Reads, Witness};
+use isolde_spec::{Anomaly, CATALOGUE, Counted, Edges, Finding, Promise, Reads, Witness};
 
+use crate::checker::Checker;
 use crate::cycle::{Class, Hop, Search, Wanted};
 use crate::decide::{Case, Dependent};
+use crate::found::{self, Doubt};
 use crate::later::Later;
 use crate::order::Known;
 use crate::reasons::Reasons;
 use crate::witness::Explainer;
+use crate::words::Words;
 
 /// Witnesses, how many there are of each kind, and what the search counted.
 #[derive(Default)]
@@ -30,12 +33,12 @@ impl Found {
 }
 
 /// What is wrong inside transactions, or with where they read from.
-pub(crate) fn local(case: &Case<'_, '_>) -> Found {
+pub(crate) fn local(checker: &Checker<'_>, promise: Promise, keys: &found::Found) -> Found {
     let mut found = Found::default();
-    let explainer = Explainer::new(case.context(), case.promise.session_order);
-    let all = &case.walk.found.findings;
+    let explainer = Explainer::new(&checker.context, promise.session_order);
+    let all = &keys.findings;
     for entry in CATALOGUE.iter().filter(|e| !matches!(e.finding, Finding::Cycle(_))) {
-        if !entry.anomaly.forbidden_at(case.promise.level) {
+        if !entry.anomaly.forbidden_at(promise.level) {
             continue;
         }
         let mut same: Vec<_> = all.iter().filter(|f| f.anomaly == entry.anomaly).collect();
@@ -43,12 +46,33 @@ pub(crate) fn local(case: &Case<'_, '_>) -> Found {
             continue;
         }
         same.sort_unstable();
-        let kept = same.iter().take(case.checker.options.witnesses);
+        let kept = same.iter().take(checker.options.witnesses);
         found.witnesses.extend(kept.map(|finding| explainer.local(finding)));
         let count = same.len() as u64;
         found.counts.push(Counted { anomaly: entry.anomaly, count, at_least: false });
     }
     found
+}
+
+/// What is worth knowing beside an answer: what was ambiguous, or not used.
+pub(crate) fn notes(checker: &Checker<'_>, keys: &found::Found) -> Vec<String> {
+    let words = Words(checker.context.history);
+    let ambiguous = |d: &&Doubt| matches!(d, Doubt::AmbiguousRead(_) | Doubt::EqualElements(_));
+    let doubts = keys.doubts.iter().filter(ambiguous);
+    let mut notes: Vec<String> = doubts.take(10).map(|d| words.doubt(d)).collect();
+    if keys.failed > 0 {
+        let what = if keys.failed == 1 { "operation" } else { "operations" };
+        notes.push(format!("{} {what} failed, and what they saw is not used", keys.failed));
+    }
+    if keys.unsaid > 0 {
+        let what = if keys.unsaid == 1 { "key" } else { "keys" };
+        notes.push(format!(
+            "predicate reads are taken to say nothing of {} {what} that the reads of some \
+             predicate never returned",
+            keys.unsaid
+        ));
+    }
+    notes
 }
 
 /// What is wrong between transactions.

@@ -37,14 +37,14 @@ enum Piece {
 }
 
 /// Walks over all keys. Session order counts if it is asked for.
-pub(crate) fn walk(context: &Context<'_>, session_order: bool) -> Walk {
+pub(crate) fn walk(context: &Context<'_>, with_sessions: bool) -> Walk {
     let mut pieces: Vec<Piece> = context.index.pieces().into_iter().map(Piece::Keys).collect();
-    if session_order {
+    if with_sessions {
         pieces.insert(0, Piece::Sessions);
     }
     let parts = parallel::map(context.index.size, &pieces, |piece| match piece {
-        Piece::Sessions => session_edges(context),
-        Piece::Keys(keys) => over_keys(context, keys.clone(), session_order),
+        Piece::Sessions => Walk { edges: vec![session_order(context)], ..Walk::new() },
+        Piece::Keys(keys) => over_keys(context, keys.clone(), with_sessions),
     });
     let mut all = Walk::new();
     for mut part in parts {
@@ -106,7 +106,7 @@ fn is_ambiguous(doubt: &Doubt) -> bool {
 
 /// Session order: each transaction that counts before the next one of its session. One of unknown
 /// outcome may have committed later than anything that its session did next, so nothing leaves it.
-fn session_edges(context: &Context<'_>) -> Walk {
+pub(crate) fn session_order(context: &Context<'_>) -> EdgeList {
     let mut edges = context.edges();
     for session in 0..context.history.session_count() as u32 {
         let mut before: Option<TxnId> = None;
@@ -122,5 +122,5 @@ fn session_edges(context: &Context<'_>) -> Walk {
             }
         }
     }
-    Walk { edges: vec![edges], ..Walk::new() }
+    edges
 }

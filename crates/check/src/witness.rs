@@ -168,7 +168,7 @@ impl<'a> Explainer<'a> {
     /// The witness of a cycle, of whose steps there are several explanations: those are taken that
     /// give it the most basic name.
     fn cycle(&self, choices: &[Vec<Step>], support: Vec<TxnId>) -> Witness {
-        let earlier = |a: OpId, b: OpId| self.statement(a) < self.statement(b);
+        let earlier = |a: OpId, b: OpId| self.earlier(a, b);
         let count = choices.iter().fold(1usize, |all, steps| all.saturating_mul(steps.len()));
         let named = |mut number: usize| {
             let mut pick = |steps: &Vec<Step>| {
@@ -224,7 +224,7 @@ impl<'a> Explainer<'a> {
 
     /// What supports some transactions, and for those of unknown outcome whoever shows that they
     /// committed.
-    fn with_proofs(&self, txns: &[TxnId], support: Vec<TxnId>) -> Vec<TxnId> {
+    pub(crate) fn with_proofs(&self, txns: &[TxnId], support: Vec<TxnId>) -> Vec<TxnId> {
         let mut all: Vec<TxnId> = txns.iter().copied().chain(support).collect();
         let mut known: HashSet<TxnId> = all.iter().copied().collect();
         let mut at = 0;
@@ -271,6 +271,28 @@ impl<'a> Explainer<'a> {
         facts.load(self.context, op.key().index());
         let writers = |v: &Value| facts.values.chain(&facts.writes, *v).next();
         elements.iter().filter_map(writers).map(|w| facts.writes[w as usize].txn).collect()
+    }
+
+    /// Whether one operation's statement comes before another's in the same transaction.
+    pub(crate) fn earlier(&self, a: OpId, b: OpId) -> bool {
+        self.statement(a) < self.statement(b)
+    }
+
+    /// A write that a list or the recorder shows to come after another one.
+    pub(crate) fn overwrote(&self, from: TxnId, to: TxnId) -> Step {
+        let hop = Hop { from: from.0, to: to.0, kind: Edges::WW };
+        let wanted = HashSet::from([(from.0, to.0, Edges::WW)]);
+        let because = Because::default();
+        let any = Step { from, to, kind: Edges::WW, because };
+        self.steps(&hop, &self.explain(&wanted)).first().copied().unwrap_or(any)
+    }
+
+    /// Whoever shows the order of writes in some steps.
+    pub(crate) fn shown_by(&self, steps: &[Step]) -> Vec<TxnId> {
+        let writes = steps.iter().filter(|s| s.kind == Edges::WW && !s.because.inferred);
+        let edges: Vec<Edge> = writes.map(|s| (s.from.0, s.to.0, s.kind)).collect();
+        let found = self.explain(&edges.iter().copied().collect());
+        if edges.is_empty() { Vec::new() } else { self.support(&(edges, Vec::new()), &found) }
     }
 
     fn statement(&self, op: OpId) -> Option<StmtId> {

@@ -171,9 +171,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         Anomaly::IncompatibleOrder,
         "IncompatibleOrder",
         None,
-        // Where uncommitted elements may be read, some of them are undone again, and others take
-        // their place: a correct server at read uncommitted shows such lists.
-        Level::Pl2,
+        Level::ReadUncommitted,
         Finding::Lists,
         "two reads of a list disagree about the order of its elements",
     ),

@@ -1,0 +1,242 @@
+//! From a graph with a cycle to witnesses that a person can check.
+//!
+//! Most violations are a reader that missed a write which it had to see. They are told as such: an
+//! anti-dependency to the writer that was missed, and the way back by which it was seen. Where it
+//! takes several forced edges, the cycle of the commit order is told with the reads that force it.
+
+use hashbrown::HashSet;
+use isolde_history::{Key, TxnId};
+use isolde_spec::{Anomaly, Because, Counted, Edges, Forced, Step, Witness};
+
+use super::forcing::{Reason, Reasoner};
+use super::path::{Hop, Tree};
+use super::reads::INITIAL;
+use super::{FORCED, Question, Told};
+use crate::checker::Sorted;
+use crate::edges::EdgeList;
+use crate::graph::Graph;
+use crate::name;
+use crate::search::Found;
+
+/// Everything but forced edges.
+const BASE: Edges = Edges(Edges::SO.0 | Edges::WR.0 | Edges::WW.0);
+/// How many parts of the graph are searched for each witness that is kept, and how many reads.
+const PARTS: usize = 8;
+/// How many forced edges of a part are tried.
+const TRIES: usize = 256;
+/// How many transactions of a part a cycle is looked for from.
+const STARTS: usize = 16;
+
+/// What shows that the level is broken.
+pub(crate) fn witnesses(question: &Question<'_, '_>, sorted: &Sorted, told: &[Told]) -> Found {
+    let missed: u64 = told.iter().map(|told| told.missed_count).sum();
+    if sorted.components.acyclic() && missed == 0 {
+        return Found::default();
+    }
+    let keep = question.checker.options.witnesses;
+    let mut hunt = Hunt { reasoner: Reasoner::new(question), sorted, found: Vec::new() };
+    hunt.missed(told, PARTS * keep);
+    let mut parts = sorted.components.cyclic();
+    let figures = vec![("cyclic parts", parts.len() as u64)];
+    parts.sort_by_key(Vec::len);
+    parts.iter().take(PARTS * keep).for_each(|part| hunt.part(part, keep));
+    let mut found = collect(hunt.found, keep);
+    found.figures = figures;
+    found
+}
+
+/// The most basic first, so many of each kind.
+fn collect(mut witnesses: Vec<Witness>, keep: usize) -> Found {
+    witnesses.sort_by_key(|w| (w.anomaly.rank(), w.steps.len(), w.forced.len(), w.position()));
+    let mut known: HashSet<Vec<(TxnId, TxnId, Edges)>> = HashSet::new();
+    let cycle = |w: &Witness| {
+        let mut steps: Vec<_> = w.steps.iter().map(|s| (s.from, s.to, s.kind)).collect();
+        steps.sort_unstable();
+        steps
+    };
+    witnesses.retain(|w| known.insert(cycle(w)));
+    let mut found = Found::default();
+    for witness in witnesses {
+        let at = found.counts.iter().position(|c| c.anomaly == witness.anomaly);
+        let at = at.unwrap_or_else(|| {
+            found.counts.push(Counted { anomaly: witness.anomaly, count: 0, at_least: true });
+            found.counts.len() - 1
+        });
+        found.counts[at].count += 1;
+        if found.counts[at].count <= keep as u64 {
+            found.witnesses.push(witness);
+        }
+    }
+    found
+}
+
+struct Hunt<'q, 'c, 'h> {
+    reasoner: Reasoner<'q, 'c, 'h>,
+    sorted: &'q Sorted,
+    found: Vec<Witness>,
+}
+
+impl Hunt<'_, '_, '_> {
+    /// Reads of the initial state by those who had seen somebody who overwrote it.
+    fn missed(&mut self, told: &[Told], most: usize) {
+        let mut known = HashSet::new();
+        let missed = told.iter().flat_map(|told| &told.missed);
+        let first = missed.filter(|(_, seen)| known.insert((seen.txn, seen.key)));
+        for (writer, seen) in first.take(most) {
+            let reason = self.reasoner.plainest(*writer, std::iter::once(seen));
+            self.found.extend(reason.map(|reason| self.missed_write(*writer, &reason, &[])));
+        }
+    }
+
+    /// The cycles of one part of the graph, the most basic of it only.
+    fn part(&mut self, part: &[u32], keep: usize) {
+        let seen = self.found.len();
+        self.without_forced(part, keep);
+        if self.found.len() > seen {
+            return;
+        }
+        let mut inside: HashSet<u32> = part.iter().copied().collect();
+        let forced = self.forced_edges(part, &inside);
+        for &(writer, source, _) in forced.iter().take(TRIES) {
+            if self.found.len() >= seen + keep {
+                return;
+            }
+            self.one_forced(writer, source, &inside);
+        }
+        if self.found.len() > seen {
+            return;
+        }
+        // It takes several forced edges.
+        for &(writer, source, _) in forced.iter().take(keep) {
+            let way = self.tree(source, BASE | FORCED, &inside, writer).path(writer);
+            let Some(mut hops) = way else { continue };
+            hops.push((writer, source, FORCED));
+            self.found.extend(self.several_forced(&hops));
+            inside.remove(&writer);
+        }
+    }
+
+    /// Cycles of what everybody saw.
+    fn without_forced(&mut self, part: &[u32], keep: usize) {
+        let number = |node: u32| part.binary_search(&node).ok().map(|n| n as u32);
+        let mut edges = EdgeList::new(part.len());
+        for (from, &node) in part.iter().enumerate() {
+            for (to, _) in self.sorted.graph.edges(node).filter(|(_, k)| k.intersects(BASE)) {
+                number(to).into_iter().for_each(|to| edges.push(from as u32, to, Edges::WR));
+            }
+        }
+        let components = Graph::new(part.len(), &[&edges]).components();
+        for cycle in components.cyclic().iter().take(keep) {
+            let nodes: HashSet<u32> = cycle.iter().map(|n| part[*n as usize]).collect();
+            let starts = cycle.iter().take(STARTS).map(|n| part[*n as usize]);
+            let ways = starts.filter_map(|start| self.tree(start, BASE, &nodes, start).path(start));
+            let Some(hops) = ways.min_by_key(Vec::len) else { continue };
+            let steps = self.reasoner.steps(&hops);
+            self.found.push(self.witness(steps, Vec::new(), &[]));
+        }
+    }
+
+    fn tree(&self, from: u32, kinds: Edges, inside: &HashSet<u32>, end: u32) -> Tree {
+        let wanted = |node: u32| inside.contains(&node);
+        Tree::grow(&self.sorted.graph, from, kinds, wanted, |node| node == end)
+    }
+
+    fn forced_edges(&self, part: &[u32], inside: &HashSet<u32>) -> Vec<Hop> {
+        let edges = part.iter().flat_map(|node| {
+            self.sorted.graph.edges(*node).map(move |(to, kind)| (*node, to, kind))
+        });
+        let forced = |hop: &Hop| hop.2.contains(FORCED) && inside.contains(&hop.1);
+        let mut forced: Vec<Hop> = edges.filter(forced).collect();
+        forced.sort_unstable();
+        forced.dedup();
+        forced
+    }
+
+    /// A cycle with one forced edge: whoever forces it missed a write that is known to be newer than
+    /// what it read.
+    fn one_forced(&mut self, writer: u32, source: u32, inside: &HashSet<u32>) {
+        let Some(newer) = self.tree(source, BASE, inside, writer).path(writer) else { return };
+        let Some(reason) = self.reasoner.of_edge(writer, source) else { return };
+        self.found.push(self.missed_write(writer, &reason, &newer));
+    }
+
+    /// A reader missed a write that it had to see; what it read instead is older because of a path.
+    fn missed_write(&self, writer: u32, reason: &Reason, newer: &[Hop]) -> Witness {
+        let seen = &reason.seen;
+        let mut missed = self.reasoner.missed(writer, seen);
+        let mut forced = Vec::new();
+        let mut support = Vec::new();
+        if !self.reasoner.overwrote_directly(writer, seen) {
+            missed.because.inferred = true;
+            let path = self.reasoner.steps(newer);
+            forced.push(Forced { step: 0, read: seen.last, path });
+        }
+        if seen.source != INITIAL {
+            support.push(TxnId(seen.source));
+        }
+        let steps = [vec![missed], reason.path.clone()].concat();
+        self.witness(steps, forced, &support)
+    }
+
+    /// A cycle with several forced edges.
+    fn several_forced(&self, hops: &[Hop]) -> Option<Witness> {
+        let (mut steps, mut forced) = (Vec::new(), Vec::new());
+        let mut worst: Option<Anomaly> = None;
+        let mut support = Vec::new();
+        for &(from, to, kinds) in hops {
+            if kinds.intersects(BASE) {
+                steps.extend(self.reasoner.steps(&[(from, to, kinds & BASE)]));
+                continue;
+            }
+            let reason = self.reasoner.of_edge(from, to)?;
+            let seen = &reason.seen;
+            let because = Because {
+                key: Some(Key(seen.key)),
+                from_op: self.reasoner.write(from, seen.key),
+                to_op: self.reasoner.write(to, seen.key),
+                inferred: true,
+            };
+            let (from, to, kind) = (TxnId(from), TxnId(to), Edges::WW);
+            let missed = self.reasoner.missed(from.0, seen);
+            let cycle = [vec![missed], reason.path.clone()].concat();
+            let name = self.name(&cycle);
+            let level = |anomaly: Anomaly| anomaly.entry().forbidden_from;
+            // The cycle is forbidden where all of its edges are forced.
+            if worst.is_none_or(|w| level(w) < level(name)) {
+                worst = Some(name);
+            }
+            support.push(seen.txn);
+            forced.push(Forced { step: steps.len(), read: seen.last, path: reason.path });
+            steps.push(Step { from, to, kind, because });
+        }
+        let support: Vec<TxnId> = support.into_iter().map(TxnId).collect();
+        let mut witness = self.witness(steps, forced, &support);
+        witness.anomaly = worst?;
+        Some(witness)
+    }
+
+    fn name(&self, steps: &[Step]) -> Anomaly {
+        name::of_cycle(steps, |a, b| self.reasoner.explainer.earlier(a, b))
+    }
+
+    fn witness(&self, steps: Vec<Step>, forced: Vec<Forced>, also: &[TxnId]) -> Witness {
+        let behind = forced.iter().flat_map(|forced| &forced.path);
+        let all: Vec<Step> = steps.iter().chain(behind).copied().collect();
+        let mut support: Vec<TxnId> = all.iter().flat_map(|s| [s.from, s.to]).collect();
+        support.extend(also);
+        support.extend(self.reasoner.explainer.shown_by(&all));
+        let needs = all.iter().fold(Edges::NONE, |needs, step| needs | step.kind) & Edges::SO;
+        let mut txns: Vec<TxnId> = steps.iter().map(|step| step.from).collect();
+        txns.sort_unstable();
+        txns.dedup();
+        Witness {
+            needs,
+            support: self.reasoner.explainer.with_proofs(&txns, support),
+            txns,
+            forced,
+            anomaly: self.name(&steps),
+            steps,
+            ..Witness::of(Anomaly::G1c)
+        }
+    }
+}
