@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use isolde_history::HistoryBuilder;
+use isolde_history::{History, HistoryBuilder};
 use isolde_spec::Level;
 use isolde_workload::simulate::{Database, Plan, simulate};
 use isolde_workload::{Kind, Settings};
@@ -49,9 +49,7 @@ pub(crate) struct CasArgs {
 pub(crate) fn run(args: &CasArgs) -> Result<()> {
     let isolde = args.command.isolde()?;
     for &concurrency in &args.concurrency {
-        let mut builder = HistoryBuilder::new();
-        simulate(&plan(args, concurrency), &mut builder)?;
-        let history = builder.finish();
+        let history = history(args, concurrency)?;
         let command = Command::new(&isolde, &args.folder, &history, &args.format)?;
         let mut line = json!({
             "bench": "cas",
@@ -73,7 +71,7 @@ pub(crate) fn run(args: &CasArgs) -> Result<()> {
     Ok(())
 }
 
-fn plan(args: &CasArgs, concurrency: f64) -> Plan {
+fn history(args: &CasArgs, concurrency: f64) -> Result<History> {
     // One table for the whole run, so that there are as many keys as were asked for.
     let workload = Settings {
         keys: args.keys,
@@ -82,11 +80,9 @@ fn plan(args: &CasArgs, concurrency: f64) -> Plan {
         seed: args.seed,
         ..Settings::new(Kind::Cas)
     };
-    Plan {
-        workload,
-        database: Database::Serializable,
-        txns: args.ops,
-        concurrency,
-        ..Plan::default()
-    }
+    let database = Database::Serializable;
+    let plan = Plan { workload, database, txns: args.ops, concurrency, ..Plan::default() };
+    let mut builder = HistoryBuilder::new();
+    simulate(&plan, &mut builder)?;
+    Ok(builder.finish())
 }

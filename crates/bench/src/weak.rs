@@ -121,3 +121,27 @@ fn history(shape: Shape, seed: u64) -> Result<History> {
     }
     Ok(builder.finish())
 }
+
+#[cfg(test)]
+mod tests {
+    use isolde_check::{Options, check};
+    use isolde_history::OpKind;
+    use isolde_spec::Promise;
+
+    use super::*;
+
+    #[test]
+    fn a_run_has_the_shape_that_was_asked_for_and_keeps_every_level() {
+        let shape = Shape { ops: 2_000, txn_len: 10, sessions: 5, keys: 20 };
+        let history = history(shape, 7).unwrap();
+        assert!(history.txns().all(|txn| txn.ops().len() == 10));
+        let reads = history.ops().filter(|op| op.kind() == OpKind::Read).count();
+        assert!((900..1_100).contains(&reads), "{reads}");
+        assert_eq!(
+            [history.op_count(), history.session_count(), history.key_count()],
+            [2_000, 5, 20]
+        );
+        let verdict = check(&history, Promise::of(Level::ReadCommitted), &Options::default());
+        assert_eq!(verdict.holds(), Some(true));
+    }
+}

@@ -55,7 +55,8 @@ pub(crate) enum Chain {
 }
 
 /// Decides the calls on an object that holds `initial` at first. The history must be complete: a
-/// value that nobody here wrote is taken to be written by nobody.
+/// value that nobody here wrote is taken to be written by nobody. Only time orders the calls: where
+/// the order of a session does not follow from it, a violation is one, but the rest is open.
 pub(crate) fn decide(calls: &[Call], initial: Value) -> Chain {
     Scratch::default().decide(calls, initial)
 }
