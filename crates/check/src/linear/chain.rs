@@ -10,12 +10,12 @@
 //! **Which swaps count.** The certain ones do. An uncertain one *counts* if a read saw its value, or a
 //! swap that counts replaced it: then every explanation contains it, since nobody else could have
 //! written that value. Conversely, take any explanation, and the last value on its walk that a
-//! certain swap wrote or a read saw. Going back from there, every swap was replaced by one that
-//! counts or was read itself, so it counts; and whatever counts is there, because all certain calls
-//! are. Behind it only uncertain swaps can follow that nobody saw: the *tail*. So up to the tail the
-//! walk is the same in all explanations, and it can be followed link by link: two swaps that count
-//! and replace one value, or one that is not met on the way from the first value, show that there is
-//! no explanation.
+//! certain swap wrote or a read saw, or the first value if there is none. Going back from there,
+//! every value was replaced by a swap that counts or was read itself, so whoever wrote it counts;
+//! and whatever counts is met, because all certain calls are. Behind it only uncertain swaps can
+//! follow that nobody saw: the *tail*. So up to the tail the walk is the same in all explanations, and
+//! it can be followed link by link: two swaps that count and replace one value, or one that is not
+//! met on the way from the first value, show that there is no explanation.
 //!
 //! **Real time** on the chain. The order is fixed but for reads of one value, which stand between the
 //! swap that wrote it and the one that replaced it, in any order that time likes. So there is an
@@ -33,9 +33,10 @@
 //!
 //! **The tail** matters to nobody but those who deny the last value of the chain: without it they
 //! must come before that value, with it also behind. If no explanation without a tail is found, one
-//! swap is put there: of those that can follow, the one that began first and, if it also ended last,
-//! can stand where any other could. A longer tail is no better, unless somebody denies the value that
-//! this swap wrote. Where either is not so, the answer is [`Chain::NotApplicable`].
+//! swap is put there: the one that began first of those that can follow. If it also ended last, it
+//! can stand where any other could; and a longer tail is no better, since those who stand further
+//! behind can stand behind its first swap, unless somebody denies what an unseen swap wrote. Where
+//! either is not so, and the one swap does not help, the answer is [`Chain::NotApplicable`].
 
 use std::hash::{BuildHasher, RandomState};
 
