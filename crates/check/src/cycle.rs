@@ -41,6 +41,8 @@ const AFTER_OTHER: u8 = 3;
 const SEVERAL: u8 = 4;
 /// Added once the walk has taken an edge that it must take.
 const HAS_TAKEN: u8 = 8;
+/// Added after an overwrite.
+const AFTER_OVERWRITE: u8 = 16;
 
 /// What a search is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,18 +52,30 @@ pub(crate) struct Wanted {
     pub(crate) kinds: Edges,
     /// The kind that must be, if any.
     pub(crate) must: Edges,
+    /// Whether no anti-dependency may follow an overwrite: at the level of prefixes an overwritten
+    /// transaction need not have been seen.
+    pub(crate) seen: bool,
 }
 
 impl Wanted {
     /// How a walk may go on over an edge of a kind, and what it remembers then.
     fn step(self, memory: u8, kind: Edges) -> Option<u8> {
+        if self.seen && kind == Edges::RW && memory & AFTER_OVERWRITE != 0 {
+            return None;
+        }
         let taken = (memory & HAS_TAKEN) | if kind == self.must { HAS_TAKEN } else { 0 };
-        step(self.class, memory & !HAS_TAKEN, kind).map(|memory| memory | taken)
+        let overwrote = if self.seen && kind == Edges::WW { AFTER_OVERWRITE } else { 0 };
+        let memory = memory & !(HAS_TAKEN | AFTER_OVERWRITE);
+        step(self.class, memory, kind).map(|memory| memory | taken | overwrote)
     }
 
     /// Whether a walk that is back at its start is what was wanted.
     fn closes(self, memory: u8) -> bool {
-        (self.must.is_empty() || memory & HAS_TAKEN != 0) && closes(self.class, memory & !HAS_TAKEN)
+        let begins_with_read =
+            matches!(self.class, Class::Catalogued(reads) if reads != Reads::None);
+        (self.must.is_empty() || memory & HAS_TAKEN != 0)
+            && !(begins_with_read && memory & AFTER_OVERWRITE != 0)
+            && closes(self.class, memory & !(HAS_TAKEN | AFTER_OVERWRITE))
     }
 }
 
@@ -254,7 +268,7 @@ mod tests {
         let later = Later::new(&context, None, false, &[]);
         let component = &[0; 5];
         let mut search = Search { graph: &graph, component, txns: 5, within: None, budget: 1000 };
-        let wanted = Wanted { class, kinds: Edges::ALL, must: Edges::NONE };
+        let wanted = Wanted { class, kinds: Edges::ALL, must: Edges::NONE, seen: false };
         let hops = search.through(0, wanted, 5, &later)?;
         Some(hops.iter().map(|h| h.kind).collect())
     }

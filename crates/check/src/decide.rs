@@ -15,7 +15,7 @@ use crate::search::{self, Found};
 use crate::unread::Inside;
 use crate::walk::Walk;
 use crate::words::Words;
-use crate::{ambiguous, replay, snapshot};
+use crate::{ambiguous, cursor, replay, snapshot};
 
 /// How many nodes a graph may have: half of what 32 bits count, since a search numbers nodes from
 /// below and components from above.
@@ -25,6 +25,10 @@ const MAX_NODES: usize = 1 << 30;
 pub(crate) struct Case<'c, 'h> {
     pub(crate) checker: &'c Checker<'h>,
     pub(crate) promise: Promise,
+    /// Whether session order counts: it does not on Adya's levels.
+    pub(crate) session_order: bool,
+    /// What a transaction sees.
+    pub(crate) sees: Sees,
     pub(crate) walk: &'c Walk,
     pub(crate) real_time: Option<&'c RealTime<'h>>,
 }
@@ -32,7 +36,15 @@ pub(crate) struct Case<'c, 'h> {
 impl<'c, 'h> Case<'c, 'h> {
     pub(crate) fn new(checker: &'c Checker<'h>, promise: Promise) -> Case<'c, 'h> {
         let real_time = promise.level.needs_real_time().then(|| checker.real_time());
-        Case { checker, promise, walk: checker.walk(promise.session_order), real_time }
+        let level = promise.level;
+        let session_order = promise.session_order && level.implies(Level::ReadCommitted);
+        let sees = match level {
+            Level::Prefix => Sees::Prefix,
+            Level::SnapshotIsolation | Level::StrongSnapshotIsolation => Sees::Snapshot,
+            _ => Sees::Serial,
+        };
+        let walk = checker.walk(session_order);
+        Case { checker, promise, session_order, sees, walk, real_time }
     }
 
     pub(crate) fn context(&self) -> &'c Context<'h> {
@@ -80,20 +92,22 @@ impl<'c, 'h> Case<'c, 'h> {
 
     /// Whether nodes and edges can be numbered by 32 bits.
     fn fits(&self) -> bool {
-        let (nodes, edges) =
-            self.checker.known(self.promise.session_order, self.real_time.is_some());
+        let (nodes, edges) = self.checker.known(self.session_order, self.real_time.is_some());
         let edges: usize = edges.iter().map(|list| list.len()).sum();
         nodes < MAX_NODES && edges < u32::MAX as usize
     }
 
-    /// Whether the dependency graph decides the level.
+    /// Whether the dependency graph decides the level. (Repeatable read asks for the same graph as
+    /// serializability, without session order.)
     fn is_strong(&self) -> bool {
-        self.promise.level.implies(Level::SnapshotIsolation)
+        let level = self.promise.level;
+        level.implies(Level::SnapshotIsolation)
+            || matches!(level, Level::Prefix | Level::RepeatableRead | Level::CursorStability)
     }
 
-    /// Snapshot isolation allows cycles with anti-dependencies next to each other.
+    /// Snapshots allow cycles with anti-dependencies next to each other.
     pub(crate) fn allows_adjacent(&self) -> bool {
-        !self.promise.level.implies(Level::Serializable)
+        self.sees.snapshots()
     }
 
     /// Whether edges that nobody saw may be looked for.
@@ -105,14 +119,25 @@ impl<'c, 'h> Case<'c, 'h> {
 
     /// The graph of everything that is known, or that every explanation must have.
     fn graph(&self) -> Dependent<'c> {
-        let known = self.checker.sorted(self.promise.session_order, self.real_time.is_some());
+        if self.promise.level == Level::CursorStability {
+            let updates = cursor::edges(self.context());
+            let sorted =
+                Sorted::new(self.context().play.len(), &updates.iter().collect::<Vec<_>>());
+            let open = OpenKey::all(self.context(), &self.walk.unordered);
+            let sorted = Shared::Own(Box::new(sorted));
+            return Dependent { sorted, open, inside: None, reasons: None };
+        }
+        let known = self.checker.sorted(self.session_order, self.real_time.is_some());
         if !self.may_infer() {
             return Dependent::known(known);
         }
-        if !self.walk.unordered.is_empty() {
+        if !self.walk.unordered.is_empty() || !self.divergent().is_empty() {
             return self.saturated();
         }
-        if self.allows_adjacent() && !self.walk.unread.is_empty() && !known.components.acyclic() {
+        if self.sees == Sees::Snapshot
+            && !self.walk.unread.is_empty()
+            && !known.components.acyclic()
+        {
             return self.with_unread(known);
         }
         Dependent::known(known)
@@ -120,12 +145,10 @@ impl<'c, 'h> Case<'c, 'h> {
 
     /// With the edges that follow from reads of keys whose order is not known.
     fn saturated(&self) -> Dependent<'c> {
-        let sees = if self.allows_adjacent() { Sees::Snapshot } else { Sees::Serial };
         let open = OpenKey::all(self.context(), &self.open_keys());
-        let (nodes, known) =
-            self.checker.known(self.promise.session_order, self.real_time.is_some());
+        let (nodes, known) = self.checker.known(self.session_order, self.real_time.is_some());
         let mut forced = self.context().edges();
-        let reasons = saturate::saturate(sees, nodes, &known, &mut forced, &open);
+        let reasons = saturate::saturate(self.sees, nodes, &known, &mut forced, &open);
         let all: Vec<_> = known.iter().copied().chain([&forced]).collect();
         let sorted = Shared::Own(Box::new(Sorted::new(nodes, &all)));
         Dependent { sorted, open, inside: None, reasons: Some(reasons) }
@@ -133,9 +156,25 @@ impl<'c, 'h> Case<'c, 'h> {
 
     fn open_keys(&self) -> Vec<Key> {
         let mut keys = self.walk.unordered.clone();
-        if self.allows_adjacent() {
+        if self.sees == Sees::Snapshot {
             keys.extend(&self.walk.unread);
         }
+        keys.extend(self.divergent());
+        keys
+    }
+
+    /// Keys of which several read the same version and overwrote it, where that is allowed: which of
+    /// the new versions comes first is not known. (What nobody read may come in any order.)
+    fn divergent(&self) -> Vec<Key> {
+        if self.sees != Sees::Prefix {
+            return Vec::new();
+        }
+        let mut keys: Vec<Key> = self.walk.divergences.iter().map(|(key, _)| *key).collect();
+        keys.dedup();
+        let is_in = |keys: &[Key], key: &Key| keys.binary_search(key).is_ok();
+        let Walk { unordered, unread, abridged, .. } = self.walk;
+        keys.retain(|key| !is_in(unread, key) || is_in(abridged, key));
+        keys.retain(|key| !is_in(unordered, key));
         keys
     }
 
@@ -146,8 +185,7 @@ impl<'c, 'h> Case<'c, 'h> {
         };
         let mut forced = self.context().edges();
         let reasons = inside.force(&mut forced);
-        let (nodes, mut edges) =
-            self.checker.known(self.promise.session_order, self.real_time.is_some());
+        let (nodes, mut edges) = self.checker.known(self.session_order, self.real_time.is_some());
         edges.push(&forced);
         let sorted = Shared::Own(Box::new(Sorted::new(nodes, &edges)));
         let (open, reasons) = (Vec::new(), Some(reasons));
@@ -203,10 +241,10 @@ impl<'c, 'h> Case<'c, 'h> {
         if let Some(inside) = &graph.inside {
             return inside.choice_exists();
         }
-        if self.walk.unordered.is_empty() {
+        if self.walk.unordered.is_empty() && self.divergent().is_empty() {
             // What nobody read may come in the order of the graph, unless that has cycles.
             return sorted.components.acyclic()
-                || !self.allows_adjacent()
+                || self.sees != Sees::Snapshot
                 || self.walk.unread.is_empty()
                 || self.may_infer();
         }
@@ -220,14 +258,14 @@ impl<'c, 'h> Case<'c, 'h> {
 
     fn snapshots_exist(&self, graph: &Dependent<'_>) -> bool {
         let sorted = graph.sorted();
-        let Some(chosen) = saturate::choose(&sorted.graph, &graph.open, self.context().edges())
+        let Some(chosen) =
+            saturate::choose(self.sees, &sorted.graph, &graph.open, self.context().edges())
         else {
             return false;
         };
-        let (nodes, mut edges) =
-            self.checker.known(self.promise.session_order, self.real_time.is_some());
+        let (nodes, mut edges) = self.checker.known(self.session_order, self.real_time.is_some());
         edges.push(&chosen);
-        saturate::explains(nodes, &edges)
+        saturate::explains(self.sees, nodes, &edges)
     }
 
     /// A level that this road does not decide holds if a stronger one does.
@@ -292,7 +330,7 @@ impl<'c, 'h> Case<'c, 'h> {
         if !ways.is_empty() {
             evidence.push(format!("order of versions: {}", ways.join(", ")));
         }
-        if self.promise.session_order {
+        if self.session_order {
             evidence.push("session order".to_owned());
         }
         evidence.extend(self.real_time.map(|_| "client intervals".to_owned()));
@@ -360,10 +398,10 @@ impl<'c> Dependent<'c> {
 
     /// The nodes on forbidden cycles, by strongly connected part, each with one of them from which a
     /// walk comes back.
-    pub(crate) fn cyclic(&self, allows_adjacent: bool) -> Vec<(u32, Vec<u32>)> {
+    pub(crate) fn cyclic(&self, sees: Sees) -> Vec<(u32, Vec<u32>)> {
         let sorted = self.sorted();
-        if allows_adjacent {
-            snapshot::cyclic(&sorted.graph, &sorted.components)
+        if sees.snapshots() {
+            snapshot::cyclic(&sorted.graph, &sorted.components, sees)
         } else {
             let cyclic = sorted.components.cyclic().into_iter();
             cyclic.map(|part| (part[0], part)).collect()

@@ -5,6 +5,7 @@
 mod ambiguous;
 mod checker;
 mod context;
+mod cursor;
 mod cycle;
 mod decide;
 mod edges;

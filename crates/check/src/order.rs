@@ -116,6 +116,9 @@ pub(crate) struct Orderer {
     pub(crate) divergences: Vec<Divergence>,
     /// How many such pairs there are, each with each.
     pub(crate) divergent_pairs: u64,
+    /// Whether so many of them follow the same version that some anti-dependencies may have been left
+    /// out, because others are enough to show that updates were lost.
+    pub(crate) abridged: bool,
 }
 
 /// Who read each version: chains through the reads, one for each version and one for the initial
@@ -179,6 +182,7 @@ impl Orderer {
         self.readers.load(facts);
         self.divergences.clear();
         self.divergent_pairs = 0;
+        self.abridged = false;
         let mut site = Site { context, facts, to };
         let mut known = Known::Not;
         // A key may have an order by its reads and another one by the recorder: both count.
@@ -270,6 +274,7 @@ impl Orderer {
         }
         self.diverge(facts);
         let txn = |v: u32| facts.writes[v as usize].txn;
+        self.abridged |= self.first.len() > 2;
         self.divergent_pairs += pairs(self.first.len());
         self.divergences.extend(self.first.windows(2).map(|pair| [txn(pair[0]), txn(pair[1])]));
     }
@@ -461,6 +466,7 @@ impl Orderer {
         self.next.sort_unstable();
         let txn = |v: u32| facts.writes[v as usize].txn;
         for same in self.next.chunk_by(|a, b| a.0 == b.0) {
+            self.abridged |= same.len() > 2;
             self.divergent_pairs += pairs(same.len());
             let each = same.windows(2).map(|pair| [txn(pair[0].1), txn(pair[1].1)]);
             self.divergences.extend(each);

@@ -131,10 +131,11 @@ impl Map<'_> {
     fn leads(&self, at: Moment, kind: Edges) -> &'static [Moment] {
         match (self.sees, at) {
             (Sees::Serial, _) => &[Moment::Commit],
-            (Sees::Snapshot, Moment::Commit) if DEPENDENCIES.contains(kind) => {
+            (sees, Moment::Commit) if sees.seen().contains(kind) => {
                 &[Moment::Commit, Moment::Start]
             }
-            (Sees::Snapshot, Moment::Start) if kind == Edges::RW => &[Moment::Commit],
+            (_, Moment::Commit) if DEPENDENCIES.contains(kind) => &[Moment::Commit],
+            (_, Moment::Start) if kind == Edges::RW => &[Moment::Commit],
             _ => &[],
         }
     }

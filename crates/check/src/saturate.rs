@@ -12,6 +12,7 @@ use std::collections::BinaryHeap;
 
 use isolde_spec::Edges;
 
+use crate::cycle::DEPENDENCIES;
 use crate::edges::EdgeList;
 use crate::graph::Graph;
 use crate::open::OpenKey;
@@ -30,8 +31,25 @@ const MAX_ROUNDS: usize = 20;
 pub(crate) enum Sees {
     /// Everything before it.
     Serial,
-    /// What had committed when it began.
+    /// What had committed when it began, and of two writers of a key one began after the other.
     Snapshot,
+    /// What had committed when it began; writers of a key may be concurrent.
+    Prefix,
+}
+
+impl Sees {
+    /// Whether a transaction may miss what commits before it does.
+    pub(crate) const fn snapshots(self) -> bool {
+        matches!(self, Sees::Snapshot | Sees::Prefix)
+    }
+
+    /// The dependencies by which one transaction must have seen another.
+    pub(crate) const fn seen(self) -> Edges {
+        match self {
+            Sees::Serial | Sees::Snapshot => DEPENDENCIES,
+            Sees::Prefix => Edges(DEPENDENCIES.0 & !Edges::WW.0),
+        }
+    }
 }
 
 /// Adds forced edges for keys without an order to those that are known.
@@ -43,7 +61,7 @@ pub(crate) fn saturate(
     open: &[OpenKey],
 ) -> Reasons {
     let mut reasons = Reasons::new(sees);
-    let size = if sees == Sees::Snapshot { 2 * nodes } else { nodes };
+    let size = if sees.snapshots() { 2 * nodes } else { nodes };
     if size > MAX_NODES || open.is_empty() {
         return reasons;
     }
@@ -68,8 +86,13 @@ pub(crate) fn saturate(
 
 /// An order of the versions of open keys that the graph allows, as edges: if the graph with them has
 /// no forbidden cycle, it is an explanation. `None` if the graph has a forbidden cycle already.
-pub(crate) fn choose(graph: &Graph, open: &[OpenKey], mut chosen: EdgeList) -> Option<EdgeList> {
-    let layered = snapshot::layers(graph, graph.node_count(), Some, |_, _| true);
+pub(crate) fn choose(
+    sees: Sees,
+    graph: &Graph,
+    open: &[OpenKey],
+    mut chosen: EdgeList,
+) -> Option<EdgeList> {
+    let layered = snapshot::layers(graph, sees, Some, |_, _| true);
     let times = topological_times(&layered)?;
     for key in open {
         let mut order: Vec<u32> = (0..key.writers.len() as u32).collect();
@@ -91,11 +114,11 @@ pub(crate) fn choose(graph: &Graph, open: &[OpenKey], mut chosen: EdgeList) -> O
     Some(chosen)
 }
 
-/// Whether edges have no cycle that snapshot isolation forbids.
-pub(crate) fn explains(nodes: usize, edges: &[&EdgeList]) -> bool {
+/// Whether edges have no cycle that snapshots forbid.
+pub(crate) fn explains(sees: Sees, nodes: usize, edges: &[&EdgeList]) -> bool {
     let graph = Graph::new(nodes, edges);
     let components = graph.components();
-    snapshot::cyclic(&graph, &components).is_empty()
+    snapshot::cyclic(&graph, &components, sees).is_empty()
 }
 
 /// A time for every node, such that edges lead forward; where there is a choice, the order of the
@@ -138,7 +161,7 @@ impl OpenKey {
             }
         };
         let commits = Moment::Commit;
-        let sees = if order.sees == Sees::Snapshot { Moment::Start } else { Moment::Commit };
+        let sees = if order.sees.snapshots() { Moment::Start } else { Moment::Commit };
         for &(reader, version) in &self.reads {
             // Whoever read the initial state is known to come before all who wrote.
             let Some(writer) = self.writer(version) else { continue };
@@ -181,8 +204,8 @@ impl Before {
     fn new(sees: Sees, graph: Graph) -> Option<Before> {
         let reach = match sees {
             Sees::Serial => Reach::new(&graph)?,
-            Sees::Snapshot => {
-                Reach::new(&snapshot::layers(&graph, graph.node_count(), Some, |_, _| true))?
+            Sees::Snapshot | Sees::Prefix => {
+                Reach::new(&snapshot::layers(&graph, sees, Some, |_, _| true))?
             }
         };
         Some(Before { sees, graph, reach })
@@ -191,7 +214,9 @@ impl Before {
     fn before(&self, a: u32, b: u32) -> bool {
         match self.sees {
             Sees::Serial => self.reach.leads(a, b),
-            Sees::Snapshot => self.reach.leads(snapshot::commit(a), snapshot::commit(b)),
+            Sees::Snapshot | Sees::Prefix => {
+                self.reach.leads(snapshot::commit(a), snapshot::commit(b))
+            }
         }
     }
 
@@ -203,7 +228,9 @@ impl Before {
     fn seen(&self, a: u32, by: u32) -> bool {
         match self.sees {
             Sees::Serial => self.reach.leads(a, by),
-            Sees::Snapshot => self.reach.leads(snapshot::commit(a), snapshot::start(by)),
+            Sees::Snapshot | Sees::Prefix => {
+                self.reach.leads(snapshot::commit(a), snapshot::start(by))
+            }
         }
     }
 }

@@ -5,7 +5,7 @@
 //! until enough are found or the budget is spent.
 
 use hashbrown::HashSet;
-use isolde_spec::{Anomaly, CATALOGUE, Counted, Edges, Finding, Promise, Reads, Witness};
+use isolde_spec::{Anomaly, CATALOGUE, Counted, Edges, Finding, Level, Promise, Reads, Witness};
 
 use crate::checker::Checker;
 use crate::cycle::{Class, Hop, Search, Wanted};
@@ -14,6 +14,7 @@ use crate::found::{self, Doubt};
 use crate::later::Later;
 use crate::order::Known;
 use crate::reasons::Reasons;
+use crate::saturate::Sees;
 use crate::witness::Explainer;
 use crate::words::Words;
 
@@ -77,8 +78,10 @@ pub(crate) fn notes(checker: &Checker<'_>, keys: &found::Found) -> Vec<String> {
 
 /// What is wrong between transactions.
 pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
-    let parts = graph.cyclic(case.allows_adjacent());
-    let divergences = &case.walk.divergences;
+    let parts = graph.cyclic(case.sees);
+    // Lost updates are no matter of prefixes.
+    let forbidden = Anomaly::LostUpdate.forbidden_at(case.promise.level);
+    let divergences = if forbidden { &case.walk.divergences[..] } else { &[] };
     let mut found = Found::default();
     if parts.is_empty() && divergences.is_empty() {
         return found;
@@ -104,10 +107,21 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
     };
     hunt.parts(case, &parts);
     let spent = budget - hunt.search.budget;
-    let explainer = Explainer::new(case.context(), case.promise.session_order);
+    let explainer = Explainer::new(case.context(), case.session_order);
     let mut witnesses = explainer.cycles(graph, &hunt.cycles);
     for witness in witnesses.iter_mut().take(divergences.len().min(keep)) {
         witness.anomaly = Anomaly::LostUpdate;
+    }
+    for witness in &mut witnesses {
+        if witness.anomaly.forbidden_at(case.promise.level) {
+            continue;
+        }
+        // The name belongs to a stronger level.
+        match case.promise.level {
+            Level::Prefix => witness.anomaly = Anomaly::PrefixViolation,
+            Level::CursorStability => witness.anomaly = Anomaly::LostUpdate,
+            _ => {}
+        }
     }
     witnesses.sort_by_key(|w| (w.anomaly.rank(), w.steps.len(), w.position()));
     let mut counts: Vec<Counted> = Vec::new();
@@ -228,7 +242,8 @@ impl Hunt<'_> {
             let class = if case.allows_adjacent() { Class::Snapshot } else { Class::Any };
             for (anchor, part) in parts.iter().take(1) {
                 let later = self.later(case, part);
-                let wanted = Wanted { class, kinds: Edges::ALL, must: Edges::NONE };
+                let seen = case.sees == Sees::Prefix;
+                let wanted = Wanted { class, kinds: Edges::ALL, must: Edges::NONE, seen };
                 self.search.budget = usize::MAX;
                 // The one that leads back may be a helper: then another one does.
                 let txns = part.iter().filter(|node| **node < self.search.txns).copied();
@@ -245,7 +260,7 @@ impl Hunt<'_> {
 
     fn later<'c>(&self, case: &Case<'c, '_>, part: &[u32]) -> Later<'c> {
         let txns: Vec<u32> = part.iter().copied().filter(|n| *n < self.search.txns).collect();
-        Later::new(case.context(), case.real_time, case.promise.session_order, &txns)
+        Later::new(case.context(), case.real_time, case.session_order, &txns)
     }
 
     /// The shortest cycles of each class in one part of the graph.
@@ -311,7 +326,8 @@ fn wanted(case: &Case<'_, '_>) -> Vec<Wanted> {
         let data = pattern.others & (Edges::WR | Edges::WW);
         let anti = if pattern.reads == Reads::None { Edges::NONE } else { Edges::RW };
         let mut add = |orders: Edges, must: Edges| {
-            let new = Wanted { class, kinds: data | anti | orders, must };
+            let seen = case.sees == Sees::Prefix;
+            let new = Wanted { class, kinds: data | anti | orders, must, seen };
             if !wanted.contains(&new) {
                 wanted.push(new);
             }
@@ -319,7 +335,7 @@ fn wanted(case: &Case<'_, '_>) -> Vec<Wanted> {
         if !data.is_empty() {
             add(Edges::NONE, Edges::NONE);
         }
-        if case.promise.session_order {
+        if case.session_order {
             add(Edges::SO, Edges::SO);
         }
         if case.real_time.is_some() {

@@ -1,4 +1,6 @@
-//! The graph of snapshot isolation: dependencies, each followed by at most one anti-dependency.
+//! The graph of snapshots: dependencies, each followed by at most one anti-dependency. Snapshot
+//! isolation lets it follow any dependency, the level of prefixes only those by which something was
+//! seen.
 //!
 //! Two layers instead of a composition of edges: in the lower one a walk may take a dependency, which
 //! leads back to the lower layer or up to the upper one; from the upper one it must take an
@@ -10,6 +12,7 @@ use isolde_spec::Edges;
 use crate::cycle::DEPENDENCIES;
 use crate::edges::{EdgeList, VIA};
 use crate::graph::{Components, Graph};
+use crate::saturate::Sees;
 
 /// The node of the lower layer: the transaction commits.
 pub(crate) const fn commit(node: u32) -> u32 {
@@ -21,13 +24,15 @@ pub(crate) const fn start(node: u32) -> u32 {
     2 * node + 1
 }
 
-/// The two layers of a graph; `keep` says which nodes are in them, and `number` under which number.
+/// The two layers of a graph; `number` says which nodes are in them, and under which number.
 pub(crate) fn layers(
     graph: &Graph,
-    count: usize,
+    sees: Sees,
     number: impl Fn(u32) -> Option<u32>,
     together: impl Fn(u32, u32) -> bool,
 ) -> Graph {
+    let count =
+        (0..graph.node_count() as u32).filter_map(&number).max().map_or(0, |n| n as usize + 1);
     let mut layered = EdgeList::new(2 * count);
     for node in 0..graph.node_count() as u32 {
         let Some(from) = number(node) else { continue };
@@ -35,6 +40,8 @@ pub(crate) fn layers(
             let Some(to) = number(to) else { continue };
             if edge.intersects(DEPENDENCIES) {
                 layered.push(commit(from), commit(to), Edges::WR);
+            }
+            if edge.intersects(sees.seen()) {
                 layered.push(commit(from), start(to), Edges::WR);
             }
             if edge.contains(VIA) {
@@ -50,7 +57,7 @@ pub(crate) fn layers(
 
 /// The nodes on cycles that snapshot isolation forbids, those of a strongly connected part together,
 /// each with one of them from which a walk that begins with a dependency comes back.
-pub(crate) fn cyclic(graph: &Graph, components: &Components) -> Vec<(u32, Vec<u32>)> {
+pub(crate) fn cyclic(graph: &Graph, components: &Components, sees: Sees) -> Vec<(u32, Vec<u32>)> {
     let cyclic = components.cyclic();
     let nodes: Vec<u32> = cyclic.into_iter().flatten().collect();
     if nodes.is_empty() {
@@ -61,7 +68,7 @@ pub(crate) fn cyclic(graph: &Graph, components: &Components) -> Vec<(u32, Vec<u3
         numbers[*node as usize] = Some(number as u32);
     }
     let together = |a: u32, b: u32| components.of[a as usize] == components.of[b as usize];
-    let layered = layers(graph, nodes.len(), |node| numbers[node as usize], together);
+    let layered = layers(graph, sees, |node| numbers[node as usize], together);
     let both_layers = |part: Vec<u32>| {
         let lower = part.iter().find(|n| *n % 2 == 0).or(part.first()).copied().unwrap_or(0);
         let mut part: Vec<u32> = part.into_iter().map(|n| nodes[n as usize / 2]).collect();

@@ -72,10 +72,12 @@ impl Inside {
     pub(crate) fn choice_exists(&self) -> bool {
         let count = self.nodes.len();
         let graph = Graph::new(count, &[&self.edges, &self.forced]);
-        let Some(chosen) = saturate::choose(&graph, &self.open, EdgeList::new(count)) else {
+        let Some(chosen) =
+            saturate::choose(Sees::Snapshot, &graph, &self.open, EdgeList::new(count))
+        else {
             return false;
         };
-        saturate::explains(count, &[&self.edges, &self.forced, &chosen])
+        saturate::explains(Sees::Snapshot, count, &[&self.edges, &self.forced, &chosen])
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) struct Walk {
     pub(crate) unordered: Vec<Key>,
     /// Keys with versions that nobody read, which may come in any order after all others.
     pub(crate) unread: Vec<Key>,
+    /// Keys of which anti-dependencies may be missing that show no more than lost updates.
+    pub(crate) abridged: Vec<Key>,
     /// How many keys have an order that is known in each way.
     pub(crate) known: [u64; Known::WAYS.len()],
 }
@@ -54,6 +56,7 @@ pub(crate) fn walk(context: &Context<'_>, with_sessions: bool) -> Walk {
         all.divergent_pairs += part.divergent_pairs;
         all.unordered.append(&mut part.unordered);
         all.unread.append(&mut part.unread);
+        all.abridged.append(&mut part.abridged);
         all.known.iter_mut().zip(part.known).for_each(|(all, part)| *all += part);
     }
     all
@@ -68,6 +71,7 @@ impl Walk {
             divergent_pairs: 0,
             unordered: Vec::new(),
             unread: Vec::new(),
+            abridged: Vec::new(),
             known: [0; Known::WAYS.len()],
         }
     }
@@ -89,6 +93,7 @@ fn over_keys(context: &Context<'_>, keys: Range<usize>, session_order: bool) -> 
         let key = Key(key as u32);
         walk.divergences.extend(orderer.divergences.iter().map(|d| (key, *d)));
         walk.divergent_pairs += orderer.divergent_pairs;
+        walk.abridged.extend(orderer.abridged.then_some(key));
         walk.known[known as usize] += 1;
         match known {
             Known::Unread => walk.unread.push(key),

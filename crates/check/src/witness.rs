@@ -97,8 +97,11 @@ impl<'a> Explainer<'a> {
             if witness.steps.iter().any(|step| step.because.inferred) {
                 // Its edges hold at this level only: so does its name.
                 let sees = graph.reasons.as_ref().map(|reasons| reasons.sees);
-                let snapshot = sees == Some(Sees::Snapshot);
-                witness.anomaly = if snapshot { Anomaly::GNonadjacent } else { Anomaly::G2Item };
+                witness.anomaly = match sees {
+                    Some(Sees::Prefix) => Anomaly::PrefixViolation,
+                    Some(Sees::Snapshot) => Anomaly::GNonadjacent,
+                    _ => Anomaly::G2Item,
+                };
             }
             witness
         };

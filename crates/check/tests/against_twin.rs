@@ -13,12 +13,15 @@ fn rounds() -> u64 {
     std::env::var("ISOLDE_TWIN").ok().and_then(|n| n.parse().ok()).unwrap_or(4000)
 }
 
-const LEVELS: [Level; 9] = [
+const LEVELS: [Level; 12] = [
     Level::ReadUncommitted,
     Level::Pl2,
     Level::ReadCommitted,
     Level::ReadAtomic,
     Level::Causal,
+    Level::CursorStability,
+    Level::Prefix,
+    Level::RepeatableRead,
     Level::SnapshotIsolation,
     Level::StrongSnapshotIsolation,
     Level::Serializable,

@@ -15,8 +15,8 @@ use isolde_history::notation::parse;
 use isolde_history::{History, Op, OpKind, Value};
 use isolde_spec::{Anomaly, Answer, Edges, Promise, Step, Witness};
 use made::plants::{self, Plant};
-use made::promises;
 use made::simulate::{Scene, Soil, Style, clean, planted};
+use made::{promises, weak_promises};
 
 /// What was checked, and what was wrong.
 #[derive(Default)]
@@ -274,6 +274,43 @@ fn the_table_agrees_with_the_definitions() {
             assert_eq!(holds, Some(!plant.forbidden_by(promise)), "{promise:?}\n{text}");
         }
     }
+}
+
+/// Below snapshot isolation, a plant is found where the twin forbids it, and nowhere else; and its
+/// name is that of the plant, if the level forbids what is called so.
+#[test]
+fn at_weak_levels() {
+    let (mut verdicts, mut wrong) = (0, Vec::new());
+    for (seed, plant) in plants::all().enumerate() {
+        let text = planted(1, &Scene::of(plant.style(), 0), plant, Soil::Fresh);
+        let alone = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        for soil in plant.soil {
+            let text = planted(seed as u64, &Scene::of(plant.style(), 300), plant, *soil);
+            let history = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            for promise in weak_promises() {
+                verdicts += 1;
+                let expected = twin::decide(&alone, promise, 0);
+                let verdict = check(&history, promise, &Options::default());
+                let anomaly = plant.anomaly(promise.session_order);
+                let name = verdict.witnesses().first().map(|w| w.anomaly);
+                let named = name.is_none_or(|name| {
+                    let forbidden = name.forbidden_at(promise.level);
+                    forbidden && (name == anomaly || !anomaly.forbidden_at(promise.level))
+                });
+                if verdict.holds() != expected || !named {
+                    wrong.push(format!(
+                        "{} ({}) {promise:?}: the twin says {expected:?}, {:?}\n{}",
+                        plant.name,
+                        plant.form,
+                        verdict.answer,
+                        plant.recipe.join("\n")
+                    ));
+                }
+            }
+        }
+    }
+    eprintln!("weak levels: {verdicts} verdicts, {} wrong", wrong.len());
+    assert!(wrong.is_empty(), "{}", wrong[..wrong.len().min(12)].join("\n"));
 }
 
 /// All fourteen are planted, each as registers and as lists, and the catalogue does not contradict the

@@ -14,6 +14,7 @@ mod forcing;
 mod path;
 mod reads;
 
+use isolde_history::TxnId;
 use isolde_spec::{Anomaly, Answer, Edges, Level, Procedure, Promise, Verdict};
 
 pub(crate) use base::Base;
@@ -28,6 +29,7 @@ use crate::context::Context;
 use crate::edges::EdgeList;
 use crate::found::Doubt;
 use crate::parallel;
+use crate::play::Play;
 use crate::search::{self, Found};
 use crate::words::Words;
 
@@ -95,15 +97,17 @@ impl Forcing for Told {
     }
 }
 
-/// Where uncommitted writes may be read, a read does not prove that its source committed: the order of
-/// what lists show may be that of elements which were rolled back in the end.
-fn without_proofs(all: &mut Found) -> Option<String> {
-    let shaky = |anomaly: Anomaly| matches!(anomaly, Anomaly::IncompatibleOrder | Anomaly::G0);
+/// Drops what rests on transactions of unknown outcome. Where uncommitted writes may be read, a read
+/// does not prove that its source committed: lists may show elements that were rolled back in the end.
+fn without_proofs(context: &Context<'_>, all: &mut Found) -> Option<String> {
+    let ordered = |anomaly| matches!(anomaly, Anomaly::IncompatibleOrder | Anomaly::G0);
+    let open = |txn: TxnId| context.play[txn.index()] == Play::Proved;
     let before = all.witnesses.len();
-    all.witnesses.retain(|w| !shaky(w.anomaly));
-    all.counts.retain(|c| !shaky(c.anomaly));
-    let reason = "lists disagree, but where uncommitted writes may be read, a read does not prove that \
-                  a transaction of unknown outcome committed";
+    all.witnesses.retain(|w| !(ordered(w.anomaly) && w.involved().any(open)));
+    let left = &all.witnesses;
+    all.counts.retain(|c| left.iter().any(|w| w.anomaly == c.anomaly));
+    let reason = "writes disagree about their order, but where uncommitted ones may be read, a read \
+                  does not prove that a transaction of unknown outcome committed";
     (all.witnesses.len() < before).then(|| reason.to_owned())
 }
 
@@ -122,7 +126,7 @@ impl<'c, 'h> Question<'c, 'h> {
         }
         let mut given_up = graph.err();
         if self.level == Level::ReadUncommitted && !self.context().proved_by.is_empty() {
-            given_up = without_proofs(&mut all);
+            given_up = without_proofs(self.context(), &mut all);
         }
         let doubts = self.doubts();
         if all.witnesses.is_empty()

@@ -10,7 +10,7 @@ pub mod simulate;
 
 use isolde_spec::{Level, Promise};
 
-/// The levels that the checker decides.
+/// The levels from snapshot isolation up.
 pub const STRONG: [Level; 4] = [
     Level::SnapshotIsolation,
     Level::StrongSnapshotIsolation,
@@ -18,8 +18,28 @@ pub const STRONG: [Level; 4] = [
     Level::StrictSerializable,
 ];
 
-/// Each of those levels, with session order and without.
+/// The levels below them.
+pub const WEAK: [Level; 8] = [
+    Level::ReadUncommitted,
+    Level::Pl2,
+    Level::ReadCommitted,
+    Level::CursorStability,
+    Level::ReadAtomic,
+    Level::Causal,
+    Level::Prefix,
+    Level::RepeatableRead,
+];
+
+/// Each of the strong levels, with session order and without.
 pub fn promises() -> impl Iterator<Item = Promise> {
-    let both = |level| [true, false].map(|session_order| Promise { level, session_order });
-    STRONG.into_iter().flat_map(both)
+    STRONG.into_iter().flat_map(with_and_without)
+}
+
+/// The same of the weak ones.
+pub fn weak_promises() -> impl Iterator<Item = Promise> {
+    WEAK.into_iter().flat_map(with_and_without)
+}
+
+fn with_and_without(level: Level) -> [Promise; 2] {
+    [true, false].map(|session_order| Promise { level, session_order })
 }

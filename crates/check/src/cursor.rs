@@ -1,0 +1,52 @@
+//! The graph of cursor stability: no update of a key is lost.
+//!
+//! Who read a version and overwrote it makes the next one: every other writer of the key comes before
+//! the version or after the update. Of the anti-dependencies these count, and no others.
+
+use isolde_history::{OpId, TxnId};
+use isolde_spec::Edges;
+
+use crate::context::Context;
+use crate::edges::EdgeList;
+use crate::facts::KeyFacts;
+use crate::found::Found;
+use crate::order::{Dependencies, Dependency, Orderer};
+use crate::parallel;
+use crate::provenance;
+
+/// The edges of all keys.
+pub(crate) fn edges(context: &Context<'_>) -> Vec<EdgeList> {
+    parallel::map(context.index.size, &context.index.pieces(), |keys| {
+        let mut updates = Updates { edges: context.edges(), overwritten: Vec::new() };
+        let (mut facts, mut orderer) = (KeyFacts::default(), Orderer::default());
+        for key in keys.clone() {
+            facts.load(context, key);
+            provenance::settle(context, &mut facts, &mut Found::default());
+            let versions = facts.writes.iter().filter(|w| w.is_version());
+            let last = versions.filter_map(|w| w.after.checked_sub(1));
+            updates.overwritten.clear();
+            updates.overwritten.extend(last.map(|read| facts.reads[read as usize].op));
+            orderer.key(context, &facts, None, &mut Found::default(), &mut updates);
+        }
+        updates.edges
+    })
+}
+
+/// Keeps what matters to those who overwrite what they read.
+struct Updates {
+    edges: EdgeList,
+    /// The last reads of the key before their transactions wrote it, in the order of the history: an
+    /// update that follows a second look loses nothing.
+    overwritten: Vec<OpId>,
+}
+
+impl Dependencies for Updates {
+    fn add(&mut self, d: Dependency) {
+        if d.kind != Edges::RW || self.overwritten.binary_search(&d.from_op).is_ok() {
+            self.edges.push(d.from.0, d.to.0, d.kind);
+        }
+    }
+
+    /// Whoever read and overwrote is told one by one.
+    fn all(&mut self, _: usize, _: &[TxnId], _: &[TxnId]) {}
+}
