@@ -14,6 +14,7 @@ use serde_json::json;
 
 use crate::command::{Command, CommandArgs};
 use crate::measure;
+use crate::plan::{Order, name};
 
 #[derive(clap::Args)]
 pub(crate) struct WeakArgs {
@@ -29,6 +30,9 @@ pub(crate) struct WeakArgs {
     /// On how many keys
     #[arg(long, value_delimiter = ',', default_value = "1000")]
     keys: Vec<u64>,
+    /// In which order transactions come in the file
+    #[arg(long, value_enum, default_value_t = Order::Completion)]
+    order: Order,
     /// The levels to decide
     #[arg(long, value_delimiter = ',', default_value = "read-committed,read-atomic,causal",
           value_parser = measure::level)]
@@ -53,6 +57,7 @@ struct Shape {
     txn_len: u64,
     sessions: u32,
     keys: u64,
+    order: Order,
 }
 
 pub(crate) fn run(args: &WeakArgs) -> Result<()> {
@@ -60,7 +65,7 @@ pub(crate) fn run(args: &WeakArgs) -> Result<()> {
         for &txn_len in &args.txn_len {
             for &sessions in &args.sessions {
                 for &keys in &args.keys {
-                    measure(args, Shape { ops, txn_len, sessions, keys })?;
+                    measure(args, Shape { ops, txn_len, sessions, keys, order: args.order })?;
                 }
             }
         }
@@ -83,6 +88,7 @@ fn measure(args: &WeakArgs, shape: Shape) -> Result<()> {
             "sessions": shape.sessions,
             "keys": shape.keys,
             "txn_len": shape.txn_len,
+            "order": name(&shape.order),
             "transactions": txns,
             "operations": ops,
             "bytes": command.file_bytes(),
@@ -96,16 +102,19 @@ fn measure(args: &WeakArgs, shape: Shape) -> Result<()> {
 
 /// One transaction after another, each of some session; every key counts what was written to it.
 fn history(shape: Shape, seed: u64) -> Result<History> {
-    let Shape { ops, txn_len, sessions, keys } = shape;
+    let Shape { ops, txn_len, sessions, keys, order } = shape;
     ensure!(txn_len > 0 && sessions > 0 && keys > 0, "there must be something to do");
-    let mut builder = HistoryBuilder::new();
+    // One for everybody, or one for each session.
+    let parts = if order == Order::Session { sessions } else { 1 };
+    let mut parts: Vec<HistoryBuilder> = (0..parts).map(|_| HistoryBuilder::new()).collect();
     let mut random = Random::new(seed);
-    builder.meta().initial = InitialState::every(Value::from_u32(0));
     let mut written = vec![0u32; usize::try_from(keys)?];
     let mut draft = TxnDraft::default();
     for _ in 0..ops / txn_len {
-        let session = Value::from_u32(random.below(u64::from(sessions)) as u32);
-        draft.reset(builder.pool().session(session));
+        let session = random.below(u64::from(sessions)) as u32;
+        let part = if order == Order::Session { session } else { 0 };
+        let builder = &mut parts[part as usize];
+        draft.reset(builder.pool().session(Value::from_u32(session)));
         for _ in 0..txn_len {
             let row = random.below(keys);
             let last = &mut written[row as usize];
@@ -119,7 +128,12 @@ fn history(shape: Shape, seed: u64) -> Result<History> {
         }
         builder.transaction(&draft)?;
     }
-    Ok(builder.finish())
+    let mut whole = HistoryBuilder::new();
+    whole.meta().initial = InitialState::every(Value::from_u32(0));
+    for part in parts {
+        whole.append(part)?;
+    }
+    Ok(whole.finish())
 }
 
 #[cfg(test)]
@@ -132,7 +146,13 @@ mod tests {
 
     #[test]
     fn a_run_has_the_shape_that_was_asked_for_and_keeps_every_level() {
-        let shape = Shape { ops: 2_000, txn_len: 10, sessions: 5, keys: 20 };
+        for order in [Order::Completion, Order::Session] {
+            has_the_shape(order);
+        }
+    }
+
+    fn has_the_shape(order: Order) {
+        let shape = Shape { ops: 2_000, txn_len: 10, sessions: 5, keys: 20, order };
         let history = history(shape, 7).unwrap();
         assert!(history.txns().all(|txn| txn.ops().len() == 10));
         let reads = history.ops().filter(|op| op.kind() == OpKind::Read).count();
