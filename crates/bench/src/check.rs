@@ -31,7 +31,7 @@ pub(crate) struct CheckArgs {
 pub(crate) fn run(args: &CheckArgs) -> Result<()> {
     let made = measure::make(&args.plan)?;
     let command = match &args.command {
-        Some(path) => Some(Command::new(path, &args.folder, &made.history)?),
+        Some(path) => Some(Command::new(path, &args.folder, &made.history, "isolde")?),
         None => None,
     };
     for &level in &args.levels {

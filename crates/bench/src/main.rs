@@ -5,20 +5,26 @@
 //! cargo run --release -p isolde-bench -- check --levels ser,si --distribution zipf:1.0
 //! cargo run --release -p isolde-bench -- sweep --only keys,size --max-txns 2000000
 //! cargo run --release -p isolde-bench -- violations
+//! cargo run --release -p isolde-bench -- weak --levels causal --keys 100,1000,10000
+//! cargo run --release -p isolde-bench -- cas --concurrency 10,100 --format jsonl
+//! cargo run --release -p isolde-bench -- logs --folder /work/shared/histories/porcupine/etcd
 //! cargo run --release -p isolde-bench -- soak --targets postgres,fjall --commits 200000
 //! cargo run --release -p isolde-bench -- pgbench
 //! ```
 
+mod cas;
 mod check;
 mod command;
 mod counting;
 mod live;
+mod logs;
 mod measure;
 mod plan;
 mod read;
 mod serial;
 mod sweep;
 mod violations;
+mod weak;
 
 use clap::{Parser, Subcommand};
 
@@ -46,6 +52,13 @@ enum What {
     /// How much longer a history with many violations takes than a clean one
     #[command(mut_arg("planted", |arg| arg.default_value("10000")))]
     Violations(violations::ViolationsArgs),
+    /// How long the whole command takes for weak levels of a file of reads and writes
+    Weak(weak::WeakArgs),
+    /// How long the whole command takes for linearizability of a file of compare-and-set, by how many
+    /// sessions run at the same time (figure 9)
+    Cas(cas::CasArgs),
+    /// How long one command takes for all files of a folder
+    Logs(logs::LogsArgs),
     /// Run every database at every level under every workload: a correct one gives no alarm
     Soak(live::soak::SoakArgs),
     /// How fast transactions run, against PostgreSQL's own pgbench
@@ -62,6 +75,9 @@ fn main() -> anyhow::Result<()> {
         What::Check(args) => check::run(&args),
         What::Sweep(args) => sweep::run(&args),
         What::Violations(args) => violations::run(&args),
+        What::Weak(args) => weak::run(&args),
+        What::Cas(args) => cas::run(&args),
+        What::Logs(args) => logs::run(&args),
         What::Soak(args) => live::soak::run(&args),
         What::Pgbench(args) => live::pgbench::run(&args),
         What::Aborts(args) => live::aborts::run(&args),

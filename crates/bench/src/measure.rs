@@ -55,14 +55,24 @@ impl Runs {
     }
 
     pub(crate) fn best(&self) -> f64 {
-        self.seconds.iter().copied().fold(f64::INFINITY, f64::min)
+        best(&self.seconds)
     }
 
     pub(crate) fn median(&self) -> f64 {
-        let mut sorted = self.seconds.clone();
-        sorted.sort_by(f64::total_cmp);
-        sorted.get(sorted.len() / 2).copied().unwrap_or(f64::INFINITY)
+        median(&self.seconds)
     }
+}
+
+/// The least of some times.
+pub(crate) fn best(seconds: &[f64]) -> f64 {
+    seconds.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+/// The one in the middle.
+pub(crate) fn median(seconds: &[f64]) -> f64 {
+    let mut sorted = seconds.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::INFINITY)
 }
 
 /// Three digits after the point: what a clock on a real machine can tell.

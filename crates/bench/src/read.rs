@@ -96,8 +96,8 @@ fn write(format: &Format, path: &Path, shape: Shape, args: &ReadArgs) -> Result<
     Ok(begin.elapsed().as_secs_f64())
 }
 
-struct Run {
-    seconds: f64,
+pub(crate) struct Run {
+    pub(crate) seconds: f64,
     ops: usize,
     elements: usize,
     heap: usize,
@@ -105,7 +105,7 @@ struct Run {
 }
 
 /// From the path to the finished history; the file is in the page cache after the first run.
-fn read(path: &Path, format: &Format) -> Result<Run> {
+pub(crate) fn read(path: &Path, format: &Format) -> Result<Run> {
     let before = counting::now();
     counting::reset_peak();
     let begin = Instant::now();

@@ -173,9 +173,9 @@ impl<'h> Checker<'h> {
         let mut edges: Vec<&EdgeList> = self.walk(session_order).edges.iter().collect();
         let mut nodes = self.context.play.len();
         if real_time {
-            let rt = self.real_time();
-            edges.push(&rt.edges);
-            nodes += rt.helpers;
+            let instants = self.real_time().instants(&self.context);
+            edges.push(&instants.edges);
+            nodes += instants.helpers;
         }
         if edges.iter().any(|list| list.has_helpers) {
             nodes = self.context.all_nodes();

@@ -5,6 +5,8 @@
 //! leads to the first helper after its end, and the last helper before its beginning leads to it.
 //! Every path through helpers is a pair in real-time order, and every pair has such a path.
 
+use std::sync::OnceLock;
+
 use isolde_history::{History, TxnId};
 use isolde_spec::Edges;
 
@@ -17,9 +19,8 @@ use crate::play::Play;
 pub(crate) struct RealTime<'h> {
     history: &'h History,
     skew: i64,
-    pub(crate) edges: EdgeList,
-    /// How many helper nodes there are, numbered after the transactions.
-    pub(crate) helpers: usize,
+    /// Made when somebody asks: single operations are put in order without a graph.
+    instants: OnceLock<Instants>,
     /// Whether every transaction that counts can be placed in time.
     pub(crate) complete: bool,
     /// The transactions whose interval lies before that of an earlier one of their session, or ends
@@ -27,6 +28,13 @@ pub(crate) struct RealTime<'h> {
     pub(crate) contradictions: Vec<TxnId>,
     /// Which side of each interval can be used.
     usable: Vec<Usable>,
+}
+
+/// The chain of instants.
+pub(crate) struct Instants {
+    pub(crate) edges: EdgeList,
+    /// How many helper nodes there are, numbered after the transactions.
+    pub(crate) helpers: usize,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -47,15 +55,29 @@ impl RealTime<'_> {
         let end = end.filter(|_| self.usable[txn as usize].end);
         end.map(|end| end.saturating_add(self.skew))
     }
+
+    /// The real-time order as a graph.
+    pub(crate) fn instants(&self, context: &Context<'_>) -> &Instants {
+        self.instants.get_or_init(|| {
+            let txns = 0..self.history.txn_count() as u32;
+            let begins = txns.clone().filter_map(|t| Some((self.begin(t)?, t)));
+            let mut begins: Vec<(i64, u32)> = begins.collect();
+            let mut ends: Vec<(i64, u32)> =
+                txns.clone().filter_map(|t| Some((self.end(t)?, t))).collect();
+            let size = Work::of(ends.len());
+            parallel::each(size, vec![&mut ends, &mut begins], |times| times.sort_unstable());
+            let mut edges = context.edges();
+            let helpers = chain(&begins, &ends, txns.end, &mut edges);
+            Instants { edges, helpers }
+        })
+    }
 }
 
-/// Finds the real-time order of the transactions that count.
+/// Finds out what can be told of the transactions that count.
 pub(crate) fn find<'h>(context: &Context<'h>, skew: i64) -> RealTime<'h> {
     let history = context.history;
     let (mut usable, contradictions) = usable_intervals(context, skew);
     let mut complete = true;
-    let mut ends: Vec<(i64, u32)> = Vec::with_capacity(history.txn_count());
-    let mut begins: Vec<(i64, u32)> = Vec::with_capacity(history.txn_count());
     for (t, usable) in usable.iter_mut().enumerate() {
         let txn = history.txn(TxnId(t as u32));
         if !context.counts(txn.id()) {
@@ -68,15 +90,8 @@ pub(crate) fn find<'h>(context: &Context<'h>, skew: i64) -> RealTime<'h> {
         usable.begin &= interval.begin.is_some();
         usable.end &= interval.end.is_some() && ended;
         complete &= usable.begin && (usable.end || !ended);
-        begins.extend(interval.begin.filter(|_| usable.begin).map(|begin| (begin, t as u32)));
-        let end = interval.end.filter(|_| usable.end);
-        ends.extend(end.map(|end| (end.saturating_add(skew), t as u32)));
     }
-    let size = Work::of(ends.len());
-    parallel::each(size, vec![&mut ends, &mut begins], |times| times.sort_unstable());
-    let mut edges = context.edges();
-    let helpers = chain(&begins, &ends, history.txn_count() as u32, &mut edges);
-    RealTime { history, skew, edges, helpers, complete, contradictions, usable }
+    RealTime { history, skew, instants: OnceLock::new(), complete, contradictions, usable }
 }
 
 /// Everybody who had ended when somebody began leads to a helper, which leads to those who began
@@ -106,30 +121,32 @@ fn usable_intervals(context: &Context<'_>, skew: i64) -> (Vec<Usable>, Vec<TxnId
     let history = context.history;
     let mut usable = vec![Usable { begin: true, end: true }; history.txn_count()];
     let mut contradictions = Vec::new();
-    for session in 0..history.session_count() as u32 {
-        let mut latest: Option<(i64, TxnId)> = None;
-        for &txn in history.session(isolde_history::SessionId(session)) {
-            let interval = history.txn(txn).interval();
-            if !context.counts(txn) {
-                continue;
-            }
-            let backwards = matches!((interval.begin, interval.end), (Some(b), Some(e)) if e < b);
-            let early = latest.is_some_and(|(begin, _)| {
-                interval.end.is_some_and(|end| end.saturating_add(skew) < begin)
-            });
-            if backwards || early {
-                usable[txn.index()] = Usable::default();
-                contradictions.push(txn);
-                if let Some((_, other)) = latest.filter(|_| early) {
-                    usable[other.index()] = Usable::default();
-                }
-            }
-            if let Some(begin) = interval.begin
-                && latest.is_none_or(|(b, _)| begin > b)
-            {
-                latest = Some((begin, txn));
+    // The one of each session that began last so far. All sessions at once, since that reads every
+    // column from its beginning to its end.
+    let mut latest: Vec<Option<(i64, TxnId)>> = vec![None; history.session_count()];
+    for txn in history.txns() {
+        let (id, interval) = (txn.id(), txn.interval());
+        if !context.counts(id) {
+            continue;
+        }
+        let latest = &mut latest[txn.session().index()];
+        let backwards = matches!((interval.begin, interval.end), (Some(b), Some(e)) if e < b);
+        let early = latest.is_some_and(|(begin, _)| {
+            interval.end.is_some_and(|end| end.saturating_add(skew) < begin)
+        });
+        if backwards || early {
+            usable[id.index()] = Usable::default();
+            contradictions.push(id);
+            if let Some((_, other)) = latest.filter(|_| early) {
+                usable[other.index()] = Usable::default();
             }
         }
+        if let Some(begin) = interval.begin
+            && latest.is_none_or(|(b, _)| begin > b)
+        {
+            *latest = Some((begin, id));
+        }
     }
+    contradictions.sort_by_key(|txn| history.txn(*txn).session());
     (usable, contradictions)
 }

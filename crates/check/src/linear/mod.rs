@@ -6,3 +6,6 @@
 #![allow(dead_code, reason = "on its way")]
 
 pub(crate) mod call;
+pub(crate) mod chain;
+#[cfg(test)]
+mod chain_twin;

@@ -7,6 +7,7 @@
 
 use crate::draft::TxnDraft;
 use crate::evidence::{Interval, Outcome, Timestamp};
+use crate::op::Effect;
 use crate::pool::Pool;
 use crate::value::Value;
 
@@ -194,6 +195,20 @@ impl<'a> Scan<'a> {
                 self.comma()?;
                 let value = self.atom(pool)?;
                 draft.write(pool.key(name), value);
+            } else if self.eat(b"[\"cas") {
+                let effect = self.effect()?;
+                let name = self.atom(pool)?;
+                self.comma()?;
+                let expected = self.atom(pool)?;
+                self.comma()?;
+                let new = self.atom(pool)?;
+                draft.cas(pool.key(name), expected, new, effect);
+            } else if self.eat(b"[\"insert") {
+                let effect = self.effect()?;
+                let name = self.atom(pool)?;
+                self.comma()?;
+                let value = self.atom(pool)?;
+                draft.insert_if_absent(pool.key(name), value, effect);
             } else {
                 self.list_operation(pool, draft, elements)?;
             }
@@ -202,6 +217,22 @@ impl<'a> Scan<'a> {
                 return self.word(b"]");
             }
         }
+    }
+
+    /// What stands behind the kind of an operation: whether it was done, the quote, the comma.
+    #[inline]
+    fn effect(&mut self) -> Option<Effect> {
+        let effect = match self.rest.first()? {
+            b'!' => Effect::Failed,
+            b'?' => Effect::Unknown,
+            _ => Effect::Done,
+        };
+        if effect != Effect::Done {
+            self.rest = &self.rest[1..];
+        }
+        self.word(b"\"")?;
+        self.comma()?;
+        Some(effect)
     }
 
     fn list_operation(
