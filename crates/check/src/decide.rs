@@ -15,7 +15,7 @@ use crate::search::{self, Found};
 use crate::unread::Inside;
 use crate::walk::Walk;
 use crate::words::Words;
-use crate::{ambiguous, replay, snapshot};
+use crate::{ambiguous, linear, replay, snapshot};
 
 /// How many nodes a graph may have: half of what 32 bits count, since a search numbers nodes from
 /// below and components from above.
@@ -44,6 +44,9 @@ impl<'c, 'h> Case<'c, 'h> {
     }
 
     pub(crate) fn decide(&self) -> Verdict {
+        if self.promise.level == Level::Linearizable {
+            return linear::decide(self);
+        }
         let local = search::local(self);
         let graph = (self.is_strong() && self.fits()).then(|| self.graph());
         let cycles = graph.as_ref().map(|graph| search::cycles(self, graph)).unwrap_or_default();
@@ -158,10 +161,11 @@ impl<'c, 'h> Case<'c, 'h> {
 
     fn without_witness(&self, graph: Option<&Dependent<'_>>) -> Answer {
         let words = self.words();
-        if self.promise.level == Level::Linearizable
+        if self.promise.level == Level::Sequential
             && let Some(reason) = self.beyond_objects()
         {
-            return Answer::Unknown(reason);
+            let ordered = linear::in_program_order(self) == Some(true);
+            return if ordered { Answer::Holds } else { Answer::Unknown(reason) };
         }
         if let Some(doubt) = self.walk.found.doubts.first() {
             if graph.is_some_and(|graph| self.replays(graph)) {
@@ -241,8 +245,8 @@ impl<'c, 'h> Case<'c, 'h> {
         Answer::Unknown(format!("{} is not decided by this procedure", self.promise.level))
     }
 
-    /// Why linearizability is more than this road can decide, if it is: transactions of several
-    /// operations, and failed operations, which have seen something too.
+    /// Why sequential consistency is more than this road can decide, if it is: transactions of
+    /// several operations, and failed operations, which have seen something too.
     fn beyond_objects(&self) -> Option<String> {
         let (history, words) = (self.context().history, self.words());
         if let Some(txn) = history.txns().find(|t| t.ops().len() > 1) {

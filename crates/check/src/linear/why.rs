@@ -1,0 +1,1 @@
+//! Why a call cannot be put in order, in words.
