@@ -3,6 +3,7 @@
 use isolde_history::{Effect, OpKind, SessionId, TxnId};
 use isolde_spec::{Anomaly, Answer, Counted, Level, Procedure, Promise, Verdict, Witness};
 
+use super::call;
 use super::explain;
 use super::group;
 use super::model::{Limit, Limits};
@@ -99,12 +100,10 @@ fn sessions_follow_time(context: &Context<'_>, time: &RealTime<'_>) -> bool {
     (0..history.session_count() as u32).all(|session| {
         let txns = history.session(SessionId(session)).iter();
         let mut ended: Option<TxnId> = None;
-        for &txn in txns.filter(|txn| context.counts(**txn)) {
-            if let Some(before) = ended {
-                match (time.end(before.0), time.begin(txn.0)) {
-                    (Some(end), Some(begin)) if end < begin => {}
-                    _ => return false,
-                }
+        for &txn in txns.filter(|txn| context.play[txn.index()] != Play::Out) {
+            let interval = |txn: TxnId| call::interval(context, time, txn);
+            if ended.is_some_and(|before| interval(before).1 >= interval(txn).0) {
+                return false;
             }
             if context.play[txn.index()] == Play::In {
                 ended = Some(txn);
