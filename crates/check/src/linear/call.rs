@@ -63,14 +63,6 @@ impl Did {
     }
 }
 
-impl Call {
-    /// Whether one call had ended before another began: it must come before it in every order.
-    #[inline]
-    pub(crate) fn precedes(&self, other: &Call) -> bool {
-        self.end < other.begin
-    }
-}
-
 /// The calls on a key, in the order of the history: what was rolled back took no effect, and what
 /// neither changed nor saw anything is left out.
 pub(crate) fn of_key(context: &Context<'_>, time: &RealTime<'_>, key: usize) -> Vec<Call> {

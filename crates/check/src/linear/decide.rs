@@ -134,7 +134,7 @@ fn by_keys(case: &Case<'_, '_>, time: &RealTime<'_>, why: &str) -> Verdict {
         let mut asked = Asked::default();
         for key in keys.clone() {
             match Object::of_key(context, time, key) {
-                Ok(object) => asked.ask(&object, key, &[], &limits),
+                Ok(object) => asked.ask(&object, key, &limits),
                 Err(reason) => asked.unknown = asked.unknown.take().or(Some(reason)),
             }
         }
@@ -152,8 +152,8 @@ fn by_keys(case: &Case<'_, '_>, time: &RealTime<'_>, why: &str) -> Verdict {
 
 impl Asked {
     /// Asks one object.
-    pub(crate) fn ask(&mut self, object: &Object<'_>, at: usize, after: &[u32], limits: &Limits) {
-        let (found, steps) = object.order(after, limits);
+    pub(crate) fn ask(&mut self, object: &Object<'_>, at: usize, limits: &Limits) {
+        let (found, steps) = object.order(limits);
         self.steps += steps;
         match found {
             Found::Order(_) => self.unknown = self.unknown.take().or_else(|| object.doubt.clone()),

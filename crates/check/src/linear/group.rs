@@ -19,13 +19,6 @@ use crate::words::Words;
 /// How many operations a history may have to be searched for an order of transactions.
 const MOST_OPERATIONS: usize = 20_000;
 
-/// Transactions that are connected.
-struct Group<'h> {
-    object: Object<'h>,
-    /// What each has to come after in its session, or [`NONE`].
-    after: Vec<u32>,
-}
-
 /// Asks every group of keys.
 pub(crate) fn decide(
     case: &Case<'_, '_>,
@@ -54,28 +47,20 @@ pub(crate) fn decide(
         ));
     }
     let interval = |txn: TxnId| call::interval(case.context(), time, txn);
-    let groups = match groups(case.context(), alone.sessions, interval) {
-        Ok(groups) => groups,
+    let objects = match groups(case.context(), alone.sessions, interval) {
+        Ok(objects) => objects,
         Err(reason) => return unknown(reason),
     };
     let mut asked = Asked::default();
     let limits = decide::limits(case);
-    for (at, group) in groups.iter().enumerate() {
-        asked.ask(&group.object, at, &group.after, &limits);
+    for (at, object) in objects.iter().enumerate() {
+        asked.ask(object, at, &limits);
     }
     let load = |at: usize| {
-        let mut all = groups_of(case.context(), alone.sessions, interval)?;
-        (at < all.len()).then(|| all.swap_remove(at).object)
+        let mut all = groups(case.context(), alone.sessions, interval).ok()?;
+        (at < all.len()).then(|| all.swap_remove(at))
     };
     decide::conclude(case, &asked, why, load)
-}
-
-fn groups_of<'h>(
-    context: &Context<'h>,
-    sessions: bool,
-    interval: impl Fn(TxnId) -> (i64, i64),
-) -> Option<Vec<Group<'h>>> {
-    groups(context, sessions, interval).ok()
 }
 
 /// The groups of a history.
@@ -83,7 +68,7 @@ fn groups<'h>(
     context: &Context<'h>,
     sessions: bool,
     interval: impl Fn(TxnId) -> (i64, i64),
-) -> Result<Vec<Group<'h>>, String> {
+) -> Result<Vec<Object<'h>>, String> {
     let deeds = deeds(context, interval)?;
     let mut union = Union::new(context.history.key_count());
     for deed in &deeds {
@@ -158,7 +143,7 @@ fn group<'h>(
     deeds: &[Deed],
     chosen: &[usize],
     sessions: bool,
-) -> Group<'h> {
+) -> Object<'h> {
     let mut registers: HashMap<u32, u32> = HashMap::new();
     let mut initial: Vec<Value> = Vec::new();
     let mut items = Vec::with_capacity(chosen.len());
@@ -178,7 +163,7 @@ fn group<'h>(
     let after = if sessions { session_order(context, &items) } else { Vec::new() };
     let doubt = (!context.history.meta().complete)
         .then(|| "the history is not complete, so that other transactions may explain it".to_owned());
-    Group { object: Object { items, kind: Kind::Several { initial, calls }, doubt }, after }
+    Object { items, kind: Kind::Several { initial, calls }, after, doubt }
 }
 
 /// What each call has to come after in its session.
@@ -206,8 +191,8 @@ pub(crate) fn in_program_order(context: &Context<'_>, limits: &Limits) -> Option
     }
     let deeds = deeds(context, |_| (i64::MIN, i64::MAX)).ok()?;
     let all: Vec<usize> = (0..deeds.len()).collect();
-    let Group { object, after } = group(context, &deeds, &all, true);
-    match object.order(&after, limits).0 {
+    let object = group(context, &deeds, &all, true);
+    match object.order(limits).0 {
         super::search::Found::Order(_) => object.doubt.is_none().then_some(true),
         super::search::Found::None { .. } => object.doubt.is_none().then_some(false),
         super::search::Found::GaveUp(_) => None,

@@ -1,6 +1,6 @@
 //! An object of a history, and the calls that were made on it.
 
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use isolde_history::{Datum, History, OpId, TxnId, Value};
 
 use super::call::{self, Call, Did};
@@ -29,6 +29,9 @@ pub(crate) struct Item {
 pub(crate) struct Object<'h> {
     pub(crate) items: Vec<Item>,
     pub(crate) kind: Kind<'h>,
+    /// What each call has to come after in its session, or [`NONE`], where sessions say more than real
+    /// time does; empty where they do not.
+    pub(crate) after: Vec<u32>,
     /// What keeps "in order" from being an answer.
     pub(crate) doubt: Option<String>,
 }
@@ -48,8 +51,21 @@ pub(crate) struct Part<'p> {
     pub(crate) chosen: &'p [usize],
     /// Calls whose writes may take effect at any time, or never.
     pub(crate) others: &'p [usize],
+    /// The values that those write, if it is a register: it needs no more of them.
+    pub(crate) free: Option<&'p HashSet<Value>>,
     /// What ended later has not ended yet.
     pub(crate) until: i64,
+    /// Whether real time counts.
+    pub(crate) timed: bool,
+    /// Whether sessions do.
+    pub(crate) sessions: bool,
+}
+
+impl<'p> Part<'p> {
+    /// Some calls until a moment, and no others.
+    pub(crate) fn of(chosen: &'p [usize], until: i64) -> Part<'p> {
+        Part { chosen, others: &[], free: None, until, timed: true, sessions: true }
+    }
 }
 
 /// Why the calls on a key cannot be put in order.
@@ -91,7 +107,7 @@ impl<'h> Object<'h> {
         } else {
             register(history, initial, &calls)
         };
-        Ok(Object { items, kind, doubt })
+        Ok(Object { items, kind, after: Vec::new(), doubt })
     }
 
     /// How many calls there are.
@@ -108,20 +124,19 @@ impl<'h> Object<'h> {
         }
     }
 
-    /// Looks for an order of all calls, with those that sessions bind to each other.
-    pub(crate) fn order(&self, after: &[u32], limits: &Limits) -> (Found, u64) {
+    /// Looks for an order of all calls.
+    pub(crate) fn order(&self, limits: &Limits) -> (Found, u64) {
         let all: Vec<usize> = (0..self.len()).collect();
-        self.order_of(Part { chosen: &all, others: &[], until: i64::MAX }, after, limits)
+        self.order_of(Part::of(&all, i64::MAX), limits)
     }
 
     /// Looks for an order of some calls. The numbers of the answer are places among those chosen.
-    pub(crate) fn order_of(&self, part: Part<'_>, after: &[u32], l: &Limits) -> (Found, u64) {
+    pub(crate) fn order_of(&self, part: Part<'_>, l: &Limits) -> (Found, u64) {
+        let after = &self.after_in(part)[..];
         match &self.kind {
             Kind::Register { initial, free, calls } => {
                 let mut register = Register { initial: *initial, free: free.clone() };
-                register.free.extend(part.others.iter().filter_map(|i| calls[*i].written()));
-                let none: &[usize] = &[];
-                let part = Part { others: none, ..part };
+                register.free.extend(part.free.into_iter().flatten());
                 run(&register, &self.timed(part, calls, |did| Some(*did)), after, l)
             }
             Kind::List { initial, calls } => {
@@ -146,6 +161,23 @@ impl<'h> Object<'h> {
         }
     }
 
+    /// What each of the chosen calls has to come after in its session, by their places.
+    fn after_in(&self, part: Part<'_>) -> Vec<u32> {
+        if self.after.is_empty() || !part.sessions {
+            return Vec::new();
+        }
+        let places = (0u32..).zip(part.chosen).map(|(place, i)| (*i as u32, place));
+        let places: HashMap<u32, u32> = places.collect();
+        let before = |i: &usize| {
+            let mut at = self.after[*i];
+            while at != NONE && !places.contains_key(&at) {
+                at = self.after[at as usize];
+            }
+            places.get(&at).copied().unwrap_or(NONE)
+        };
+        part.chosen.iter().map(before).collect()
+    }
+
     /// The calls of a part, as if it ended at its moment.
     fn timed<C: Clone>(
         &self,
@@ -158,7 +190,8 @@ impl<'h> Object<'h> {
             let ended = item.end <= part.until;
             let end = if ended { item.end } else { i64::MAX };
             let certain = item.certain && (ended || part.until == i64::MAX);
-            Timed { call: calls[i].clone(), begin: item.begin, end, certain }
+            let (begin, end) = if part.timed { (item.begin, end) } else { (i64::MIN, i64::MAX) };
+            Timed { call: calls[i].clone(), begin, end, certain }
         });
         let others = part.others.iter().filter_map(|&i| written(&calls[i]));
         chosen.chain(others.map(|call| Timed::pending(call, i64::MIN))).collect()

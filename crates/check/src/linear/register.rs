@@ -26,10 +26,6 @@ pub(crate) enum Held {
 }
 
 impl Register {
-    pub(crate) fn new(initial: Value) -> Register {
-        Register { initial, free: HashSet::new() }
-    }
-
     fn held(&self, value: Value) -> Held {
         if self.free.contains(&value) { Held::Free } else { Held::Value(value) }
     }

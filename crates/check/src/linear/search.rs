@@ -303,13 +303,15 @@ impl<'m, M: Model> Search<'m, M> {
             return None;
         }
         let timed = &self.calls[call as usize];
+        let frame = self.frames.last_mut()?;
         if timed.certain {
-            if self.furthest.is_none_or(|(end, _)| end < timed.end) {
+            // If it could come next, what fails is further on, and was noted there.
+            let fails = self.model.step(&frame.state, &timed.call).is_none();
+            if fails && self.furthest.is_none_or(|(end, _)| end < timed.end) {
                 self.furthest = Some((timed.end, call));
             }
             return None;
         }
-        let frame = self.frames.last_mut()?;
         // Once: `tried` goes beyond the calls that may come next.
         let all = self.next.len() - frame.start;
         if frame.tried > all {

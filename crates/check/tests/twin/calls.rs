@@ -41,6 +41,8 @@ struct Maker {
     /// What each key holds: nothing, a number, or a list of numbers.
     store: HashMap<usize, Vec<usize>>,
     fresh: usize,
+    /// What keys held before.
+    past: Vec<(usize, Vec<usize>)>,
 }
 
 /// The history of a seed in the notation.
@@ -51,7 +53,7 @@ pub fn text(seed: u64, object: Object) -> String {
         unknown: chance(40),
         aborted: chance(15),
         unsure: chance(10),
-        spoil: chance(30),
+        spoil: chance(50),
         missing: chance(8),
         reads: 20 + chance(40),
         values: chance(100),
@@ -59,7 +61,7 @@ pub fn text(seed: u64, object: Object) -> String {
     };
     let keys = if object == Object::Several { rng.between(2, 3) } else { rng.between(1, 2) };
     let store = HashMap::new();
-    Maker { rng, object, chances, keys, store, fresh: 0 }.make()
+    Maker { rng, object, chances, keys, store, fresh: 0, past: Vec::new() }.make()
 }
 
 impl Maker {
@@ -144,14 +146,18 @@ impl Maker {
 
     /// What a read returns: what is there, or something else.
     fn seen(&mut self, key: usize) -> Vec<usize> {
+        let held = self.store.get(&key).cloned().unwrap_or_default();
+        self.past.push((key, held.clone()));
         if self.rng.percent(self.chances.spoil) {
-            return match self.rng.below(3) {
+            let past: Vec<_> = self.past.iter().filter(|(k, _)| *k == key).cloned().collect();
+            return match self.rng.below(8) {
                 0 => Vec::new(),
                 1 => vec![self.rng.below(3)],
-                _ => vec![11 + self.rng.below(self.fresh + 1)],
+                2 => vec![11 + self.rng.below(self.fresh + 1)],
+                _ => past[self.rng.below(past.len())].1.clone(),
             };
         }
-        self.store.get(&key).cloned().unwrap_or_default()
+        held
     }
 
     fn lock(&mut self, key: usize, silent: bool) -> String {
