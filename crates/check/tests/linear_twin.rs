@@ -68,7 +68,10 @@ fn compare_all(level: Level) {
         let mut tally = Tally::default();
         (0..rounds()).for_each(|seed| compare(level, object, &mut tally, seed));
         let Tally { holds, violated, open, wrong } = tally;
-        eprintln!("{level}, {object:?}: {holds} hold, {violated} violated, {open} open, {} wrong", wrong.len());
+        eprintln!(
+            "{level}, {object:?}: {holds} hold, {violated} violated, {open} open, {} wrong",
+            wrong.len()
+        );
         assert!(wrong.is_empty(), "{}", wrong[..wrong.len().min(4)].join("\n"));
     }
 }

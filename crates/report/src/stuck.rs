@@ -22,7 +22,10 @@ pub(crate) fn to_text(history: &History, w: &Witness, stuck: &Stuck, out: &mut S
         Clock::Nanoseconds => "nanoseconds",
     };
     // Writing to a String cannot fail.
-    let _ = writeln!(out, "    operations in the order in which they began, with their time in {unit}:");
+    let _ = writeln!(
+        out,
+        "    operations in the order in which they began, with their time in {unit}:"
+    );
     let support: Vec<OpId> = w.support.iter().flat_map(|txn| ops_of(history, *txn)).collect();
     let all = [&w.ops[..], &support[..]].concat();
     let name = |op: &OpId| names::txn(history, history.txn_of(*op));

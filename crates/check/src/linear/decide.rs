@@ -43,10 +43,10 @@ pub(crate) fn decide(case: &Case<'_, '_>) -> Verdict {
         if let Some(verdict) = by_transactions(case, &alone) {
             return verdict;
         }
-        if let Some(verdict) = alone.single.then(|| by_keys(case, time, why)) {
-            if verdict.holds() == Some(false) {
-                return verdict;
-            }
+        if let Some(verdict) = alone.single.then(|| by_keys(case, time, why))
+            && verdict.holds() == Some(false)
+        {
+            return verdict;
         }
         return group::decide(case, time, &alone, why);
     }

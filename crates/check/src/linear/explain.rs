@@ -1,11 +1,12 @@
 //! What shows that the calls on an object cannot be put in order: as few of them as possible.
 //!
 //! Some calls are *wrong by themselves* if they cannot be put in order even though every other read is
-//! dropped and every other write that had begun by then may take effect at any time or never. If some are, then more are: an
-//! order of more calls is one of fewer, in which the writes of those that are left out happen to take
-//! effect where they did. So calls can be taken away one after another, and whichever cannot be taken
-//! away once can never be: what remains is minimal. Together with whoever wrote what they saw, they
-//! are a history of their own that cannot be put in order either: it has fewer writes to choose from.
+//! dropped and every other write may have taken effect in its time or never. If some are, then more
+//! are: an order of more calls is one of fewer, in which the writes of those that are left out happen to
+//! take effect where they did. So calls can be taken away one after another, and whichever cannot be
+//! taken away once can never be: what remains is minimal. Together with whoever wrote what they saw,
+//! they are a history of their own that cannot be put in order either: it has fewer writes to choose
+//! from.
 //!
 //! To begin with, only what had begun when the first call got stuck can matter, and mostly not even
 //! that: the last few calls are tried first, then twice as many, and so on. So an object with a million
@@ -18,6 +19,7 @@ use isolde_spec::{Anomaly, Edges, Stuck, Witness};
 use super::call::Did;
 use super::model::Limits;
 use super::object::{Kind, Object, Part};
+use super::register::Early;
 use super::search::Found;
 use super::sequence::Grow;
 use super::why;
@@ -31,8 +33,7 @@ const STEPS: u64 = 200_000;
 /// The witness of an object that cannot be put in order, in which a call is the first to be stuck.
 pub(crate) fn witness(case: &Case<'_, '_>, object: &Object<'_>, stuck: usize) -> Witness {
     let options = &case.checker.options;
-    let limits =
-        Limits { steps: STEPS, memory: options.order_memory, deadline: options.deadline };
+    let limits = Limits { steps: STEPS, memory: options.order_memory, deadline: options.deadline };
     // Where sessions bind, even what never ended may have to come first.
     let until = if object.after.is_empty() { object.items[stuck].end } else { i64::MAX };
     let explainer = Explainer::new(object, until, limits);
@@ -45,27 +46,41 @@ struct Explainer<'o, 'h> {
     /// When the first call was stuck.
     until: i64,
     limits: Limits,
-    /// How often each value had been written by then, if the object is a register.
-    written: HashMap<Value, usize>,
+    /// What had been answered by then, the latest last; and what had not, if it may have written.
+    answered: Vec<usize>,
+    open: Vec<usize>,
+    /// When each value had been written for the first time, and these times in order, if the object is a
+    /// register.
+    written: HashMap<Value, i64>,
+    times: Vec<i64>,
 }
 
 impl<'o, 'h> Explainer<'o, 'h> {
     fn new(object: &'o Object<'h>, until: i64, limits: Limits) -> Explainer<'o, 'h> {
-        let mut written = HashMap::new();
+        let items = &object.items;
+        let begun = (0..items.len()).filter(|i| items[*i].begin <= until);
+        let (mut answered, mut open): (Vec<usize>, Vec<usize>) =
+            begun.partition(|i| items[*i].end <= until);
+        answered.sort_by_key(|i| items[*i].end);
+        open.retain(|i| !object.reads_only(*i));
+        let mut written: HashMap<Value, i64> = HashMap::new();
         if let Kind::Register { calls, .. } = &object.kind {
-            let begun = object.items.iter().zip(calls).filter(|(item, _)| item.begin <= until);
-            for value in begun.filter_map(|(_, did)| did.written()) {
-                *written.entry(value).or_insert(0) += 1;
+            for i in &answered {
+                if let Some(value) = calls[*i].written() {
+                    written.entry(value).or_insert(items[*i].end);
+                }
             }
         }
-        Explainer { object, until, limits, written }
+        let mut times: Vec<i64> = written.values().copied().collect();
+        times.sort_unstable();
+        Explainer { object, until, limits, answered, open, written, times }
     }
 
     /// As few calls as possible that are wrong by themselves.
     fn wrong_by_themselves(&self) -> Vec<usize> {
-        let all = self.relevant();
+        let all = [&self.open[..], &self.answered[..]].concat();
         let mut few = FEW.min(all.len());
-        while few < all.len() && !self.is_wrong(&all[all.len() - few..], &all) {
+        while few < all.len() && !self.is_wrong(&all[all.len() - few..]) {
             few = (2 * few).min(all.len());
         }
         let mut chosen = all[all.len() - few..].to_vec();
@@ -75,7 +90,7 @@ impl<'o, 'h> Explainer<'o, 'h> {
             while at < chosen.len() {
                 let end = (at + size).min(chosen.len());
                 let without: Vec<usize> = [&chosen[..at], &chosen[end..]].concat();
-                if self.is_wrong(&without, &all) {
+                if self.is_wrong(&without) {
                     chosen = without;
                 } else {
                     at = end;
@@ -86,48 +101,23 @@ impl<'o, 'h> Explainer<'o, 'h> {
         chosen
     }
 
-    /// What had begun when the first call was stuck, the latest last.
-    fn relevant(&self) -> Vec<usize> {
+    /// Whether some calls are wrong by themselves.
+    fn is_wrong(&self, chosen: &[usize]) -> bool {
         let items = &self.object.items;
-        let answered = |i: &usize| items[*i].end <= self.until;
-        let begun = (0..items.len()).filter(|i| {
-            items[*i].begin <= self.until && (answered(i) || !self.object.reads_only(*i))
+        let first = chosen.iter().map(|i| items[*i].begin).min().unwrap_or(i64::MAX);
+        // Of what had ended before all of these, a register shows one value at most.
+        let register = matches!(self.object.kind, Kind::Register { .. });
+        let early = register.then(|| Early {
+            written: &self.written,
+            until: first,
+            count: self.times.partition_point(|time| *time < first),
         });
-        let mut all: Vec<usize> = begun.collect();
-        all.sort_by_key(|i| if answered(i) { items[*i].end } else { items[*i].begin });
-        all
-    }
-
-    /// Whether some of all calls are wrong by themselves.
-    fn is_wrong(&self, chosen: &[usize], all: &[usize]) -> bool {
-        let until = self.until;
-        let found = if let Kind::Register { calls, .. } = &self.object.kind {
-            let free = self.free(calls, chosen);
-            let part = Part { free: Some(&free), ..Part::of(chosen, until) };
-            self.object.order_of(part, &self.limits).0
-        } else {
-            let known: HashSet<usize> = chosen.iter().copied().collect();
-            let others: Vec<usize> = all.iter().copied().filter(|i| !known.contains(i)).collect();
-            let part = Part { others: &others, ..Part::of(chosen, until) };
-            self.object.order_of(part, &self.limits).0
-        };
-        matches!(found, Found::None { .. })
-    }
-
-    /// What others than these calls write, as far as it matters: whatever these saw, and two values
-    /// more, since a comparison that failed only says what was not there.
-    fn free(&self, calls: &[Did], chosen: &[usize]) -> HashSet<Value> {
-        let mut own: HashMap<Value, usize> = HashMap::new();
-        for value in chosen.iter().filter_map(|i| calls[*i].written()) {
-            *own.entry(value).or_insert(0) += 1;
-        }
-        let by_others = |value: &Value| {
-            let all = self.written.get(value).copied().unwrap_or(0);
-            all > own.get(value).copied().unwrap_or(0)
-        };
-        let seen = chosen.iter().filter_map(|i| calls[*i].seen()).filter(by_others);
-        let any = self.written.keys().copied().filter(by_others).take(2);
-        seen.chain(any).collect()
+        let over = self.answered.partition_point(|i| register && items[*i].end < first);
+        let known: HashSet<usize> = chosen.iter().copied().collect();
+        let others = self.open.iter().chain(&self.answered[over..]).copied();
+        let others: Vec<usize> = others.filter(|i| !known.contains(i)).collect();
+        let part = Part { others: &others, early, ..Part::of(chosen, self.until) };
+        matches!(self.object.order_of(part, &self.limits).0, Found::None { .. })
     }
 
     fn witness(&self, case: &Case<'_, '_>, chosen: &[usize]) -> Witness {
@@ -139,19 +129,21 @@ impl<'o, 'h> Explainer<'o, 'h> {
         let mut writers = self.writers_of_what_was_seen(&chosen);
         let several = matches!(self.object.kind, Kind::Several { .. });
         // What transactions on several registers saw can be told only if all of it can.
-        while several {
+        let mut more = if several { writers.clone() } else { Vec::new() };
+        while !more.is_empty() {
             let all: Vec<usize> = chosen.iter().chain(&writers).copied().collect();
-            let more = self.writers_of_what_was_seen(&all);
-            if more.is_empty() {
-                break;
-            }
-            writers.extend(more);
+            more = self.writers_of_what_was_seen(&all);
+            writers.extend(&more);
         }
         let mut together: Vec<usize> = chosen.iter().chain(&writers).copied().collect();
         together.sort_by_key(|i| (items[*i].begin, items[*i].op));
         let ops_of = |i: &usize| -> Vec<OpId> {
             let item = &items[*i];
-            if several { history.txn(item.txn).ops().map(|op| op.id()).collect() } else { vec![item.op] }
+            if several {
+                history.txn(item.txn).ops().map(|op| op.id()).collect()
+            } else {
+                vec![item.op]
+            }
         };
         let mut txns: Vec<TxnId> = chosen.iter().map(|i| items[*i].txn).collect();
         txns.sort_unstable();
@@ -171,7 +163,8 @@ impl<'o, 'h> Explainer<'o, 'h> {
     /// Which orders some calls break: whether they are wrong without real time, or without sessions.
     fn needs(&self, together: &[usize]) -> Edges {
         let both = Edges::SO | Edges::RT;
-        let ways = [(false, false, Edges::NONE), (false, true, Edges::SO), (true, false, Edges::RT)];
+        let ways =
+            [(false, false, Edges::NONE), (false, true, Edges::SO), (true, false, Edges::RT)];
         let wrong = |(timed, sessions, _): &(bool, bool, Edges)| {
             let part =
                 Part { timed: *timed, sessions: *sessions, ..Part::of(together, self.until) };
@@ -193,7 +186,11 @@ impl<'o, 'h> Explainer<'o, 'h> {
                         // The latest one that can have been seen.
                         let all = (0..items.len()).filter(writes);
                         let best = all.max_by_key(|i| {
-                            (items[*i].begin <= items[reader].end, items[*i].certain, items[*i].begin)
+                            (
+                                items[*i].begin <= items[reader].end,
+                                items[*i].certain,
+                                items[*i].begin,
+                            )
                         });
                         writers.extend(best);
                     }

@@ -26,9 +26,8 @@ pub(crate) fn decide(
     alone: &Alone,
     why: &str,
 ) -> Verdict {
-    let unknown = |reason: String| {
-        decide::verdict(case, Answer::Unknown(reason), Vec::new(), why, 0)
-    };
+    let unknown =
+        |reason: String| decide::verdict(case, Answer::Unknown(reason), Vec::new(), why, 0);
     if alone.predicates {
         return unknown("predicate reads are no operations on single objects".to_owned());
     }
@@ -161,8 +160,9 @@ fn group<'h>(
         calls.push(steps.collect());
     }
     let after = if sessions { session_order(context, &items) } else { Vec::new() };
-    let doubt = (!context.history.meta().complete)
-        .then(|| "the history is not complete, so that other transactions may explain it".to_owned());
+    let doubt = (!context.history.meta().complete).then(|| {
+        "the history is not complete, so that other transactions may explain it".to_owned()
+    });
     Object { items, kind: Kind::Several { initial, calls }, after, doubt }
 }
 

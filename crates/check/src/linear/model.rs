@@ -156,12 +156,10 @@ pub fn linearize<M: Model>(model: &M, calls: &[Timed<M::Call>], limits: &Limits)
     match Search::new(model, calls, &[], limits).run() {
         Found::Order(order) => Linearized::Yes { order },
         Found::GaveUp(limit) => Linearized::GaveUp(limit),
-        Found::None { stuck, .. } => {
-            match prefix(model, calls, stuck, limits) {
-                Ok(prefix) => Linearized::No { prefix, stuck },
-                Err(limit) => Linearized::GaveUp(limit),
-            }
-        }
+        Found::None { stuck, .. } => match prefix(model, calls, stuck, limits) {
+            Ok(prefix) => Linearized::No { prefix, stuck },
+            Err(limit) => Linearized::GaveUp(limit),
+        },
     }
 }
 

@@ -5,7 +5,7 @@ use isolde_history::{Datum, History, OpId, TxnId, Value};
 
 use super::call::{self, Call, Did};
 use super::model::{Limits, Model, Timed};
-use super::register::Register;
+use super::register::{Early, Register};
 use super::search::{Found, NONE, Search};
 use super::sequence::{Grow, Sequence};
 use super::several::{Several, Steps};
@@ -49,10 +49,10 @@ pub(crate) enum Kind<'h> {
 pub(crate) struct Part<'p> {
     /// The calls to put in order.
     pub(crate) chosen: &'p [usize],
-    /// Calls whose writes may take effect at any time, or never.
+    /// Calls whose writes may take effect in their time, or never.
     pub(crate) others: &'p [usize],
-    /// The values that those write, if it is a register: it needs no more of them.
-    pub(crate) free: Option<&'p HashSet<Value>>,
+    /// What a register may hold before all of these.
+    pub(crate) early: Option<Early<'p>>,
     /// What ended later has not ended yet.
     pub(crate) until: i64,
     /// Whether real time counts.
@@ -64,7 +64,7 @@ pub(crate) struct Part<'p> {
 impl<'p> Part<'p> {
     /// Some calls until a moment, and no others.
     pub(crate) fn of(chosen: &'p [usize], until: i64) -> Part<'p> {
-        Part { chosen, others: &[], free: None, until, timed: true, sessions: true }
+        Part { chosen, others: &[], early: None, until, timed: true, sessions: true }
     }
 }
 
@@ -135,9 +135,9 @@ impl<'h> Object<'h> {
         let after = &self.after_in(part)[..];
         match &self.kind {
             Kind::Register { initial, free, calls } => {
-                let mut register = Register { initial: *initial, free: free.clone() };
-                register.free.extend(part.free.into_iter().flatten());
-                run(&register, &self.timed(part, calls, |did| Some(*did)), after, l)
+                let register = Register { initial: *initial, free, early: part.early };
+                let written = |did: &Did| did.written().map(Did::Write);
+                run(&register, &self.timed(part, calls, written), after, l)
             }
             Kind::List { initial, calls } => {
                 let timed = self.timed(part, calls, written);
@@ -185,16 +185,17 @@ impl<'h> Object<'h> {
         calls: &[C],
         written: impl Fn(&C) -> Option<C>,
     ) -> Vec<Timed<C>> {
-        let chosen = part.chosen.iter().map(|&i| {
+        let timed = |i: usize, call: C, chosen: bool| {
             let item = &self.items[i];
             let ended = item.end <= part.until;
             let end = if ended { item.end } else { i64::MAX };
-            let certain = item.certain && (ended || part.until == i64::MAX);
+            let certain = chosen && item.certain && (ended || part.until == i64::MAX);
             let (begin, end) = if part.timed { (item.begin, end) } else { (i64::MIN, i64::MAX) };
-            Timed { call: calls[i].clone(), begin, end, certain }
-        });
-        let others = part.others.iter().filter_map(|&i| written(&calls[i]));
-        chosen.chain(others.map(|call| Timed::pending(call, i64::MIN))).collect()
+            Timed { call, begin, end, certain }
+        };
+        let chosen = part.chosen.iter().map(|&i| timed(i, calls[i].clone(), true));
+        let others = part.others.iter().filter_map(|&i| Some(timed(i, written(&calls[i])?, false)));
+        chosen.chain(others).collect()
     }
 }
 

@@ -8,9 +8,10 @@
 //!   what the object holds comes next. For take any order that goes on from here: with that call moved
 //!   to its front it is still one, since the call changes nothing for those that it passes, what has
 //!   to come before it is in the order already, and it moves to an earlier place only.
-//! - *Of equal calls that may come next, the one that ended first does*, and of those that may be left
-//!   out, the one that began first. Exchanging the two in any order gives another one: both may come
-//!   now, and whoever has to come after the one that ended later has to come after the other too.
+//! - *Of equal calls that may come next, the one that ended first does*, and of those that never ended,
+//!   the one that began first. Exchanging the two in any order gives another one: both may come now,
+//!   and whoever has to come after the one that ended later has to come after the other too. (Equal are
+//!   only two of which both may be left out, or neither.)
 //! - *A place is not visited twice* ([`super::memo`]).
 //!
 //! Where sessions bind calls that overlap in time (`after`), equal calls are not the same, as others
@@ -29,7 +30,9 @@ pub(crate) enum Found {
     /// An order of calls, by number.
     Order(Vec<usize>),
     /// There is none. The stuck call's end is the first moment at which there is none.
-    None { stuck: usize },
+    None {
+        stuck: usize,
+    },
     GaveUp(Limit),
 }
 
@@ -237,8 +240,9 @@ impl<'m, M: Model> Search<'m, M> {
         if self.after.is_empty() && self.next.len() - start <= FEW {
             let mut kept = start;
             for i in start..self.next.len() {
-                let class = self.class[self.next[i] as usize];
-                let known = |other: &u32| self.class[*other as usize] == class;
+                let kind = |call: u32| (self.class[call as usize], calls[call as usize].certain);
+                let new = kind(self.next[i]);
+                let known = |other: &u32| kind(*other) == new;
                 if !self.next[start..kept].iter().any(known) {
                     self.next[kept] = self.next[i];
                     kept += 1;

@@ -26,7 +26,8 @@ pub(crate) fn sentence(
             let key = context.history.op(object.items[stuck].op).key();
             let base = teller.register(key, last, held, object.items[stuck].op, calls[stuck]);
             let seen = calls[stuck].seen();
-            let more = seen.map(|v| teller.where_from(v, *initial, calls, stuck)).unwrap_or_default();
+            let more =
+                seen.map(|v| teller.where_from(v, *initial, calls, stuck)).unwrap_or_default();
             base + &more
         }
         Kind::List { initial, calls } => {
@@ -92,16 +93,10 @@ impl Teller<'_, '_> {
     }
 
     /// "after w(x,3) x holds 3, but r(x,1) returned 1".
-    fn register(
-        &self,
-        key: Key,
-        last: Option<usize>,
-        held: Value,
-        op: OpId,
-        did: Did,
-    ) -> String {
+    fn register(&self, key: Key, last: Option<usize>, held: Value, op: OpId, did: Did) -> String {
         let key = Words(self.history).key(key);
-        let after = last.map_or_else(|| "at first".to_owned(), |i| format!("after {}", self.call(i)));
+        let after =
+            last.map_or_else(|| "at first".to_owned(), |i| format!("after {}", self.call(i)));
         let (held_words, op) = (self.value(held), self.op(op));
         let holds = if held == Value::ABSENT {
             format!("{after} there is nothing under {key}")
@@ -144,7 +139,11 @@ impl Teller<'_, '_> {
             };
         }
         let [write] = writes[..] else {
-            return if writes.is_empty() { format!(", and nobody wrote {value_words}") } else { String::new() };
+            return if writes.is_empty() {
+                format!(", and nobody wrote {value_words}")
+            } else {
+                String::new()
+            };
         };
         let whose = format!("the only write of {value_words}, {}", self.call(write));
         if items[write].begin > items[stuck].end {
@@ -164,8 +163,13 @@ impl Teller<'_, '_> {
         let item = &self.object.items[stuck];
         let key = Words(self.history).key(self.history.op(item.op).key());
         let writes = prefix.iter().rev().find(|i| !self.object.reads_only(**i));
-        let after = writes.map_or_else(|| "at first".to_owned(), |i| format!("after {}", self.call(*i)));
-        format!("{after} {key} holds {}, but {} returned something else", shorten(held), self.op(item.op))
+        let after =
+            writes.map_or_else(|| "at first".to_owned(), |i| format!("after {}", self.call(*i)));
+        format!(
+            "{after} {key} holds {}, but {} returned something else",
+            shorten(held),
+            self.op(item.op)
+        )
     }
 
     /// What the first operation of a transaction that is wrong saw, and what there was.

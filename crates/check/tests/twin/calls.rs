@@ -94,7 +94,11 @@ impl Maker {
             free[session] = end + usize::from(self.rng.percent(90));
             let line = self.transaction();
             let side = |maker: &mut Maker, at: usize| {
-                if maker.rng.percent(maker.chances.missing) { "_".to_owned() } else { at.to_string() }
+                if maker.rng.percent(maker.chances.missing) {
+                    "_".to_owned()
+                } else {
+                    at.to_string()
+                }
             };
             let (begin, end) = (side(&mut self, begin), side(&mut self, end));
             let _ = writeln!(text, "s{session}: {line} @[{begin},{end}]");
@@ -118,7 +122,13 @@ impl Maker {
         if aborted || (unknown && self.rng.percent(50)) {
             self.store = before;
         }
-        line + if unknown { "unknown" } else if aborted { "abort" } else { "commit" }
+        line + if unknown {
+            "unknown"
+        } else if aborted {
+            "abort"
+        } else {
+            "commit"
+        }
     }
 
     fn value(&mut self) -> usize {
@@ -207,7 +217,10 @@ impl Maker {
         let held = self.seen(key);
         let really = self.store.get(&key).cloned().unwrap_or_default();
         let mark = |maker: &mut Maker| {
-            if !silent && maker.object == Object::Register && maker.rng.percent(maker.chances.unsure) {
+            if !silent
+                && maker.object == Object::Register
+                && maker.rng.percent(maker.chances.unsure)
+            {
                 "?"
             } else {
                 ""

@@ -83,8 +83,8 @@ impl<'a, D: Dialect<'a>> Interpreter<'a, D> {
         };
         let invocation_tells = if phase == Some(Phase::Ok) {
             // A write that was done wrote what it was asked to; only reads have news.
-            let writes = matches!(done.function, Function::Write | Function::Cas)
-                || done.function.is_lock();
+            let writes =
+                matches!(done.function, Function::Write | Function::Cas) || done.function.is_lock();
             writes && self.value_is_nil(&done)?
         } else {
             // The value of a completion that is no sequence is an error message.
