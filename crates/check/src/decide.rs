@@ -15,7 +15,7 @@ use crate::search::{self, Found};
 use crate::unread::Inside;
 use crate::walk::Walk;
 use crate::words::Words;
-use crate::{ambiguous, cursor, replay, snapshot};
+use crate::{ambiguous, cursor, linear, replay, snapshot};
 
 /// How many nodes a graph may have: half of what 32 bits count, since a search numbers nodes from
 /// below and components from above.
@@ -29,7 +29,6 @@ pub(crate) struct Case<'c, 'h> {
     pub(crate) session_order: bool,
     /// What a transaction sees.
     pub(crate) sees: Sees,
-    pub(crate) walk: &'c Walk,
     pub(crate) real_time: Option<&'c RealTime<'h>>,
 }
 
@@ -43,8 +42,12 @@ impl<'c, 'h> Case<'c, 'h> {
             Level::SnapshotIsolation | Level::StrongSnapshotIsolation => Sees::Snapshot,
             _ => Sees::Serial,
         };
-        let walk = checker.walk(session_order);
-        Case { checker, promise, session_order, sees, walk, real_time }
+        Case { checker, promise, session_order, sees, real_time }
+    }
+
+    /// What the walk over all keys found. Not every level needs it.
+    pub(crate) fn walk(&self) -> &'c Walk {
+        self.checker.walk(self.session_order)
     }
 
     pub(crate) fn context(&self) -> &'c Context<'h> {
@@ -56,7 +59,10 @@ impl<'c, 'h> Case<'c, 'h> {
     }
 
     pub(crate) fn decide(&self) -> Verdict {
-        let local = search::local(self.checker, self.promise, &self.walk.found);
+        if self.promise.level == Level::Linearizable {
+            return linear::decide(self);
+        }
+        let local = search::local(self.checker, self.promise, &self.walk().found);
         let graph = (self.is_strong() && self.fits()).then(|| self.graph());
         let cycles = graph.as_ref().map(|graph| search::cycles(self, graph)).unwrap_or_default();
         let procedure = self.procedure(graph.as_ref(), &cycles);
@@ -83,7 +89,7 @@ impl<'c, 'h> Case<'c, 'h> {
 
     /// What the ways to match ambiguous reads say together, if nothing else is in doubt.
     fn by_choices(&self) -> Option<Verdict> {
-        let doubts = &self.walk.found.doubts;
+        let doubts = &self.walk().found.doubts;
         if doubts.is_empty() || !self.is_strong() || !self.may_infer() {
             return None;
         }
@@ -123,7 +129,7 @@ impl<'c, 'h> Case<'c, 'h> {
             let updates = cursor::edges(self.context());
             let sorted =
                 Sorted::new(self.context().play.len(), &updates.iter().collect::<Vec<_>>());
-            let open = OpenKey::all(self.context(), &self.walk.unordered);
+            let open = OpenKey::all(self.context(), &self.walk().unordered);
             let sorted = Shared::Own(Box::new(sorted));
             return Dependent { sorted, open, inside: None, reasons: None };
         }
@@ -131,11 +137,11 @@ impl<'c, 'h> Case<'c, 'h> {
         if !self.may_infer() {
             return Dependent::known(known);
         }
-        if !self.walk.unordered.is_empty() || !self.divergent().is_empty() {
+        if !self.walk().unordered.is_empty() || !self.divergent().is_empty() {
             return self.saturated();
         }
         if self.sees == Sees::Snapshot
-            && !self.walk.unread.is_empty()
+            && !self.walk().unread.is_empty()
             && !known.components.acyclic()
         {
             return self.with_unread(known);
@@ -155,9 +161,9 @@ impl<'c, 'h> Case<'c, 'h> {
     }
 
     fn open_keys(&self) -> Vec<Key> {
-        let mut keys = self.walk.unordered.clone();
+        let mut keys = self.walk().unordered.clone();
         if self.sees == Sees::Snapshot {
-            keys.extend(&self.walk.unread);
+            keys.extend(&self.walk().unread);
         }
         keys.extend(self.divergent());
         keys
@@ -169,10 +175,10 @@ impl<'c, 'h> Case<'c, 'h> {
         if self.sees != Sees::Prefix {
             return Vec::new();
         }
-        let mut keys: Vec<Key> = self.walk.divergences.iter().map(|(key, _)| *key).collect();
+        let mut keys: Vec<Key> = self.walk().divergences.iter().map(|(key, _)| *key).collect();
         keys.dedup();
         let is_in = |keys: &[Key], key: &Key| keys.binary_search(key).is_ok();
-        let Walk { unordered, unread, abridged, .. } = self.walk;
+        let Walk { unordered, unread, abridged, .. } = self.walk();
         keys.retain(|key| !is_in(unread, key) || is_in(abridged, key));
         keys.retain(|key| !is_in(unordered, key));
         keys
@@ -180,7 +186,7 @@ impl<'c, 'h> Case<'c, 'h> {
 
     /// With the edges between writers that nobody read, inside components.
     fn with_unread(&self, known: &'c Sorted) -> Dependent<'c> {
-        let Some(mut inside) = Inside::new(self.context(), known, &self.walk.unread) else {
+        let Some(mut inside) = Inside::new(self.context(), known, &self.walk().unread) else {
             return Dependent::known(known);
         };
         let mut forced = self.context().edges();
@@ -196,16 +202,17 @@ impl<'c, 'h> Case<'c, 'h> {
 
     fn without_witness(&self, graph: Option<&Dependent<'_>>) -> Answer {
         let words = self.words();
-        if self.promise.level == Level::Linearizable
+        if self.promise.level == Level::Sequential
             && let Some(reason) = self.beyond_objects()
         {
-            return Answer::Unknown(reason);
+            let ordered = linear::in_program_order(self) == Some(true);
+            return if ordered { Answer::Holds } else { Answer::Unknown(reason) };
         }
-        if let Some(doubt) = self.walk.found.doubts.first() {
+        if let Some(doubt) = self.walk().found.doubts.first() {
             if graph.is_some_and(|graph| self.replays(graph)) {
                 return Answer::Holds;
             }
-            return Answer::Unknown(words.doubts(doubt, &self.walk.found.doubts));
+            return Answer::Unknown(words.doubts(doubt, &self.walk().found.doubts));
         }
         if let Some(rt) = self.real_time.filter(|rt| !rt.complete) {
             return Answer::Unknown(match rt.contradictions.first() {
@@ -230,7 +237,7 @@ impl<'c, 'h> Case<'c, 'h> {
         let sorted = graph.sorted();
         self.may_infer()
             && in_time
-            && self.walk.found.doubts.iter().all(ambiguous)
+            && self.walk().found.doubts.iter().all(ambiguous)
             && sorted.components.acyclic()
             && replay::succeeds(&sorted.graph, &graph.open)
     }
@@ -241,11 +248,11 @@ impl<'c, 'h> Case<'c, 'h> {
         if let Some(inside) = &graph.inside {
             return inside.choice_exists();
         }
-        if self.walk.unordered.is_empty() && self.divergent().is_empty() {
+        if self.walk().unordered.is_empty() && self.divergent().is_empty() {
             // What nobody read may come in the order of the graph, unless that has cycles.
             return sorted.components.acyclic()
                 || self.sees != Sees::Snapshot
-                || self.walk.unread.is_empty()
+                || self.walk().unread.is_empty()
                 || self.may_infer();
         }
         if !self.may_infer() {
@@ -276,8 +283,8 @@ impl<'c, 'h> Case<'c, 'h> {
         Answer::Unknown(format!("{} is not decided by this procedure", self.promise.level))
     }
 
-    /// Why linearizability is more than this road can decide, if it is: transactions of several
-    /// operations, and failed operations, which have seen something too.
+    /// Why sequential consistency is more than this road can decide, if it is: transactions of
+    /// several operations, and failed operations, which have seen something too.
     fn beyond_objects(&self) -> Option<String> {
         let (history, words) = (self.context().history, self.words());
         if let Some(txn) = history.txns().find(|t| t.ops().len() > 1) {
@@ -310,7 +317,7 @@ impl<'c, 'h> Case<'c, 'h> {
     /// What is worth knowing beside the answer.
     fn notes(&self) -> Vec<String> {
         let words = self.words();
-        let mut notes = search::notes(self.checker, &self.walk.found);
+        let mut notes = search::notes(self.checker, &self.walk().found);
         if let Some(rt) = self.real_time {
             let wrong = rt.contradictions.iter().take(10);
             notes.extend(wrong.map(|txn| format!("{}: not used", words.contradiction(*txn))));
@@ -322,9 +329,9 @@ impl<'c, 'h> Case<'c, 'h> {
 
     fn procedure(&self, graph: Option<&Dependent<'_>>, cycles: &Found) -> Procedure {
         let history = self.context().history;
-        let ways = Known::WAYS.iter().filter(|(way, _)| self.walk.known[*way as usize] > 0);
+        let ways = Known::WAYS.iter().filter(|(way, _)| self.walk().known[*way as usize] > 0);
         let ways: Vec<String> = ways
-            .map(|(way, words)| format!("{words} ({})", keys(self.walk.known[*way as usize])))
+            .map(|(way, words)| format!("{words} ({})", keys(self.walk().known[*way as usize])))
             .collect();
         let mut evidence = vec!["values".to_owned()];
         if !ways.is_empty() {
@@ -334,7 +341,7 @@ impl<'c, 'h> Case<'c, 'h> {
             evidence.push("session order".to_owned());
         }
         evidence.extend(self.real_time.map(|_| "client intervals".to_owned()));
-        let open = self.walk.unordered.len() + self.walk.unread.len();
+        let open = self.walk().unordered.len() + self.walk().unread.len();
         let (road, why) = match (self.checker.options.procedure, graph) {
             (_, None) => ("local", "the level is weaker than snapshot isolation".to_owned()),
             (Some(asked), _) => (asked.name(), "it was asked for".to_owned()),

@@ -39,3 +39,4 @@ mod witness;
 mod words;
 
 pub use checker::{Checker, Options, Road, check};
+pub use linear::{Limit, Limits, Linearized, Model, Timed, linearize};

@@ -81,7 +81,7 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
     let parts = graph.cyclic(case.sees);
     // Lost updates are no matter of prefixes.
     let forbidden = Anomaly::LostUpdate.forbidden_at(case.promise.level);
-    let divergences = if forbidden { &case.walk.divergences[..] } else { &[] };
+    let divergences = if forbidden { &case.walk().divergences[..] } else { &[] };
     let mut found = Found::default();
     if parts.is_empty() && divergences.is_empty() {
         return found;
@@ -138,17 +138,17 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
     }
     // Where every write follows a read, each lost update is a divergence.
     let other = [Known::List, Known::Given, Known::Session, Known::Unread, Known::Not];
-    let at_least = other.iter().any(|way| case.walk.known[*way as usize] > 0);
+    let at_least = other.iter().any(|way| case.walk().known[*way as usize] > 0);
     for counted in counts.iter_mut().filter(|c| c.anomaly == Anomaly::LostUpdate) {
         *counted =
-            Counted { count: counted.count.max(case.walk.divergent_pairs), at_least, ..*counted };
+            Counted { count: counted.count.max(case.walk().divergent_pairs), at_least, ..*counted };
     }
     found.counts = counts;
     let txns = case.context().play.len() as u32;
     let nodes = parts.iter().flat_map(|(_, part)| part);
     let transactions = nodes.filter(|node| **node < txns).count();
     found.figures = vec![
-        ("divergences", case.walk.divergent_pairs),
+        ("divergences", case.walk().divergent_pairs),
         ("cyclic parts", parts.len() as u64),
         ("transactions in cycles", transactions as u64),
         ("anti-dependencies in cycles", graph.anti_dependencies()),

@@ -25,11 +25,12 @@ fn shared() -> Option<PathBuf> {
 }
 
 /// The levels that must be decided wherever they are labelled.
-const STRONG: [Level; 4] = [
+const STRONG: [Level; 5] = [
     Level::SnapshotIsolation,
     Level::StrongSnapshotIsolation,
     Level::Serializable,
     Level::StrictSerializable,
+    Level::Linearizable,
 ];
 
 #[test]

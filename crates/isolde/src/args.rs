@@ -3,6 +3,7 @@
 mod running;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use isolde_check::{Options, Road};
@@ -10,7 +11,7 @@ use isolde_spec::{Anomaly, Level};
 use isolde_workload::simulate::Planted;
 use isolde_workload::{Distribution, Kind};
 
-use crate::typed::{anomaly, count, kind, level, small_count};
+use crate::typed::{anomaly, count, duration, kind, level, small_count};
 
 pub(crate) use running::{RecordArgs, RunArgs, TargetsArgs, TestArgs};
 
@@ -99,6 +100,20 @@ pub(crate) struct CheckArgs {
     /// violation is still shown, but perhaps not by the shortest cycle
     #[arg(long, value_name = "N", default_value_t = Options::default().search_budget)]
     pub(crate) search_budget: usize,
+    /// How many steps the search for an order of single operations may try, for each object
+    /// (linearizable); where it runs out, the answer is unknown
+    #[arg(long, value_name = "N", default_value_t = Options::default().order_steps,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) order_steps: u64,
+    /// How many megabytes that search may use to remember where it was, for each object
+    #[arg(long, value_name = "MB", default_value_t = (Options::default().order_memory >> 20) as u64,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) order_memory: u64,
+    /// After how long that search gives up, for each history, such as 30s or 5m; the answer is then
+    /// unknown
+    /// [default: never]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
     /// Show every witness that was kept, not only the first (with --level)
     #[arg(long, requires = "level")]
     pub(crate) all: bool,

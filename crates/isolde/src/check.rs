@@ -42,6 +42,9 @@ fn options(args: &CheckArgs) -> Options {
         witnesses: args.witnesses as usize,
         search_budget: args.search_budget,
         procedure: args.procedure.map(Road::from),
+        order_steps: args.order_steps,
+        order_memory: usize::try_from(args.order_memory << 20).unwrap_or(usize::MAX),
+        deadline: args.timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
         ..Options::default()
     }
 }
@@ -103,6 +106,9 @@ fn as_json(
             "procedure": options.procedure.map(Road::name),
             "witnesses": options.witnesses,
             "search_budget": options.search_budget,
+            "order_steps": options.order_steps,
+            "order_memory": options.order_memory,
+            "timeout": args.timeout.map(|timeout| timeout.as_secs_f64()),
         },
         "verdicts": decided.iter().map(|d| to_json(history, d)).collect::<Vec<_>>(),
         "warnings": loaded.warnings.kept.iter().map(ToString::to_string).collect::<Vec<_>>(),

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::decided::Decided;
 use crate::names;
+use crate::stuck;
 use crate::witness::sentence;
 
 /// The verdict as JSON.
@@ -62,6 +63,7 @@ fn witness(history: &History, w: &Witness) -> Value {
         "support": w.support.iter().map(txn).collect::<Vec<_>>(),
         "operations": w.ops.iter().map(op).collect::<Vec<_>>(),
         "cycle": w.steps.iter().map(|s| step(history, s)).collect::<Vec<_>>(),
+        "stuck": w.stuck.as_ref().map(|found| stuck::to_json(history, found)),
     })
 }
 

@@ -3,6 +3,7 @@
 mod decided;
 mod json;
 mod names;
+mod stuck;
 mod summary;
 mod text;
 mod witness;

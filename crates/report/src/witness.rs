@@ -6,6 +6,7 @@ use isolde_history::{History, OpId, TxnId};
 use isolde_spec::{Anomaly, Edges, Step, Witness};
 
 use crate::names;
+use crate::stuck;
 use crate::wrap::{all_of, number, paragraph, shorten};
 
 /// How many transactions or dependencies of a witness are shown.
@@ -33,6 +34,17 @@ pub(crate) fn variant(anomaly: Anomaly, needs: Edges) -> String {
 pub(crate) fn to_text(history: &History, w: &Witness, out: &mut String) {
     let meaning = format!("{}: {}", variant(w.anomaly, w.needs), w.anomaly.entry().meaning);
     paragraph(out, "  ", 6, usize::MAX, &meaning);
+    match &w.stuck {
+        Some(found) => stuck::to_text(history, w, found, out),
+        None => transactions(history, w, out),
+    }
+    let (position, all) = (number(w.position()), number(history.txn_count()));
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "    visible after the first {position} of {all} transactions");
+}
+
+/// The transactions of a witness, those beside them, and what binds them.
+fn transactions(history: &History, w: &Witness, out: &mut String) {
     let shown = w.txns.iter().take(MOST).chain(w.support.iter().take(MOST));
     let width = shown.map(|id| names::txn(history, *id).chars().count()).max().unwrap_or(0);
     let show = |txn: TxnId, out: &mut String| {
@@ -56,8 +68,6 @@ pub(crate) fn to_text(history: &History, w: &Witness, out: &mut String) {
         paragraph(out, "    ", 6, usize::MAX, &sentence(history, step));
     }
     more(w.steps.len(), "dependencies", out);
-    let (position, all) = (number(w.position()), number(history.txn_count()));
-    let _ = writeln!(out, "    visible after the first {position} of {all} transactions");
 }
 
 /// Says that something was left out.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use isolde_history::notation::{Excerpt, excerpt_to_text};
-use isolde_history::{History, Op, OpId, OpKind, TxnId};
+use isolde_history::{Effect, History, Op, OpId, OpKind, TxnId, Value};
 
 use crate::anomaly::Anomaly;
 use crate::verdict::Witness;
@@ -22,7 +22,12 @@ pub fn excerpt(history: &History, witness: &Witness) -> String {
     let cited: HashSet<OpId> = cited.chain(witness.ops.iter().copied()).collect();
     let ops = witness.involved().flat_map(|txn| history.txn(txn).ops());
     let mut predicates = ops.filter(|op| op.kind() == OpKind::PredicateRead);
-    let nobody = matches!(witness.anomaly, Anomaly::ThinAirRead | Anomaly::IncompatibleOrder);
+    let nobody = match witness.anomaly {
+        Anomaly::ThinAirRead | Anomaly::IncompatibleOrder => true,
+        // Whoever wrote what its operations saw is there; who wrote what those saw may be missing.
+        Anomaly::NotLinearizable => history.meta().complete && !misses_a_writer(history, witness),
+        _ => false,
+    };
     let complete = nobody || predicates.any(|op| cited.contains(&op.id()));
     let other = |op: &Op<'_>| {
         matches!(op.kind(), OpKind::Read | OpKind::ListRead) && !cited.contains(&op.id())
@@ -30,4 +35,26 @@ pub fn excerpt(history: &History, witness: &Witness) -> String {
     let ops = witness.txns.iter().flat_map(|txn| history.txn(*txn).ops());
     let hidden: Vec<OpId> = ops.filter(|op| complete && other(op)).map(|op| op.id()).collect();
     excerpt_to_text(history, &Excerpt { txns: &txns, complete, hidden: &hidden })
+}
+
+/// Whether somebody saw a value that others wrote, but nobody of those involved. What was read of texts to which
+/// pieces are appended has no single writer.
+fn misses_a_writer(history: &History, witness: &Witness) -> bool {
+    let ops: Vec<Op<'_>> = witness.involved().flat_map(|txn| history.txn(txn).ops()).collect();
+    let model = history.info("model").and_then(|model| history.pool().as_text(model));
+    let texts = model == Some("string-append");
+    let missing = |op: &Op<'_>, value: Value| {
+        let wrote = |o: &&Op<'_>| o.kind().writes() && o.key() == op.key() && o.id() != op.id();
+        history.meta().initial.of(op.key()).unwrap_or(Value::ABSENT) != value
+            && !ops.iter().filter(wrote).any(|o| o.value() == value)
+            && history.ops().any(|o| wrote(&&o) && o.value() == value)
+    };
+    ops.iter().any(|op| match op.kind() {
+        OpKind::Read if op.value() == Value::UNOBSERVED || texts => false,
+        OpKind::Read => missing(op, op.value()),
+        OpKind::Cas if op.effect() != Effect::Failed => {
+            op.expected().is_some_and(|expected| missing(op, expected))
+        }
+        _ => false,
+    })
 }

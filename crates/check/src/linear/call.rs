@@ -8,7 +8,7 @@ use crate::real_time::RealTime;
 
 /// What an operation did to its object, and what it saw of it. A delete writes
 /// [`Value::ABSENT`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Did {
     /// It saw this value.
     Read(Value),
@@ -40,11 +40,26 @@ pub(crate) struct Call {
     pub(crate) certain: bool,
 }
 
-impl Call {
-    /// Whether one call had ended before another began: it must come before it in every order.
-    #[inline]
-    pub(crate) fn precedes(&self, other: &Call) -> bool {
-        self.end < other.begin
+impl Did {
+    /// Whether it left the object as it was.
+    pub(crate) const fn reads_only(self) -> bool {
+        matches!(self, Did::Read(_) | Did::ReadList | Did::NotEqual(_) | Did::Present)
+    }
+
+    /// What it put there, whatever else it did.
+    pub(crate) const fn written(self) -> Option<Value> {
+        match self {
+            Did::Write(value) | Did::Swap { to: value, .. } | Did::Append(value) => Some(value),
+            Did::Read(_) | Did::ReadList | Did::NotEqual(_) | Did::Present => None,
+        }
+    }
+
+    /// What it saw there.
+    pub(crate) const fn seen(self) -> Option<Value> {
+        match self {
+            Did::Read(value) | Did::Swap { from: value, .. } => Some(value),
+            _ => None,
+        }
     }
 }
 
@@ -57,30 +72,29 @@ pub(crate) fn of_key(context: &Context<'_>, time: &RealTime<'_>, key: usize) -> 
         let op = context.history.op(touch.op);
         let Some(did) = what_it_did(&op).filter(|_| play != Play::Out) else { continue };
         let certain = play == Play::In && op.effect() != Effect::Unknown;
-        if !certain && matches!(did, Did::Read(_) | Did::ReadList | Did::NotEqual(_) | Did::Present)
-        {
+        if !certain && did.reads_only() {
             continue;
         }
-        let TxnId(txn) = touch.txn;
-        let begin = match play {
-            Play::Open => context.history.txn(touch.txn).interval().begin,
-            _ => time.begin(txn),
-        };
-        // An unknown outcome may have come later than anything the client saw.
-        let end = time.end(txn).filter(|_| play == Play::In);
-        calls.push(Call {
-            op: touch.op,
-            txn: touch.txn,
-            did,
-            begin: begin.unwrap_or(i64::MIN),
-            end: end.unwrap_or(i64::MAX),
-            certain,
-        });
+        let (begin, end) = interval(context, time, touch.txn);
+        calls.push(Call { op: touch.op, txn: touch.txn, did, begin, end, certain });
     }
     calls
 }
 
-fn what_it_did(op: &Op<'_>) -> Option<Did> {
+/// When a transaction took effect at the earliest and at the latest.
+pub(crate) fn interval(context: &Context<'_>, time: &RealTime<'_>, id: TxnId) -> (i64, i64) {
+    let play = context.play[id.index()];
+    let TxnId(txn) = id;
+    let begin = match play {
+        Play::Open => context.history.txn(id).interval().begin,
+        _ => time.begin(txn),
+    };
+    // An unknown outcome may have come later than anything the client saw.
+    let end = time.end(txn).filter(|_| play == Play::In);
+    (begin.unwrap_or(i64::MIN), end.unwrap_or(i64::MAX))
+}
+
+pub(crate) fn what_it_did(op: &Op<'_>) -> Option<Did> {
     let failed = op.effect() == Effect::Failed;
     match op.kind() {
         OpKind::Read if op.value() == Value::UNOBSERVED || failed => None,

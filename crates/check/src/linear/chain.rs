@@ -58,8 +58,32 @@ pub(crate) enum Chain {
 /// Decides the calls on an object that holds `initial` at first. The history must be complete: a
 /// value that nobody here wrote is taken to be written by nobody. Only time orders the calls: where
 /// the order of a session does not follow from it, a violation is one, but the rest is open.
+#[cfg(test)]
 pub(crate) fn decide(calls: &[Call], initial: Value) -> Chain {
     Scratch::default().decide(calls, initial)
+}
+
+/// The first call that cannot be put in order with all that had begun until it ended, if the calls are
+/// violated.
+pub(crate) fn first_stuck(calls: &[Call], initial: Value) -> Option<usize> {
+    let mut ends: Vec<(i64, usize)> = calls.iter().map(|call| call.end).zip(0..).collect();
+    ends.sort_unstable();
+    let mut scratch = Scratch::default();
+    // What is violated stays violated as more is answered.
+    let mut violated = |until: i64| {
+        let begun = calls.iter().filter(|call| call.begin <= until);
+        let ended = |call: &Call| call.end <= until;
+        let known = begun.filter(|call| ended(call) || call.did.written().is_some());
+        let part: Vec<Call> = known
+            .map(|call| match ended(call) {
+                true => *call,
+                false => Call { end: i64::MAX, certain: false, ..*call },
+            })
+            .collect();
+        scratch.decide(&part, initial) == Chain::Violated
+    };
+    let first = ends.partition_point(|(until, _)| !violated(*until));
+    ends.get(first).or(ends.last()).map(|(_, call)| *call)
 }
 
 /// No version.

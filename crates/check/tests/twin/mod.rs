@@ -27,10 +27,12 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the twin")]
 
+pub mod calls;
 pub mod explain;
 pub mod lists;
 pub mod model;
 pub mod order;
+pub mod permutations;
 pub mod predicates;
 pub mod random;
 pub mod swarm;

@@ -312,7 +312,7 @@ mod tests {
             "INFO  jepsen.util - 0\t:ok\t:add\t5\n",
             expect![[r#"
                 file:1:27: operations of kind :add are not supported yet
-                  hint: transactions of micro-operations, and read, write and cas are
+                  hint: transactions of micro-operations, and read, write, cas, acquire and release are
             "#]],
         );
         check(

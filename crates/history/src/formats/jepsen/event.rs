@@ -46,6 +46,8 @@ pub(crate) enum Function {
     Read,
     Write,
     Cas,
+    Acquire,
+    Release,
     Init,
     /// Any other; its name stands at [`LogEvent::f_at`].
     Other,
@@ -58,13 +60,20 @@ impl Function {
             b"read" => Function::Read,
             b"write" => Function::Write,
             b"cas" => Function::Cas,
+            b"acquire" => Function::Acquire,
+            b"release" => Function::Release,
             b"init" => Function::Init,
             _ => Function::Other,
         }
     }
 
     pub(crate) const fn is_single(self) -> bool {
-        matches!(self, Function::Read | Function::Write | Function::Cas)
+        matches!(self, Function::Read | Function::Write | Function::Cas) || self.is_lock()
+    }
+
+    /// Whether it is an operation on a mutex.
+    pub(crate) const fn is_lock(self) -> bool {
+        matches!(self, Function::Acquire | Function::Release)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::draft::TxnDraft;
 use crate::error::Fault;
 use crate::evidence::Outcome;
 use crate::formats::jepsen::event::{Function, LogEvent, Phase};
+use crate::formats::jepsen::mutex;
 use crate::formats::jepsen::notation::{Notation, Shape};
 use crate::formats::jepsen::operations::{Dialect, keys_and_values};
 use crate::formats::jepsen::pairing::{Paired, Pairing, Placed, Step};
@@ -82,7 +83,8 @@ impl<'a, D: Dialect<'a>> Interpreter<'a, D> {
         };
         let invocation_tells = if phase == Some(Phase::Ok) {
             // A write that was done wrote what it was asked to; only reads have news.
-            let writes = matches!(done.function, Function::Write | Function::Cas);
+            let writes =
+                matches!(done.function, Function::Write | Function::Cas) || done.function.is_lock();
             writes && self.value_is_nil(&done)?
         } else {
             // The value of a completion that is no sequence is an error message.
@@ -198,6 +200,8 @@ pub(crate) struct Reader<'a, 's, D> {
     input: &'a Input,
     pub(crate) interpreter: Interpreter<'a, D>,
     pub(crate) pairing: Pairing,
+    /// The mutexes so far.
+    mutexes: HashSet<Key>,
     pub(crate) sink: &'s mut dyn Sink,
 }
 
@@ -216,7 +220,8 @@ impl<'a, 's, D: Dialect<'a>> Reader<'a, 's, D> {
         pairing: Pairing,
         sink: &'s mut dyn Sink,
     ) -> Reader<'a, 's, D> {
-        Reader { input, interpreter: Interpreter::new(&input.bytes, dialect), pairing, sink }
+        let interpreter = Interpreter::new(&input.bytes, dialect);
+        Reader { input, interpreter, pairing, mutexes: HashSet::new(), sink }
     }
 
     /// The next event of the log.
@@ -232,6 +237,10 @@ impl<'a, 's, D: Dialect<'a>> Reader<'a, 's, D> {
 
     fn transaction(&mut self, paired: &Paired) -> Result<(), Fault> {
         self.interpreter.transaction(paired, self.sink.pool())?;
+        let events = [event(paired.invoke), event(paired.completion)];
+        if events.into_iter().flatten().any(|event| event.function.is_lock()) {
+            self.mutexes.extend(&self.interpreter.draft.keys);
+        }
         let pushed = self.sink.transaction(&self.interpreter.draft);
         pushed.map_err(|e| Fault::sink(paired.offset(), &e))
     }
@@ -279,6 +288,11 @@ impl<'a, 's, D: Dialect<'a>> Reader<'a, 's, D> {
     pub(crate) fn finish(&mut self) -> Result<(), Fault> {
         for paired in self.pairing.finish(self.sink.pool()) {
             self.transaction(&paired)?;
+        }
+        if !self.mutexes.is_empty() {
+            let mut keys: Vec<Key> = self.mutexes.drain().collect();
+            keys.sort_unstable();
+            mutex::declare(keys, self.sink);
         }
         self.warn();
         Ok(())

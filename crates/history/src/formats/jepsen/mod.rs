@@ -14,12 +14,14 @@
 //!
 //! Values are transactions (Elle's list-append and read-write registers, and the operations with
 //! predicates), or `:read`, `:write` and `:cas` of a single object (Knossos), whose key is then
-//! called `register`, or of one of several objects (`[k v]`).
+//! called `register`, or of one of several objects (`[k v]`), or `:acquire` and `:release` of a mutex,
+//! whose key is called `mutex`. Knossos' `:read` and `:write` are also read as micro-operations.
 
 mod event;
 mod fast;
 mod interpret;
 mod load;
+mod mutex;
 mod notation;
 mod operations;
 mod pairing;

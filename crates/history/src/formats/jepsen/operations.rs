@@ -7,6 +7,7 @@ use crate::draft::TxnDraft;
 use crate::error::Fault;
 use crate::evidence::Outcome;
 use crate::formats::jepsen::event::{Function, LogEvent, Phase, is_common_key};
+use crate::formats::jepsen::mutex;
 use crate::formats::jepsen::notation::{Notation, Shape};
 use crate::ids::Key;
 use crate::op::Effect;
@@ -117,11 +118,11 @@ impl<'a, N: Notation<'a>> Standard<'a, N> {
                 let value = item(n, pool, "the value to append")?;
                 draft.append(key, value);
             }
-            b"r" => {
+            b"r" | b"read" => {
                 let key = key(n, pool)?;
                 self.read(key, n, pool, draft)?;
             }
-            b"w" => {
+            b"w" | b"write" => {
                 self.must_be(false, at)?;
                 let key = key(n, pool)?;
                 let value = item(n, pool, "the value to write")?;
@@ -234,6 +235,11 @@ impl<'a, N: Notation<'a>> Standard<'a, N> {
             // A failure without its invocation comes first. If it misleads, the others contradict.
             self.keyed = self.single_object_shape(event)?;
         }
+        if event.function.is_lock() && self.keyed != Some(true) {
+            let key = pool.text_key(mutex::MUTEX);
+            mutex::lock(event.function, key, pool, draft);
+            return Ok(());
+        }
         let Some(at) = event.value_at else {
             let key = pool.text_key(REGISTER);
             return single_without_value(event, key, draft);
@@ -248,6 +254,10 @@ impl<'a, N: Notation<'a>> Standard<'a, N> {
         }
         n.begin_sequence()?;
         let key = key(&mut n, pool)?;
+        if event.function.is_lock() {
+            mutex::lock(event.function, key, pool, draft);
+            return Ok(());
+        }
         n.next_item()?;
         self.single_value(event.function, key, &mut n, pool, draft)
     }
@@ -328,15 +338,13 @@ impl<'a, N: Notation<'a>> Dialect<'a> for Standard<'a, N> {
             _ if event.value_at.is_some() && is_transaction(n.clone())? => {
                 self.transaction(&mut n, pool, draft)
             }
-            Function::Read | Function::Write | Function::Cas => {
-                self.single_object(event, pool, draft)
-            }
-            Function::Init | Function::Other => {
+            function if function.is_single() => self.single_object(event, pool, draft),
+            _ => {
                 let name = N::at(self.bytes, event.f_at).name("the name of a function")?;
                 let kind = N::quoted(name);
                 let complaint = format!("operations of kind {kind} are not supported yet");
                 Err(Fault::wrong(event.f_at, complaint)
-                    .hint("transactions of micro-operations, and read, write and cas are"))
+                    .hint("transactions of micro-operations, and read, write, cas, acquire and release are"))
             }
         }
     }

@@ -199,6 +199,60 @@ fn single_objects_with_a_name() {
 }
 
 #[test]
+fn a_mutex_is_compared_and_set() {
+    check(
+        "{:process 0, :type :invoke, :f :acquire, :value nil}
+{:process 1, :type :invoke, :f :acquire}
+{:process 0, :type :ok, :f :acquire, :value nil}
+{:process 1, :type :fail, :f :acquire, :value :timeout}
+{:process 0, :type :invoke, :f :release, :value nil}
+{:process 0, :type :ok, :f :release, :value nil}
+{:process 2, :type :invoke, :f :acquire, :value nil}
+{:process 2, :type :info, :f :acquire, :value nil}
+",
+        expect![[r#"
+            meta model mutex
+            clock events
+            given mutex free
+            0: cas(mutex,free,held) @[0,2]
+            1: cas!(mutex,free,held) abort @[1,3]
+            0: cas(mutex,held,free) @[4,5]
+            2: cas?(mutex,free,held) unknown @[6,_]
+        "#]],
+    );
+}
+
+#[test]
+fn mutexes_with_a_name() {
+    check(
+        "{:process 0, :type :invoke, :f :acquire, :value [3 nil]}
+{:process 0, :type :ok, :f :acquire, :value [3 nil]}
+{:process 0, :type :invoke, :f :release, :value [3 nil]}
+",
+        expect![[r#"
+            meta model mutex
+            clock events
+            given 3 free
+            0: cas(3,free,held) @[0,1]
+            0: cas?(3,held,free) unknown @[2,_]
+        "#]],
+    );
+}
+
+#[test]
+fn several_registers_at_once() {
+    check(
+        "{:process 0, :type :invoke, :f :txn, :value [[:read :x nil] [:write :y 2]]}
+{:process 0, :type :ok, :f :txn, :value [[:read :x 1] [:write :y 2]]}
+",
+        expect![[r#"
+            clock events
+            0: r(:x,1) w(:y,2) @[0,1]
+        "#]],
+    );
+}
+
+#[test]
 fn single_objects_must_agree_on_whether_they_have_names() {
     check(
         "{:type :invoke, :f :read, :value nil, :process 3} {:type :ok, :f :write, :value [1 2], :process 4}",
@@ -280,7 +334,7 @@ fn what_is_not_understood_is_named() {
             "{:type :ok :process 0 :f :transfer :value {:from 1}}",
             expect![[r#"
             t:1:26: operations of kind :transfer are not supported yet
-              hint: transactions of micro-operations, and read, write and cas are
+              hint: transactions of micro-operations, and read, write, cas, acquire and release are
         "#]],
         ),
         (

@@ -1,0 +1,224 @@
+//! Keys that transactions or sessions connect, as one object each.
+
+use hashbrown::HashMap;
+use isolde_history::{Effect, OpId, SessionId, TxnId, Value};
+use isolde_spec::{Answer, Verdict};
+
+use super::call::{self, Did};
+use super::decide::{self, Alone, Asked};
+use super::model::Limits;
+use super::object::{Item, Kind, Object};
+use super::search::NONE;
+use super::several::Steps;
+use crate::context::Context;
+use crate::decide::Case;
+use crate::play::Play;
+use crate::real_time::RealTime;
+use crate::words::Words;
+
+/// How many operations a history may have to be searched for an order of transactions.
+const MOST_OPERATIONS: usize = 20_000;
+
+/// Asks every group of keys.
+pub(crate) fn decide(
+    case: &Case<'_, '_>,
+    time: &RealTime<'_>,
+    alone: &Alone,
+    why: &str,
+) -> Verdict {
+    let unknown =
+        |reason: String| decide::verdict(case, Answer::Unknown(reason), Vec::new(), why, 0);
+    if alone.predicates {
+        return unknown("predicate reads are no operations on single objects".to_owned());
+    }
+    if !case.context().history.version_orders().is_empty() {
+        let given = "the recorder gave an order of versions, which does not decide it";
+        return unknown(given.to_owned());
+    }
+    if !case.context().history.meta().complete {
+        let more = "the history is not complete, and other transactions may explain it";
+        return unknown(more.to_owned());
+    }
+    if case.context().history.op_count() > MOST_OPERATIONS {
+        return unknown(format!(
+            "{why}, and neither the order of versions decides it nor is the history small enough to \
+             try orders"
+        ));
+    }
+    let interval = |txn: TxnId| call::interval(case.context(), time, txn);
+    let objects = match groups(case.context(), alone.sessions, interval) {
+        Ok(objects) => objects,
+        Err(reason) => return unknown(reason),
+    };
+    let mut asked = Asked::default();
+    let limits = decide::limits(case);
+    for (at, object) in objects.iter().enumerate() {
+        asked.ask(object, at, &limits);
+    }
+    let load = |at: usize, stuck: Option<usize>| {
+        let mut all = groups(case.context(), alone.sessions, interval).ok()?;
+        (at < all.len()).then(|| all.swap_remove(at)).zip(stuck)
+    };
+    decide::conclude(case, &asked, why, load)
+}
+
+/// The groups of a history.
+fn groups<'h>(
+    context: &Context<'h>,
+    sessions: bool,
+    interval: impl Fn(TxnId) -> (i64, i64),
+) -> Result<Vec<Object<'h>>, String> {
+    let deeds = deeds(context, interval)?;
+    let mut union = Union::new(context.history.key_count());
+    for deed in &deeds {
+        for (key, _) in &deed.steps {
+            union.join(deed.steps[0].0, if sessions { deeds[0].steps[0].0 } else { *key });
+            union.join(deed.steps[0].0, *key);
+        }
+    }
+    let mut by_root: HashMap<u32, Vec<usize>> = HashMap::new();
+    let mut roots = Vec::new();
+    for (i, deed) in deeds.iter().enumerate() {
+        let root = union.root(deed.steps[0].0);
+        let group = by_root.entry(root).or_insert_with(|| {
+            roots.push(root);
+            Vec::new()
+        });
+        group.push(i);
+    }
+    let made = roots.iter().filter_map(|root| by_root.get(root));
+    Ok(made.map(|chosen| group(context, &deeds, chosen, sessions)).collect())
+}
+
+/// What a transaction did, on keys.
+struct Deed {
+    item: Item,
+    steps: Steps,
+}
+
+fn deeds(
+    context: &Context<'_>,
+    interval: impl Fn(TxnId) -> (i64, i64),
+) -> Result<Vec<Deed>, String> {
+    let history = context.history;
+    let words = Words(history);
+    let mut deeds = Vec::new();
+    for txn in history.txns() {
+        let play = context.play[txn.id().index()];
+        if play == Play::Out {
+            continue;
+        }
+        let mut steps: Steps = Vec::new();
+        let mut first: Option<OpId> = None;
+        for op in txn.ops() {
+            if context.savepoints.any_in(txn.id()) {
+                return Err(format!("{} has savepoints", words.txn(txn.id())));
+            }
+            let Some(did) = call::what_it_did(&op) else { continue };
+            if op.effect() == Effect::Unknown && (play == Play::In || txn.ops().len() > 1) {
+                return Err(format!("nobody knows whether {} was done", words.place(op.id())));
+            }
+            if matches!(did, Did::Append(_) | Did::ReadList) {
+                return Err(format!("{} is on a list", words.place(op.id())));
+            }
+            if did.written() == Some(Value::UNOBSERVED) {
+                return Err(format!("nobody learned the value of {}", words.place(op.id())));
+            }
+            first.get_or_insert(op.id());
+            steps.push((op.key().0, did));
+        }
+        let (Some(op), (begin, end)) = (first, interval(txn.id())) else { continue };
+        let certain = play == Play::In;
+        if certain || steps.iter().any(|(_, did)| !did.reads_only()) {
+            deeds.push(Deed { item: Item { txn: txn.id(), op, begin, end, certain }, steps });
+        }
+    }
+    Ok(deeds)
+}
+
+/// One object of the keys that some transactions touched.
+fn group<'h>(
+    context: &Context<'h>,
+    deeds: &[Deed],
+    chosen: &[usize],
+    sessions: bool,
+) -> Object<'h> {
+    let mut registers: HashMap<u32, u32> = HashMap::new();
+    let mut initial: Vec<Value> = Vec::new();
+    let mut items = Vec::with_capacity(chosen.len());
+    let mut calls: Vec<Steps> = Vec::with_capacity(chosen.len());
+    for &i in chosen {
+        items.push(deeds[i].item);
+        let steps = deeds[i].steps.iter().map(|(key, did)| {
+            let next = registers.len() as u32;
+            let register = *registers.entry(*key).or_insert_with(|| {
+                initial.push(context.first_value(*key as usize));
+                next
+            });
+            (register, *did)
+        });
+        calls.push(steps.collect());
+    }
+    let after = if sessions { session_order(context, &items) } else { Vec::new() };
+    let doubt = (!context.history.meta().complete).then(|| {
+        "the history is not complete, so that other transactions may explain it".to_owned()
+    });
+    Object { items, kind: Kind::Several { initial, calls }, after, doubt }
+}
+
+/// What each call has to come after in its session.
+fn session_order(context: &Context<'_>, items: &[Item]) -> Vec<u32> {
+    let at: HashMap<TxnId, u32> = (0u32..).zip(items).map(|(i, item)| (item.txn, i)).collect();
+    let mut after = vec![NONE; items.len()];
+    for session in 0..context.history.session_count() as u32 {
+        let mut before = NONE;
+        for txn in context.history.session(SessionId(session)) {
+            let Some(&call) = at.get(txn) else { continue };
+            after[call as usize] = before;
+            if items[call as usize].certain {
+                before = call;
+            }
+        }
+    }
+    after
+}
+
+/// The whole history as one object in which only sessions are in order, if every transaction is one
+/// operation and there are few; its calls can be put in order, or cannot, or nobody knows.
+pub(crate) fn in_program_order(context: &Context<'_>, limits: &Limits) -> Option<bool> {
+    if context.history.op_count() > MOST_OPERATIONS {
+        return None;
+    }
+    let deeds = deeds(context, |_| (i64::MIN, i64::MAX)).ok()?;
+    let all: Vec<usize> = (0..deeds.len()).collect();
+    let object = group(context, &deeds, &all, true);
+    match object.order(limits).0 {
+        super::search::Found::Order(_) => object.doubt.is_none().then_some(true),
+        super::search::Found::None { .. } => object.doubt.is_none().then_some(false),
+        super::search::Found::GaveUp(_) => None,
+    }
+}
+
+/// Keys that belong together.
+struct Union(Vec<u32>);
+
+impl Union {
+    fn new(keys: usize) -> Union {
+        Union((0..keys as u32).collect())
+    }
+
+    fn root(&mut self, key: u32) -> u32 {
+        let mut at = key;
+        while self.0[at as usize] != at {
+            let above = self.0[self.0[at as usize] as usize];
+            self.0[at as usize] = above;
+            at = above;
+        }
+        at
+    }
+
+    fn join(&mut self, one: u32, other: u32) {
+        let (one, other) = (self.root(one), self.root(other));
+        self.0[one.max(other) as usize] = one.min(other);
+    }
+}

@@ -1,0 +1,98 @@
+//! A register: it holds one value, which is read, written, compared and replaced.
+
+use hashbrown::{HashMap, HashSet};
+use isolde_history::Value;
+
+use super::call::Did;
+use super::model::Model;
+
+/// A register.
+pub(crate) struct Register<'e> {
+    pub(crate) initial: Value,
+    /// Values that somebody else may write at any time: in an incomplete history, what was read and
+    /// nobody is known to have written.
+    pub(crate) free: &'e HashSet<Value>,
+    /// What it may hold at first instead, if not every call is looked at.
+    pub(crate) early: Option<Early<'e>>,
+}
+
+/// What had been written by a moment.
+#[derive(Clone, Copy)]
+pub(crate) struct Early<'e> {
+    /// When each value had been written for the first time, and how many there are until the moment.
+    pub(crate) written: &'e HashMap<Value, i64>,
+    pub(crate) until: i64,
+    pub(crate) count: usize,
+}
+
+/// What a register holds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Held {
+    /// This value, which nobody else writes.
+    Value(Value),
+    /// One of the free values, whichever comes in handy: who is at one of them can be at any other.
+    Free,
+    /// The initial value, or one of the early ones: whichever is seen first.
+    Early,
+}
+
+impl Register<'_> {
+    fn held(&self, value: Value) -> Held {
+        if self.free.contains(&value) { Held::Free } else { Held::Value(value) }
+    }
+
+    /// Whether it can hold a value before the first call that is looked at.
+    fn is_early(&self, value: Value) -> bool {
+        let written =
+            |early: &Early<'_>| early.written.get(&value).is_some_and(|t| *t < early.until);
+        value == self.initial || self.early.as_ref().is_some_and(written)
+    }
+
+    /// What it holds when it is seen to hold a value. Somebody else may just have written it; that
+    /// this happens no earlier than it has to is enough, since it can happen at any time.
+    fn seen(&self, state: Held, value: Value) -> Option<Held> {
+        match (self.held(value), state) {
+            (Held::Free, _) => Some(Held::Free),
+            (held, Held::Early) => self.is_early(value).then_some(held),
+            (held, _) => (state == held).then_some(held),
+        }
+    }
+
+    /// What it holds when it is seen not to hold a value.
+    fn other_than(&self, state: Held, value: Value) -> Option<Held> {
+        let early = self.early.map_or(0, |early| early.count);
+        match state {
+            Held::Value(held) if held != value => Some(state),
+            Held::Early if self.initial != value || early > usize::from(self.is_early(value)) => {
+                Some(state)
+            }
+            _ => self.free.iter().any(|free| *free != value).then_some(Held::Free),
+        }
+    }
+}
+
+impl Model for Register<'_> {
+    type State = Held;
+    type Call = Did;
+
+    fn initial(&self) -> Held {
+        if self.early.is_some() { Held::Early } else { self.held(self.initial) }
+    }
+
+    fn step(&self, state: &Held, call: &Did) -> Option<Held> {
+        match *call {
+            Did::Read(value) => self.seen(*state, value),
+            Did::Write(value) => Some(self.held(value)),
+            Did::Swap { from, to } => self.seen(*state, from).map(|_| self.held(to)),
+            Did::NotEqual(value) => self.other_than(*state, value),
+            Did::Present => self.other_than(*state, Value::ABSENT),
+            Did::Append(_) | Did::ReadList => None,
+        }
+    }
+
+    fn reads_only(&self, call: &Did) -> bool {
+        // With a free value the read may follow a write of somebody else. Where it changes nothing it
+        // can come first all the same: whoever needs that write after it can make it happen.
+        call.reads_only()
+    }
+}

@@ -1,0 +1,378 @@
+//! The search for an order of calls, after Wing and Gong, with Lowe's memory of where it was.
+//!
+//! Calls are taken one by one. What may come next is what began before the first of those ended that
+//! are not in the order yet: that end is the *deadline*. Where nothing can come next any more, the
+//! search goes back. Three things keep it short:
+//!
+//! - *Reads do not branch.* A call that never changes the object, may come next, and is right about
+//!   what the object holds comes next. For take any order that goes on from here: with that call moved
+//!   to its front it is still one, since the call changes nothing for those that it passes, what has
+//!   to come before it is in the order already, and it moves to an earlier place only.
+//! - *Of equal calls that may come next, the one that ended first does*, and of those that never ended,
+//!   the one that began first. Exchanging the two in any order gives another one: both may come now,
+//!   and whoever has to come after the one that ended later has to come after the other too. (Equal are
+//!   only two of which both may be left out, or neither.)
+//! - *A place is not visited twice* ([`super::memo`]).
+//!
+//! Where sessions bind calls that overlap in time (`after`), equal calls are not the same, as others
+//! wait for them.
+
+use hashbrown::HashMap;
+
+use super::links::Links;
+use super::memo::{Memo, Print, Prints, SetId, Sets};
+use super::model::{Limit, Limits, Model, Timed};
+use std::time::Instant;
+
+/// How the search ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Found {
+    /// An order of calls, by number.
+    Order(Vec<usize>),
+    /// There is none. The stuck call's end is the first moment at which there is none.
+    None {
+        stuck: usize,
+    },
+    GaveUp(Limit),
+}
+
+/// No call.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// How many calls may come next while equal ones are looked for among them.
+const FEW: usize = 64;
+
+/// How often limits other than that of steps are looked at.
+const PAUSE: u64 = 4096;
+
+/// A search for an order of calls.
+pub(crate) struct Search<'m, M: Model> {
+    model: &'m M,
+    calls: &'m [Timed<M::Call>],
+    /// The call that each has to come after beside real time, or [`NONE`]; empty if there are none.
+    after: &'m [u32],
+    limits: &'m Limits,
+    /// Equal calls have the same number.
+    class: Vec<u32>,
+    prints: Vec<Print>,
+    /// The calls that are not in the order yet and cannot simply be left out.
+    links: Links,
+    /// The calls that can, by beginning, each with the one of the same class before it.
+    optional: Vec<(u32, Option<usize>)>,
+    sets: Sets,
+    memo: Memo<M::State>,
+    /// The order so far.
+    trail: Vec<Taken>,
+    print: Print,
+    frames: Vec<Frame<M::State>>,
+    /// What may come next at each frame.
+    next: Vec<u32>,
+    certain_left: usize,
+    steps: u64,
+    furthest: Option<(i64, u32)>,
+}
+
+/// A call that was dealt with.
+#[derive(Clone, Copy)]
+struct Taken {
+    call: u32,
+    /// Whether it takes effect, or is left out.
+    effect: bool,
+    /// Whether it was linked.
+    linked: bool,
+}
+
+/// A place of the search.
+struct Frame<S> {
+    state: S,
+    set: SetId,
+    /// How long the order was before the call that leads here.
+    from: usize,
+    /// Where its calls begin among all that may come next.
+    start: usize,
+    /// How many of them have been tried.
+    tried: usize,
+    /// How many calls that may be left out have been tried.
+    tried_optional: usize,
+}
+
+impl<'m, M: Model> Search<'m, M> {
+    pub(crate) fn new(
+        model: &'m M,
+        calls: &'m [Timed<M::Call>],
+        after: &'m [u32],
+        limits: &'m Limits,
+    ) -> Search<'m, M> {
+        let class = classes(calls);
+        let is_optional = |c: &Timed<M::Call>| !c.certain && c.end == i64::MAX;
+        let (optional, linked): (Vec<u32>, Vec<u32>) =
+            (0..calls.len() as u32).partition(|i| is_optional(&calls[*i as usize]));
+        // Who may be left out and only looks is left out.
+        let mut optional: Vec<u32> =
+            optional.into_iter().filter(|i| !model.reads_only(&calls[*i as usize].call)).collect();
+        optional.sort_by_key(|i| calls[*i as usize].begin);
+        let optional = chained(&optional, &class, after);
+        let certain_left = calls.iter().filter(|c| c.certain).count();
+        let random = Prints::new();
+        Search {
+            model,
+            calls,
+            after,
+            limits,
+            class,
+            prints: (0..calls.len() as u32).map(|i| random.of(i)).collect(),
+            links: Links::new(calls, linked),
+            sets: Sets::new(optional.len()),
+            optional,
+            memo: Memo::new(),
+            trail: Vec::new(),
+            print: 0,
+            frames: Vec::new(),
+            next: Vec::new(),
+            certain_left,
+            steps: 0,
+            furthest: None,
+        }
+    }
+
+    /// How many steps were tried.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    pub(crate) fn run(&mut self) -> Found {
+        let initial = self.model.initial();
+        if self.enter(initial, 0, 0) {
+            return self.order();
+        }
+        while !self.frames.is_empty() {
+            if let Some(limit) = self.limit() {
+                return Found::GaveUp(limit);
+            }
+            let from = self.trail.len();
+            match self.advance() {
+                Some((state, set)) => {
+                    if self.enter(state, set, from) {
+                        return self.order();
+                    }
+                }
+                None => self.back(),
+            }
+        }
+        // Without any deadline there is always a call that fails; the first certain one stands for it.
+        let certain = || self.calls.iter().position(|c| c.certain).unwrap_or(0);
+        let stuck = self.furthest.map_or_else(certain, |(_, call)| call as usize);
+        Found::None { stuck }
+    }
+
+    fn order(&self) -> Found {
+        let taken = self.trail.iter().filter(|t| t.effect);
+        Found::Order(taken.map(|t| t.call as usize).collect())
+    }
+
+    fn limit(&self) -> Option<Limit> {
+        if self.steps >= self.limits.steps {
+            return Some(Limit::Steps);
+        }
+        if !self.steps.is_multiple_of(PAUSE) {
+            return None;
+        }
+        if self.memo.bytes(&self.sets) > self.limits.memory {
+            return Some(Limit::Memory);
+        }
+        self.limits.deadline.is_some_and(|d| Instant::now() >= d).then_some(Limit::Deadline)
+    }
+
+    // ---- going on ----
+
+    /// Comes to a place; true if everything is in order. One that was visited before is left again.
+    fn enter(&mut self, state: M::State, set: SetId, from: usize) -> bool {
+        self.take_reads(&state);
+        if self.certain_left == 0 {
+            return true;
+        }
+        if !self.memo.is_new(self.print, &state, set, &self.sets) {
+            self.undo(from);
+            return false;
+        }
+        let start = self.next.len();
+        self.candidates(start);
+        self.frames.push(Frame { state, set, from, start, tried: 0, tried_optional: 0 });
+        false
+    }
+
+    /// Takes every call that may come next, is right, and changes nothing.
+    fn take_reads(&mut self, state: &M::State) {
+        loop {
+            let deadline = self.links.deadline();
+            let mut any = false;
+            let mut at = self.links.first();
+            while at != NONE && self.calls[at as usize].begin <= deadline {
+                let next = self.links.after(at);
+                let call = &self.calls[at as usize].call;
+                if self.model.reads_only(call)
+                    && self.may_follow(at)
+                    && self.model.step(state, call).as_ref() == Some(state)
+                {
+                    self.take(at, true);
+                    any = true;
+                }
+                at = next;
+            }
+            if !any {
+                return;
+            }
+        }
+    }
+
+    /// Collects what may come next, what ended first in front.
+    fn candidates(&mut self, start: usize) {
+        let deadline = self.links.deadline();
+        let mut at = self.links.first();
+        while at != NONE && self.calls[at as usize].begin <= deadline {
+            if self.may_follow(at) {
+                self.next.push(at);
+            }
+            at = self.links.after(at);
+        }
+        let calls = self.calls;
+        self.next[start..].sort_by_key(|i| calls[*i as usize].end);
+        if self.after.is_empty() && self.next.len() - start <= FEW {
+            let mut kept = start;
+            for i in start..self.next.len() {
+                let kind = |call: u32| (self.class[call as usize], calls[call as usize].certain);
+                let new = kind(self.next[i]);
+                let known = |other: &u32| kind(*other) == new;
+                if !self.next[start..kept].iter().any(known) {
+                    self.next[kept] = self.next[i];
+                    kept += 1;
+                }
+            }
+            self.next.truncate(kept);
+        }
+    }
+
+    /// Whether what a call has to come after in its session is in the order.
+    fn may_follow(&self, call: u32) -> bool {
+        match self.after.get(call as usize) {
+            None | Some(&NONE) => true,
+            Some(&before) => !self.links.holds(before),
+        }
+    }
+
+    /// Takes the next call that has not been tried here; `None` if there is none.
+    fn advance(&mut self) -> Option<(M::State, SetId)> {
+        let frame = self.frames.last_mut()?;
+        while let Some(&call) = self.next.get(frame.start + frame.tried) {
+            frame.tried += 1;
+            self.steps += 1;
+            let after = self.model.step(&frame.state, &self.calls[call as usize].call);
+            if let Some(state) = after {
+                let set = frame.set;
+                self.take(call, true);
+                return Some((state, set));
+            }
+        }
+        let deadline = self.links.deadline();
+        while let Some(&(call, before)) = self.optional.get(frame.tried_optional) {
+            if self.calls[call as usize].begin > deadline {
+                break;
+            }
+            let at = frame.tried_optional;
+            frame.tried_optional += 1;
+            let free = before.is_none_or(|before| self.sets.contains(frame.set, before));
+            let waits = match self.after.get(call as usize) {
+                None | Some(&NONE) => false,
+                Some(&before) => self.links.holds(before),
+            };
+            if self.sets.contains(frame.set, at) || !free || waits {
+                continue;
+            }
+            self.steps += 1;
+            let after = self.model.step(&frame.state, &self.calls[call as usize].call);
+            // What changes nothing may as well be left out.
+            if let Some(state) = after.filter(|state| *state != frame.state) {
+                let set = self.sets.with(frame.set, at);
+                self.trail.push(Taken { call, effect: true, linked: false });
+                return Some((state, set));
+            }
+        }
+        self.leave_out()
+    }
+
+    /// What ends here and is not certain took no effect, or it is too late for it.
+    fn leave_out(&mut self) -> Option<(M::State, SetId)> {
+        let call = self.links.ends_first();
+        if call == NONE {
+            return None;
+        }
+        let timed = &self.calls[call as usize];
+        let frame = self.frames.last_mut()?;
+        if timed.certain {
+            // If it could come next, what fails is further on, and was noted there.
+            let fails = self.model.step(&frame.state, &timed.call).is_none();
+            if fails && self.furthest.is_none_or(|(end, _)| end < timed.end) {
+                self.furthest = Some((timed.end, call));
+            }
+            return None;
+        }
+        // Once: `tried` goes beyond the calls that may come next.
+        let all = self.next.len() - frame.start;
+        if frame.tried > all {
+            return None;
+        }
+        frame.tried = all + 1;
+        let (state, set) = (frame.state.clone(), frame.set);
+        self.take(call, false);
+        Some((state, set))
+    }
+
+    fn take(&mut self, call: u32, effect: bool) {
+        self.links.take(call);
+        self.print ^= self.prints[call as usize];
+        self.certain_left -= usize::from(self.calls[call as usize].certain);
+        self.trail.push(Taken { call, effect, linked: true });
+    }
+
+    // ---- going back ----
+
+    fn back(&mut self) {
+        if let Some(frame) = self.frames.pop() {
+            self.next.truncate(frame.start);
+            self.undo(frame.from);
+        }
+    }
+
+    fn undo(&mut self, from: usize) {
+        while self.trail.len() > from {
+            let Some(taken) = self.trail.pop() else { return };
+            if taken.linked {
+                self.links.put_back(taken.call);
+                self.print ^= self.prints[taken.call as usize];
+                self.certain_left += usize::from(self.calls[taken.call as usize].certain);
+            }
+        }
+    }
+}
+
+/// Numbers for calls, the same for equal ones.
+fn classes<C: Eq + std::hash::Hash>(calls: &[Timed<C>]) -> Vec<u32> {
+    let mut known: HashMap<&C, u32> = HashMap::new();
+    calls
+        .iter()
+        .map(|timed| {
+            let next = known.len() as u32;
+            *known.entry(&timed.call).or_insert(next)
+        })
+        .collect()
+}
+
+/// Calls that may be left out, each with the one of its class before it: that one is used first.
+fn chained(optional: &[u32], class: &[u32], after: &[u32]) -> Vec<(u32, Option<usize>)> {
+    let mut last: HashMap<u32, usize> = HashMap::new();
+    let chain = |(at, call): (usize, &u32)| {
+        let before = last.insert(class[*call as usize], at);
+        (*call, before.filter(|_| after.is_empty()))
+    };
+    optional.iter().enumerate().map(chain).collect()
+}

@@ -1,0 +1,87 @@
+//! The search for orders against its brute-force twin, on random tiny histories.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod twin;
+
+use isolde_check::{Options, check};
+use isolde_history::History;
+use isolde_history::notation::parse;
+use isolde_spec::{Level, Promise};
+use twin::calls::{self, Object};
+use twin::permutations::{Orders, some_order};
+
+/// How many histories are compared; `ISOLDE_TWIN` asks for more.
+fn rounds() -> u64 {
+    std::env::var("ISOLDE_TWIN").ok().and_then(|n| n.parse().ok()).unwrap_or(4000)
+}
+
+/// Whether everything that took part can be placed in time.
+fn placed(history: &History) -> bool {
+    use isolde_history::Outcome;
+    history.txns().filter(|t| t.outcome() != Outcome::Aborted).all(|t| {
+        let interval = t.interval();
+        interval.begin.is_some() && interval.end.is_some()
+    })
+}
+
+#[derive(Default)]
+struct Tally {
+    holds: u64,
+    violated: u64,
+    open: u64,
+    wrong: Vec<String>,
+}
+
+fn compare(level: Level, object: Object, tally: &mut Tally, seed: u64) {
+    let text = calls::text(seed, object);
+    let history = parse(&text).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{text}"));
+    for (session_order, skew) in [(true, 0), (false, 0), (true, 3)] {
+        let options = Options { clock_skew: skew, ..Options::default() };
+        let ours = check(&history, Promise { level, session_order }, &options);
+        let real_time = level == Level::Linearizable;
+        let theirs = some_order(&history, Orders { sessions: session_order, real_time, skew });
+        match ours.holds() {
+            None => {
+                tally.open += 1;
+                // With all times and one operation each nothing is left to be unknown.
+                let certain = real_time
+                    && placed(&history)
+                    && matches!(object, Object::Register | Object::Mutex);
+                if certain && session_order && skew == 0 && !text.contains('?') {
+                    tally.wrong.push(format!("seed {seed}, {object:?}: unknown\n{text}{:?}", ours.answer));
+                }
+            }
+            Some(holds) if holds == theirs => {
+                *(if holds { &mut tally.holds } else { &mut tally.violated }) += 1;
+            }
+            Some(_) => tally.wrong.push(format!(
+                "seed {seed}, {object:?}, {level}, sessions {session_order}, skew {skew}: the twin says \
+                 {theirs}\n{text}{:?}\n",
+                ours.answer
+            )),
+        }
+    }
+}
+
+fn compare_all(level: Level) {
+    for object in Object::ALL {
+        let mut tally = Tally::default();
+        (0..rounds()).for_each(|seed| compare(level, object, &mut tally, seed));
+        let Tally { holds, violated, open, wrong } = tally;
+        eprintln!(
+            "{level}, {object:?}: {holds} hold, {violated} violated, {open} open, {} wrong",
+            wrong.len()
+        );
+        assert!(wrong.is_empty(), "{}", wrong[..wrong.len().min(4)].join("\n"));
+    }
+}
+
+#[test]
+fn no_verdict_on_linearizability_differs_from_the_twin() {
+    compare_all(Level::Linearizable);
+}
+
+#[test]
+fn no_verdict_on_sequential_consistency_differs_from_the_twin() {
+    compare_all(Level::Sequential);
+}
