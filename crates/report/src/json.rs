@@ -5,6 +5,7 @@ use isolde_spec::{Answer, Counted, Procedure, Step, Witness};
 use serde_json::{Map, Value, json};
 
 use crate::decided::Decided;
+use crate::forced;
 use crate::names;
 use crate::stuck;
 use crate::witness::sentence;
@@ -62,7 +63,7 @@ fn witness(history: &History, w: &Witness) -> Value {
         "transactions": w.txns.iter().map(txn).collect::<Vec<_>>(),
         "support": w.support.iter().map(txn).collect::<Vec<_>>(),
         "operations": w.ops.iter().map(op).collect::<Vec<_>>(),
-        "cycle": w.steps.iter().map(|s| step(history, s)).collect::<Vec<_>>(),
+        "cycle": w.steps.iter().enumerate().map(|(at, s)| forced_step(history, w, at, s)).collect::<Vec<_>>(),
         "stuck": w.stuck.as_ref().map(|found| stuck::to_json(history, found)),
     })
 }
@@ -75,7 +76,16 @@ fn txn(history: &History, id: TxnId) -> Value {
     })
 }
 
-fn step(history: &History, step: &Step) -> Value {
+/// A dependency of a cycle, with the reason why it must be if nobody saw it.
+fn forced_step(history: &History, w: &Witness, at: usize, s: &Step) -> Value {
+    let mut told = step(history, s);
+    if let Some(reason) = forced::reason(w, at) {
+        told["forced_by"] = forced::to_json(history, s, reason);
+    }
+    told
+}
+
+pub(crate) fn step(history: &History, step: &Step) -> Value {
     json!({
         "from": names::txn(history, step.from),
         "to": names::txn(history, step.to),

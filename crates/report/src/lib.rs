@@ -1,6 +1,7 @@
 //! Showing a verdict to people and to machines. How it was found is not known here.
 
 mod decided;
+mod forced;
 mod json;
 mod names;
 mod stuck;

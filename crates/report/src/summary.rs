@@ -17,8 +17,7 @@ pub fn summary_to_text(history: &History, decided: &[Decided]) -> String {
     let summary = Summary::of(decided.iter().map(|d| &d.verdict));
     let header = strongest(&summary, decided);
     out += &header;
-    let (open, told): (Vec<&Standing>, Vec<&Standing>) =
-        summary.others.iter().partition(|other| is_open(other));
+    let told = &summary.others;
     if !told.is_empty() && header.lines().count() > 1 {
         out.push_str("not shown to hold:\n");
     }
@@ -31,10 +30,6 @@ pub fn summary_to_text(history: &History, decided: &[Decided]) -> String {
         let said = if same { "unknown, for the same reason" } else { why.as_str() };
         paragraph(&mut out, &prefix, width + 4, usize::MAX, said);
         last = why;
-    }
-    if !open.is_empty() {
-        let names: Vec<&str> = open.iter().map(|other| other.level.name()).collect();
-        paragraph(&mut out, "not decided yet: ", 2, usize::MAX, &names.join(", "));
     }
     if let Some(d) = summary.plainest.and_then(|level| of(level, decided)) {
         // Writing to a String cannot fail.
@@ -68,7 +63,6 @@ pub fn summary_to_json(decided: &[Decided]) -> Value {
             },
             "violated_by": by.iter().map(anomaly).collect::<Vec<_>>(),
             "reason": reason,
-            "not_decided_yet": is_open(other),
             "holds_without_session_order": d.is_some_and(|d| d.holds_without_session_order),
         })
     };
@@ -83,11 +77,6 @@ fn of(level: Level, decided: &[Decided]) -> Option<&Decided> {
     decided.iter().find(|d| d.verdict.promise.level == level)
 }
 
-/// Levels for which procedures are still to come: one line for all of them is enough.
-fn is_open(other: &Standing) -> bool {
-    other.how == How::Unknown && !other.level.implies(Level::SnapshotIsolation)
-}
-
 fn strongest(summary: &Summary, decided: &[Decided]) -> String {
     let mut out = String::new();
     let names: Vec<&str> = summary.strongest.iter().map(|level| level.name()).collect();
@@ -100,7 +89,7 @@ fn strongest(summary: &Summary, decided: &[Decided]) -> String {
     };
     paragraph(&mut out, "", 2, usize::MAX, &said);
     // What ran is said once: here, or beside the violation.
-    let open = summary.others.iter().find(|o| summary.plainest.is_none() && !is_open(o));
+    let open = summary.others.iter().find(|_| summary.plainest.is_none());
     let shown = summary.strongest.last().copied().or(open.map(|o| o.level));
     if let Some(d) = shown.and_then(|level| of(level, decided)) {
         text::about(&d.verdict, false, &mut out);

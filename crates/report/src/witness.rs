@@ -5,6 +5,7 @@ use std::fmt::Write;
 use isolde_history::{History, OpId, TxnId};
 use isolde_spec::{Anomaly, Edges, Step, Witness};
 
+use crate::forced;
 use crate::names;
 use crate::stuck;
 use crate::wrap::{all_of, number, paragraph, shorten};
@@ -64,9 +65,7 @@ fn transactions(history: &History, w: &Witness, out: &mut String) {
         let text = format!("look at {} of {txn}", shorten(&names::op(history, op), OP_LEN));
         paragraph(out, "    ", 6, usize::MAX, &text);
     }
-    for step in w.steps.iter().take(MOST) {
-        paragraph(out, "    ", 6, usize::MAX, &sentence(history, step));
-    }
+    forced::to_text(history, w, MOST, out);
     more(w.steps.len(), "dependencies", out);
 }
 
@@ -88,8 +87,18 @@ fn why_support(w: &Witness) -> &'static str {
     }
 }
 
-/// One dependency as a sentence.
+/// One dependency as a sentence; of one that nobody saw, it says so.
 pub(crate) fn sentence(history: &History, step: &Step) -> String {
+    let inferred = " (nobody saw it, but no other order explains what was read)";
+    told(history, step, if step.because.inferred { inferred } else { "" })
+}
+
+/// One dependency as a sentence, whose reason is told elsewhere.
+pub(crate) fn plain_sentence(history: &History, step: &Step) -> String {
+    told(history, step, "")
+}
+
+fn told(history: &History, step: &Step, aside: &str) -> String {
     let (from, to) = (names::txn(history, step.from), names::txn(history, step.to));
     let key = step.because.key.map_or_else(|| "a key".to_owned(), |k| names::key(history, k));
     let what = match step.kind {
@@ -99,14 +108,9 @@ pub(crate) fn sentence(history: &History, step: &Step) -> String {
         Edges::WW => format!("{to} overwrote what {from} wrote to {key}"),
         _ => format!("{to} overwrote what {from} read of {key}"),
     };
-    let inferred = if step.because.inferred {
-        " (nobody saw it, but no other order explains what was read)"
-    } else {
-        ""
-    };
     let op = |op: OpId| shorten(&names::op(history, op), OP_LEN);
     let shown = [step.because.from_op, step.because.to_op].into_iter().flatten();
     let ops: Vec<String> = shown.map(op).collect();
     let colon = if ops.is_empty() { "" } else { ": " };
-    format!("{what}{inferred}{colon}{}", ops.join(", "))
+    format!("{what}{aside}{colon}{}", ops.join(", "))
 }

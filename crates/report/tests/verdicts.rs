@@ -272,11 +272,11 @@ fn without_a_level_the_strongest_that_holds() {
               evidence   values; order of versions: one version (2 keys); session order
               figures    2 transactions, 6 operations, 2 keys, 2 nodes, 2 edges
             not shown to hold:
+              repeatable-read            violated: WriteSkew
               strong-snapshot-isolation  unknown: not every transaction has an interval, so real time cannot be
                                          checked
               serializable               violated: WriteSkew
               strict-serializable        violated: WriteSkew
-            not decided yet: repeatable-read
             why serializable is violated:
               WriteSkew: two transactions each overwrote what the other had read
                 T1  a 1: r(x,0) r(y,0) w(x,1)
@@ -327,31 +327,30 @@ fn two_levels_may_be_the_strongest() {
 #[test]
 fn no_level_at_all() {
     sums_up(
-        "initial 0\na: w(x,1) abort\nb: r(x,1)\n",
+        "initial 0\na: w(x,1) r(x,0)\n",
         expect![[r#"
             no level is known to hold
-              pl-2                       violated: AbortedRead
-              read-committed             violated: AbortedRead
-              cursor-stability           violated: AbortedRead
-              read-atomic                violated: AbortedRead
-              causal                     violated: AbortedRead
-              prefix                     violated: AbortedRead
-              repeatable-read            violated: AbortedRead
-              snapshot-isolation         violated: AbortedRead
-              strong-snapshot-isolation  violated: AbortedRead
-              serializable               violated: AbortedRead
-              strict-serializable        violated: AbortedRead
-            not decided yet: read-uncommitted
-            why pl-2 is violated:
-              AbortedRead: a transaction read a value of a transaction that was rolled back
-                #0  a: w(x,1) abort
-                #1  b: r(x,1)
+              read-uncommitted           violated: NotMyOwnWrite
+              pl-2                       violated: NotMyOwnWrite
+              read-committed             violated: NotMyOwnWrite
+              cursor-stability           violated: NotMyOwnWrite
+              read-atomic                violated: NotMyOwnWrite
+              causal                     violated: NotMyOwnWrite
+              prefix                     violated: NotMyOwnWrite
+              repeatable-read            violated: NotMyOwnWrite
+              snapshot-isolation         violated: NotMyOwnWrite
+              strong-snapshot-isolation  violated: NotMyOwnWrite
+              serializable               violated: NotMyOwnWrite
+              strict-serializable        violated: NotMyOwnWrite
+            why read-uncommitted is violated:
+              NotMyOwnWrite: a transaction wrote a key and then read another value of it
+                #0  a: w(x,1) r(x,0)
                 look at w(x,1) of #0
-                look at r(x,1) of #1
-                visible after the first 2 of 2 transactions
-              procedure  local, because the level is weaker than snapshot isolation
-              evidence   values; order of versions: one version (1 key); session order
-              figures    2 transactions, 2 operations, 1 key
+                look at r(x,0) of #0
+                visible after the first 1 of 1 transactions
+              procedure  axiom, because only the order of versions that was shown counts
+              evidence   values
+              figures    1 transaction, 2 operations, 1 key, 1 node
         "#]],
     );
 }
@@ -362,19 +361,26 @@ fn nothing_is_certain() {
         TWICE,
         expect![[r#"
             no level is known to hold
+              note       operation 1 of transaction #2 (key x) read a value that was written more than once
               note       operation 1 of transaction #3 (key x) read a value that was written more than once
-              note       operation 1 of transaction #2 (key x) read a list to which a value was appended twice
-              procedure  saturation, because the order of versions is open for 1 key
-              evidence   values; order of versions: not known (1 key); session order
+              procedure  axiom, because only the order of versions that was shown counts
+              evidence   values
               figures    4 transactions, 4 operations, 1 key, 4 nodes
             not shown to hold:
-              snapshot-isolation         unknown: operation 1 of transaction #2 (key x) read a value that was
+              read-uncommitted           unknown: operation 1 of transaction #2 (key x) read a list to which a
+                                         value was appended twice
+              pl-2                       unknown: operation 1 of transaction #2 (key x) read a value that was
                                          written more than once (and 1 more like it)
+              read-committed             unknown, for the same reason
+              cursor-stability           unknown, for the same reason
+              read-atomic                unknown, for the same reason
+              causal                     unknown, for the same reason
+              prefix                     unknown, for the same reason
+              repeatable-read            unknown, for the same reason
+              snapshot-isolation         unknown, for the same reason
               strong-snapshot-isolation  unknown, for the same reason
               serializable               unknown, for the same reason
               strict-serializable        unknown, for the same reason
-            not decided yet: read-uncommitted, pl-2, read-committed, cursor-stability, read-atomic, causal,
-              prefix, repeatable-read
         "#]],
     );
 }
@@ -457,6 +463,7 @@ fn json_has_everything_of_a_verdict() {
               ],
               "operations": [],
               "position": 2,
+              "stuck": null,
               "support": [],
               "transactions": [
                 {
@@ -486,7 +493,91 @@ fn json_has_the_summary() {
     let others = json["not_shown_to_hold"].as_array().unwrap();
     let of = |level: &str| others.iter().find(|o| o["level"] == level).unwrap();
     assert_eq!(of("serializable")["violated_by"][0]["anomaly"], "WriteSkew");
-    assert_eq!(of("repeatable-read")["not_decided_yet"], true);
+    assert_eq!(of("repeatable-read")["violated_by"][0]["anomaly"], "WriteSkew");
     assert!(of("strong-snapshot-isolation")["reason"].as_str().unwrap().contains("interval"));
     assert_eq!(json["plainest_violation_of"], "serializable");
+}
+
+#[test]
+fn a_causal_violation_tells_how_what_was_missed_had_been_seen() {
+    shows(
+        "initial 0\na: w(x,1)\nb: r(x,1) w(x,2) w(y,2)\nc: r(y,2) w(z,3)\nd: r(z,3) r(x,1)",
+        Level::Causal,
+        expect![[r#"
+            causal: violated
+              found      at least 1 CausalityViolation
+              CausalityViolation: a transaction saw a value and missed something that led to it
+                #1  b: r(x,1) w(x,2) w(y,2)
+                #2  c: r(y,2) w(z,3)
+                #3  d: r(z,3) r(x,1)
+                not in the cycle, but they wrote what was read in it, or prove an order or a commit:
+                #0  a: w(x,1)
+                #1 overwrote what #3 read of x: r(x,1), w(x,2)
+                #2 read what #1 wrote to y: w(y,2), r(y,2)
+                #3 read what #2 wrote to z: w(z,3), r(z,3)
+                visible after the first 4 of 4 transactions
+              procedure  axiom, because what a read makes binding does not depend on the order of commits
+              evidence   values; session order
+              figures    4 transactions, 8 operations, 3 keys, 4 nodes, 5 edges, 1 inferred edge
+        "#]],
+    );
+}
+
+#[test]
+fn an_older_version_tells_why_it_is_older() {
+    shows(
+        "initial 0\na: w(x,1)\na: w(y,1)\nb: r(y,1) w(x,2)\nc: r(x,2) w(z,1)\nd: r(z,1) r(x,1)",
+        Level::Causal,
+        expect![[r#"
+            causal: violated
+              found      at least 1 CausalityViolation
+              CausalityViolation (needs session order): a transaction saw a value and missed something that led
+                  to it
+                #2  b: r(y,1) w(x,2)
+                #3  c: r(x,2) w(z,1)
+                #4  d: r(z,1) r(x,1)
+                not in the cycle, but they wrote what was read in it, or prove an order or a commit:
+                #0  a: w(x,1)
+                #1  a: w(y,1)
+                #2 overwrote what #4 read of x: r(x,1), w(x,2)
+                  nobody saw that, but r(x,1) is older than what #2 wrote, because
+                    #0 came before #1 in their session
+                    #2 read what #1 wrote to y: w(y,1), r(y,1)
+                #3 read what #2 wrote to x: w(x,2), r(x,2)
+                #4 read what #3 wrote to z: w(z,1), r(z,1)
+                visible after the first 5 of 5 transactions
+              procedure  axiom, because what a read makes binding does not depend on the order of commits
+              evidence   values; session order
+              figures    5 transactions, 8 operations, 3 keys, 5 nodes, 6 edges, 1 inferred edge
+        "#]],
+    );
+}
+
+#[test]
+fn forced_edges_name_the_reads_that_force_them() {
+    shows(
+        "initial 0\na: w(x,1) w(y,1)\nb: w(x,2) w(y,2)\nc: r(x,1) r(y,2)",
+        Level::ReadAtomic,
+        expect![[r#"
+            read-atomic: violated
+              found      at least 1 FracturedRead
+              FracturedRead: a transaction saw one write of another one and missed another
+                #0  a: w(x,1) w(y,1)
+                #1  b: w(x,2) w(y,2)
+                not in the cycle, but they wrote what was read in it, or prove an order or a commit:
+                #2  c: r(x,1) r(y,2)
+                #0 overwrote what #1 wrote to x: w(x,2), w(x,1)
+                  nobody saw that; but #2, which had seen #1, read r(x,1) of #0, so #1 came first. It had seen
+                    #1, because
+                    #2 read what #1 wrote to y: w(y,2), r(y,2)
+                #1 overwrote what #0 wrote to y: w(y,1), w(y,2)
+                  nobody saw that; but #2, which had seen #0, read r(y,2) of #1, so #0 came first. It had seen
+                    #0, because
+                    #2 read what #0 wrote to x: w(x,1), r(x,1)
+                visible after the first 3 of 3 transactions
+              procedure  axiom, because what a read makes binding does not depend on the order of commits
+              evidence   values; session order
+              figures    3 transactions, 6 operations, 2 keys, 3 nodes, 4 edges, 2 inferred edges
+        "#]],
+    );
 }

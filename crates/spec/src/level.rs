@@ -149,6 +149,11 @@ impl Level {
         false
     }
 
+    /// Whether the level is one of Adya's on items, which stand beside those of the axioms.
+    pub const fn is_adya(self) -> bool {
+        matches!(self, Level::Pl2 | Level::CursorStability | Level::RepeatableRead)
+    }
+
     /// Whether the level speaks of single operations rather than of transactions.
     pub const fn of_operations(self) -> bool {
         matches!(self, Level::Sequential | Level::Linearizable)

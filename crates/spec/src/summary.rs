@@ -11,7 +11,8 @@ pub struct Summary {
     pub strongest: Vec<Level>,
     /// The levels that were asked about and follow from none of those, weakest first.
     pub others: Vec<Standing>,
-    /// The level whose first witness says most in the fewest words: no weaker one is violated.
+    /// The level whose first witness says most in the fewest words: no weaker one of the axioms is
+    /// violated.
     pub plainest: Option<Level>,
 }
 
@@ -59,7 +60,14 @@ impl Summary {
             };
             others.push(Standing { level, how });
         }
-        let weakest = |level: &Level| !violated.iter().any(|o| o != level && level.implies(*o));
+        // Most people mean the levels of the axioms; Adya's serve where nothing else is violated.
+        let shown: Vec<Level> = match violated.iter().any(|level| !level.is_adya()) {
+            true => violated.iter().copied().filter(|level| !level.is_adya()).collect(),
+            false => violated.clone(),
+        };
+        let weakest = |level: &Level| {
+            shown.contains(level) && !shown.iter().any(|o| o != level && level.implies(*o))
+        };
         let plainest =
             verdicts.iter().filter_map(|v| Some((v.promise.level, v.witnesses().first()?)));
         Summary {

@@ -1,0 +1,63 @@
+//! Why a dependency must be that nobody saw, in words: the read that forces it, and how the reader
+//! had seen the other writer.
+
+use isolde_history::History;
+use isolde_spec::{Edges, Forced, Step, Witness};
+use serde_json::{Value, json};
+
+use crate::json;
+use crate::names;
+use crate::witness::{plain_sentence, sentence};
+use crate::wrap::paragraph;
+
+/// How many steps of a path are told.
+const MOST: usize = 20;
+
+/// The dependencies of a witness, each with its reason below.
+pub(crate) fn to_text(history: &History, w: &Witness, most: usize, out: &mut String) {
+    for (number, step) in w.steps.iter().enumerate().take(most) {
+        let Some(forced) = reason(w, number) else {
+            paragraph(out, "    ", 6, usize::MAX, &sentence(history, step));
+            continue;
+        };
+        paragraph(out, "    ", 6, usize::MAX, &plain_sentence(history, step));
+        paragraph(out, "      ", 8, usize::MAX, &because(history, step, forced));
+        for step in forced.path.iter().take(MOST) {
+            paragraph(out, "        ", 10, usize::MAX, &sentence(history, step));
+        }
+        let left = forced.path.len().saturating_sub(MOST);
+        if left > 0 {
+            let text = format!("... and {left} more steps: --json shows them");
+            paragraph(out, "        ", 10, usize::MAX, &text);
+        }
+    }
+}
+
+/// Why a step must be, if that has been kept.
+pub(crate) fn reason(w: &Witness, step: usize) -> Option<&Forced> {
+    w.forced.iter().find(|forced| forced.step == step)
+}
+
+/// "because T3 saw T2 and yet read x of T1".
+pub(crate) fn because(history: &History, step: &Step, forced: &Forced) -> String {
+    let (from, to) = (names::txn(history, step.from), names::txn(history, step.to));
+    let reader = names::txn(history, history.txn_of(forced.read));
+    let read = names::op(history, forced.read);
+    if step.kind == Edges::RW {
+        return format!("nobody saw that, but {read} is older than what {to} wrote, because");
+    }
+    format!(
+        "nobody saw that; but {reader}, which had seen {from}, read {read} of {to}, so {from} came \
+         first. It had seen {from}, because"
+    )
+}
+
+/// The same for machines.
+pub(crate) fn to_json(history: &History, step: &Step, forced: &Forced) -> Value {
+    json!({
+        "read": names::op(history, forced.read),
+        "reader": names::txn(history, history.txn_of(forced.read)),
+        "sentence": because(history, step, forced),
+        "path": forced.path.iter().map(|s| json::step(history, s)).collect::<Vec<_>>(),
+    })
+}
