@@ -34,7 +34,7 @@ pub(crate) fn to_text(history: &History, w: &Witness, stuck: &Stuck, out: &mut S
     };
     let what = |op: &OpId| shorten(&names::op(history, *op), OP_LEN);
     let (wide, long) = (width(&name), width(&what));
-    let mut rows = |ops: &[OpId], out: &mut String| {
+    let rows = |ops: &[OpId], out: &mut String| {
         for op in ops.iter().take(MOST) {
             let time = interval(history, *op);
             let row = format!("      {:<wide$}  {:<long$}  {time}", name(op), what(op));
