@@ -129,7 +129,7 @@ impl Teller<'_, '_> {
                 let other = calls[*i].written().is_some_and(|v| v != value);
                 later && other && items[*i].certain
             };
-            (0..calls.len()).find(by)
+            (0..calls.len()).filter(by).max_by_key(|i| items[*i].begin)
         };
         match (&begun[..], value == initial) {
             ([], false) => match writes.first() {
