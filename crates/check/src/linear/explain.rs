@@ -253,7 +253,7 @@ impl<'o, 'h> Explainer<'o, 'h> {
 
     /// How far some calls can be put in order.
     fn stuck(&self, case: &Case<'_, '_>, together: &[usize]) -> Option<Stuck> {
-        let part = Part::of(together, self.until);
+        let part = Part { quick: false, ..Part::of(together, self.until) };
         let Found::None { stuck } = self.object.order_of(part, &self.limits).0 else {
             return None;
         };
@@ -262,7 +262,7 @@ impl<'o, 'h> Explainer<'o, 'h> {
         let items = &self.object.items;
         let before: Vec<usize> =
             together.iter().copied().filter(|i| *i != stuck && items[*i].begin <= until).collect();
-        let part = Part::of(&before, until);
+        let part = Part { quick: false, ..Part::of(&before, until) };
         let prefix: Vec<usize> = match self.object.order_of(part, &self.limits).0 {
             Found::Order(order) => order.into_iter().map(|place| before[place]).collect(),
             Found::None { .. } | Found::GaveUp(_) => return None,
