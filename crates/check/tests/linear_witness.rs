@@ -15,7 +15,7 @@ const LINEARIZABLE: Promise = Promise::of(Level::Linearizable);
 
 /// How many histories are looked at; `ISOLDE_TWIN` asks for more.
 fn rounds() -> u64 {
-    std::env::var("ISOLDE_TWIN").ok().and_then(|n| n.parse().ok()).unwrap_or(4000)
+    std::env::var("ISOLDE_TWIN").ok().and_then(|n| n.parse().ok()).unwrap_or(1000)
 }
 
 fn witnesses(history: &History) -> Vec<Witness> {

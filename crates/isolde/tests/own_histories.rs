@@ -4,7 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
+use isolde_check::{Options, check};
 use isolde_history::{FORMATS, Format, History, Input, Source, Summary};
+use isolde_spec::{Level, Promise};
 
 fn histories() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../histories").canonicalize().unwrap()
@@ -61,6 +63,23 @@ fn the_same_history_in_three_formats_is_the_same() {
     text.same_as(&load(&histories().join("isolde/every-evidence.isolde"))).unwrap();
     let json = load(&histories().join("dbcop-json/write-skew.json"));
     json.same_as(&load(&histories().join("dbcop-bincode/write-skew.bincode"))).unwrap();
+}
+
+#[test]
+fn single_operations_can_be_put_in_order_or_not() {
+    for (path, linearizable) in [
+        ("jepsen-edn/concurrent-register.edn", true),
+        ("jepsen-edn/stale-read.edn", false),
+        ("jepsen-edn/mutex.edn", true),
+        ("jepsen-edn/two-holders.edn", false),
+        ("porcupine-kv/words.txt", true),
+        ("porcupine-kv/lost-append.txt", false),
+    ] {
+        let history = load(&histories().join(path));
+        let promise = Promise::of(Level::Linearizable);
+        let verdict = check(&history, promise, &Options::default());
+        assert_eq!(verdict.holds(), Some(linearizable), "{path}: {verdict:?}");
+    }
 }
 
 /// Whatever a format can write, it reads back as it was.

@@ -50,10 +50,11 @@ pub(crate) fn to_text(history: &History, w: &Witness, stuck: &Stuck, out: &mut S
         let _ = writeln!(out, "    beside them, whoever wrote what was read:");
         rows(&support, out);
     }
-    let order: Vec<String> = stuck.prefix.iter().take(MOST).map(what).collect();
+    let named = |op: &OpId| format!("{} {}", name(op), what(op));
+    let order: Vec<String> = stuck.prefix.iter().take(MOST).map(named).collect();
     let order = if order.is_empty() { "none".to_owned() } else { order.join(", ") };
     paragraph(out, "    longest order: ", 6, usize::MAX, &order);
-    let text = format!("{} cannot come next: {}", what(&stuck.op), stuck.why);
+    let text = format!("{} cannot come next: {}", named(&stuck.op), stuck.why);
     paragraph(out, "    ", 6, usize::MAX, &text);
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use isolde_history::notation::{Excerpt, excerpt_to_text};
-use isolde_history::{Effect, History, Op, OpId, OpKind, TxnId, Value};
+use isolde_history::{Effect, History, Op, OpId, OpKind, Outcome, TxnId, Value};
 
 use crate::anomaly::Anomaly;
 use crate::verdict::Witness;
@@ -37,7 +37,8 @@ pub fn excerpt(history: &History, witness: &Witness) -> String {
     excerpt_to_text(history, &Excerpt { txns: &txns, complete, hidden: &hidden })
 }
 
-/// Whether somebody saw a value that others wrote, but nobody of those involved. What was read of texts to which
+/// Whether somebody saw a value that others wrote, but nobody of those involved. Who may not have taken
+/// effect need not have seen anything. What was read of texts to which
 /// pieces are appended has no single writer.
 fn misses_a_writer(history: &History, witness: &Witness) -> bool {
     let ops: Vec<Op<'_>> = witness.involved().flat_map(|txn| history.txn(txn).ops()).collect();
@@ -49,10 +50,12 @@ fn misses_a_writer(history: &History, witness: &Witness) -> bool {
             && !ops.iter().filter(wrote).any(|o| o.value() == value)
             && history.ops().any(|o| wrote(&&o) && o.value() == value)
     };
+    let committed =
+        |op: &Op<'_>| history.txn(history.txn_of(op.id())).outcome() == Outcome::Committed;
     ops.iter().any(|op| match op.kind() {
         OpKind::Read if op.value() == Value::UNOBSERVED || texts => false,
         OpKind::Read => missing(op, op.value()),
-        OpKind::Cas if op.effect() != Effect::Failed => {
+        OpKind::Cas if op.effect() == Effect::Done && committed(op) => {
             op.expected().is_some_and(|expected| missing(op, expected))
         }
         _ => false,

@@ -30,6 +30,9 @@ const FEW: usize = 8;
 /// How many steps may be tried to find out whether some calls are wrong by themselves.
 const STEPS: u64 = 200_000;
 
+/// How many writers of pieces of a text are shown.
+const PIECES: usize = 16;
+
 /// The witness of an object that cannot be put in order, in which a call is the first to be stuck.
 pub(crate) fn witness(case: &Case<'_, '_>, object: &Object<'_>, stuck: usize) -> Witness {
     let options = &case.checker.options;
@@ -179,7 +182,8 @@ impl<'o, 'h> Explainer<'o, 'h> {
         let mut writers: Vec<usize> = Vec::new();
         type Cells = Vec<(u32, Value)>;
         let mut add = |seen: &dyn Fn(usize) -> Cells, written: &dyn Fn(usize) -> Cells| {
-            for &reader in chosen {
+            // Who may have taken no effect need not have seen anything.
+            for &reader in chosen.iter().filter(|i| items[**i].certain) {
                 for cell in seen(reader) {
                     let writes = |i: &usize| *i != reader && written(*i).contains(&cell);
                     if !chosen.iter().chain(&writers).any(writes) {
@@ -215,8 +219,7 @@ impl<'o, 'h> Explainer<'o, 'h> {
                 };
                 add(&seen, &written);
             }
-            // What was read of a text has no single writer.
-            Kind::Text { .. } => {}
+            Kind::Text { calls, .. } => writers = self.pieces_of_what_was_read(chosen, calls),
             Kind::Several { initial, calls } => {
                 let cells = |i: usize, of: fn(Did) -> Option<Value>| -> Cells {
                     calls[i].iter().filter_map(|(at, did)| Some((*at, of(*did)?))).collect()
@@ -231,9 +234,26 @@ impl<'o, 'h> Explainer<'o, 'h> {
         writers
     }
 
+    /// Whoever wrote a piece of what some calls read of a text, if those are few.
+    fn pieces_of_what_was_read(&self, chosen: &[usize], calls: &[Grow<'_, u8>]) -> Vec<usize> {
+        let begun = self.open.iter().chain(&self.answered).filter(|i| !chosen.contains(i));
+        let in_a_text = |piece: &[u8]| {
+            chosen.iter().any(|i| match &calls[*i] {
+                Grow::Read(all) => all.windows(piece.len()).any(|window| window == piece),
+                Grow::Append(_) | Grow::Replace(_) => false,
+            })
+        };
+        let wrote = |i: &&usize| match &calls[**i] {
+            Grow::Append(piece) | Grow::Replace(piece) => !piece.is_empty() && in_a_text(piece),
+            Grow::Read(_) => false,
+        };
+        let pieces: Vec<usize> = begun.filter(wrote).copied().take(PIECES + 1).collect();
+        if pieces.len() > PIECES { Vec::new() } else { pieces }
+    }
+
     /// How far some calls can be put in order.
     fn stuck(&self, case: &Case<'_, '_>, together: &[usize]) -> Option<Stuck> {
-        let part = Part::of(together, self.until);
+        let part = Part { quick: false, ..Part::of(together, self.until) };
         let Found::None { stuck } = self.object.order_of(part, &self.limits).0 else {
             return None;
         };
@@ -242,7 +262,7 @@ impl<'o, 'h> Explainer<'o, 'h> {
         let items = &self.object.items;
         let before: Vec<usize> =
             together.iter().copied().filter(|i| *i != stuck && items[*i].begin <= until).collect();
-        let part = Part::of(&before, until);
+        let part = Part { quick: false, ..Part::of(&before, until) };
         let prefix: Vec<usize> = match self.object.order_of(part, &self.limits).0 {
             Found::Order(order) => order.into_iter().map(|place| before[place]).collect(),
             Found::None { .. } | Found::GaveUp(_) => return None,

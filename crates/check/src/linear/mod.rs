@@ -23,6 +23,7 @@ mod search;
 mod sequence;
 mod several;
 mod why;
+mod zones;
 
 pub(crate) use decide::{decide, in_program_order};
 pub use model::{Limit, Limits, Linearized, Model, Timed, linearize};

@@ -9,6 +9,7 @@ use super::register::{Early, Register};
 use super::search::{Found, NONE, Search};
 use super::sequence::{Grow, Sequence};
 use super::several::{Several, Steps};
+use super::zones;
 use crate::context::Context;
 use crate::found::Doubt;
 use crate::words::Words;
@@ -58,12 +59,14 @@ pub(crate) struct Part<'p> {
     pub(crate) timed: bool,
     /// Whether sessions do.
     pub(crate) sessions: bool,
+    /// Whether an answer without a search will do: then what is stuck is not the first that is.
+    pub(crate) quick: bool,
 }
 
 impl<'p> Part<'p> {
     /// Some calls until a moment, and no others.
     pub(crate) fn of(chosen: &'p [usize], until: i64) -> Part<'p> {
-        Part { chosen, others: &[], early: None, until, timed: true, sessions: true }
+        Part { chosen, others: &[], early: None, until, timed: true, sessions: true, quick: true }
     }
 }
 
@@ -135,7 +138,13 @@ impl<'h> Object<'h> {
             Kind::Register { initial, free, calls } => {
                 let register = Register { initial: *initial, free, early: part.early };
                 let written = |did: &Did| did.written().map(Did::Write);
-                run(&register, &self.timed(part, calls, written), after, l)
+                let timed = self.timed(part, calls, written);
+                let quick = if after.is_empty() && part.quick {
+                    zones::order(&register, &timed)
+                } else {
+                    None
+                };
+                quick.map_or_else(|| run(&register, &timed, after, l), |found| (found, 0))
             }
             Kind::List { initial, calls } => {
                 let timed = self.timed(part, calls, written);

@@ -42,7 +42,7 @@ impl Register<'_> {
     }
 
     /// Whether it can hold a value before the first call that is looked at.
-    fn is_early(&self, value: Value) -> bool {
+    pub(crate) fn is_early(&self, value: Value) -> bool {
         let written =
             |early: &Early<'_>| early.written.get(&value).is_some_and(|t| *t < early.until);
         value == self.initial || self.early.as_ref().is_some_and(written)

@@ -114,47 +114,63 @@ impl Teller<'_, '_> {
         format!("{holds}, {saw}")
     }
 
-    /// Why it cannot have seen a value earlier or later either.
+    /// Why it cannot have seen a value earlier or later either, if that is easily said.
     fn where_from(&self, value: Value, initial: Value, calls: &[Did], stuck: usize) -> String {
         let items = &self.object.items;
         let writes: Vec<usize> =
             (0..calls.len()).filter(|i| calls[*i].written() == Some(value)).collect();
-        let begin = items[stuck].begin;
+        let begun = writes.iter().copied().filter(|i| items[*i].begin <= items[stuck].end);
+        let begun: Vec<usize> = begun.collect();
+        let value_words = self.value(value);
         // What had certainly been replaced when the call began, and by whom.
         let replaced = |end: i64| {
             let by = |i: &usize| {
-                let later = items[*i].begin > end && items[*i].end < begin && items[*i].certain;
-                later && calls[*i].written().is_some_and(|v| v != value)
+                let later = items[*i].begin > end && items[*i].end < items[stuck].begin;
+                let other = calls[*i].written().is_some_and(|v| v != value);
+                later && other && items[*i].certain
             };
-            (0..calls.len()).find(by)
+            (0..calls.len()).filter(by).max_by_key(|i| items[*i].begin)
         };
-        let value_words = self.value(value);
-        if value == initial {
-            return match (writes.is_empty(), replaced(i64::MIN)) {
-                (true, Some(by)) => format!(
-                    ", which was there at first only, and {} had replaced it before that began",
+        match (&begun[..], value == initial) {
+            ([], false) => match writes.first() {
+                None => format!(", and nobody wrote {value_words}"),
+                Some(first) => {
+                    let first = self.call(*first);
+                    format!(
+                        ", and the first write of {value_words}, {first}, began only after that"
+                    )
+                }
+            },
+            ([], true) => match replaced(i64::MIN) {
+                Some(by) => {
+                    let by = self.call(by);
+                    format!(
+                        ", which was there at first only, and {by} had replaced it before that began"
+                    )
+                }
+                None => String::new(),
+            },
+            ([write], false) => match replaced(items[*write].end) {
+                Some(by) => format!(
+                    ", and the only write of {value_words} until then, {}, had been overwritten by {} \
+                     before that began",
+                    self.call(*write),
                     self.call(by)
                 ),
-                _ => String::new(),
-            };
-        }
-        let [write] = writes[..] else {
-            return if writes.is_empty() {
-                format!(", and nobody wrote {value_words}")
-            } else {
-                String::new()
-            };
-        };
-        let whose = format!("the only write of {value_words}, {}", self.call(write));
-        if items[write].begin > items[stuck].end {
-            return format!(", and {whose}, began only after that had ended");
-        }
-        match replaced(items[write].end) {
-            Some(by) => {
-                let by = self.call(by);
-                format!(", and {whose}, had been overwritten by {by} before that began")
+                None => String::new(),
+            },
+            (all, was_there) => {
+                let over = all.iter().all(|write| replaced(items[*write].end).is_some());
+                let first_over = !was_there || replaced(i64::MIN).is_some();
+                if !over || !first_over {
+                    return String::new();
+                }
+                format!(
+                    ", and each of the {} writes of {value_words} until then had been overwritten before \
+                     that began",
+                    all.len()
+                )
             }
-            None => String::new(),
         }
     }
 

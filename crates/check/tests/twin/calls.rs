@@ -9,6 +9,8 @@ use super::swarm::Rng;
 /// What the keys hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Object {
+    /// Registers that are only read and written.
+    Plain,
     Register,
     Mutex,
     Text,
@@ -17,8 +19,14 @@ pub enum Object {
 }
 
 impl Object {
-    pub const ALL: [Object; 5] =
-        [Object::Register, Object::Mutex, Object::Text, Object::List, Object::Several];
+    pub const ALL: [Object; 6] = [
+        Object::Plain,
+        Object::Register,
+        Object::Mutex,
+        Object::Text,
+        Object::List,
+        Object::Several,
+    ];
 }
 
 /// How often things happen, in percent.
@@ -146,9 +154,14 @@ impl Maker {
             Object::Mutex => self.lock(key, silent),
             Object::Text | Object::List if read => self.read_whole(key, silent),
             Object::Text | Object::List => self.grow(key),
-            Object::Register | Object::Several if read => {
+            Object::Plain | Object::Register | Object::Several if read => {
                 let seen = self.seen(key);
                 if silent { format!("r(k{key},_)") } else { format!("r(k{key},{})", one(&seen)) }
+            }
+            Object::Plain => {
+                let value = self.value();
+                self.store.insert(key, vec![value]);
+                format!("w(k{key},{value})")
             }
             Object::Register | Object::Several => self.change(key, silent),
         }
