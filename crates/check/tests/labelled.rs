@@ -1,4 +1,4 @@
-//! The labelled histories of the shared collection: no verdict may contradict its label.
+//! The labelled histories of the shared collection: every verdict is the one of its label.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -24,17 +24,11 @@ fn shared() -> Option<PathBuf> {
     None
 }
 
-/// The levels that must be decided wherever they are labelled.
-const STRONG: [Level; 5] = [
-    Level::SnapshotIsolation,
-    Level::StrongSnapshotIsolation,
-    Level::Serializable,
-    Level::StrictSerializable,
-    Level::Linearizable,
-];
+/// Rows that stay open, each with the reason why.
+const OPEN: &[(&str, Level, &str)] = &[];
 
 #[test]
-fn no_verdict_contradicts_its_label_and_strong_levels_are_decided() {
+fn every_row_is_decided_as_it_is_labelled() {
     let Some(shared) = shared() else { return };
     let table = std::fs::read_to_string(shared.join("histories/expected.tsv")).unwrap();
     // By format and level: how many were decided, of how many.
@@ -48,7 +42,12 @@ fn no_verdict_contradicts_its_label_and_strong_levels_are_decided() {
         let count = passed.entry((row[1], row[2])).or_default();
         count[1] += 1;
         match verdict.holds() {
-            None => assert!(!STRONG.contains(&level), "{} at {level}: {verdict:?}", row[0]),
+            None => {
+                let known = OPEN.iter().find(|(path, l, _)| *path == row[0] && *l == level);
+                let (_, _, why) =
+                    known.unwrap_or_else(|| panic!("{} {level}: {verdict:?}", row[0]));
+                eprintln!("OPEN: {} at {level}: {why}", row[0]);
+            }
             Some(holds) => {
                 assert_eq!(holds, row[3] == "holds", "{} at {level}: {verdict:?}", row[0]);
                 count[0] += 1;
