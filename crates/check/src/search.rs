@@ -27,6 +27,23 @@ pub(crate) struct Found {
 }
 
 impl Found {
+    /// Witnesses, the most basic first: so many of each kind are kept, and all are counted.
+    pub(crate) fn of(witnesses: Vec<Witness>, keep: usize) -> Found {
+        let mut found = Found::default();
+        for witness in witnesses {
+            let at = found.counts.iter().position(|c| c.anomaly == witness.anomaly);
+            let at = at.unwrap_or_else(|| {
+                found.counts.push(Counted { anomaly: witness.anomaly, count: 0, at_least: true });
+                found.counts.len() - 1
+            });
+            found.counts[at].count += 1;
+            if found.counts[at].count <= keep as u64 {
+                found.witnesses.push(witness);
+            }
+        }
+        found
+    }
+
     pub(crate) fn append(&mut self, mut other: Found) {
         self.witnesses.append(&mut other.witnesses);
         self.counts.append(&mut other.counts);
@@ -82,9 +99,8 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
     // Lost updates are no matter of prefixes.
     let forbidden = Anomaly::LostUpdate.forbidden_at(case.promise.level);
     let divergences = if forbidden { &case.walk().divergences[..] } else { &[] };
-    let mut found = Found::default();
     if parts.is_empty() && divergences.is_empty() {
-        return found;
+        return Found::default();
     }
     let keep = case.checker.options.witnesses;
     let lost = divergences.iter().take(keep).map(|(_, [a, b])| {
@@ -112,38 +128,16 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
     for witness in witnesses.iter_mut().take(divergences.len().min(keep)) {
         witness.anomaly = Anomaly::LostUpdate;
     }
-    for witness in &mut witnesses {
-        if witness.anomaly.forbidden_at(case.promise.level) {
-            continue;
-        }
-        // The name belongs to a stronger level.
-        match case.promise.level {
-            Level::Prefix => witness.anomaly = Anomaly::PrefixViolation,
-            Level::CursorStability => witness.anomaly = Anomaly::LostUpdate,
-            _ => {}
-        }
-    }
+    witnesses.iter_mut().for_each(|witness| rename(witness, case.promise.level));
     witnesses.sort_by_key(|w| (w.anomaly.rank(), w.steps.len(), w.position()));
-    let mut counts: Vec<Counted> = Vec::new();
-    for witness in witnesses {
-        let at = counts.iter().position(|c| c.anomaly == witness.anomaly);
-        let at = at.unwrap_or_else(|| {
-            counts.push(Counted { anomaly: witness.anomaly, count: 0, at_least: true });
-            counts.len() - 1
-        });
-        counts[at].count += 1;
-        if counts[at].count <= keep as u64 {
-            found.witnesses.push(witness);
-        }
-    }
+    let mut found = Found::of(witnesses, keep);
     // Where every write follows a read, each lost update is a divergence.
     let other = [Known::List, Known::Given, Known::Session, Known::Unread, Known::Not];
     let at_least = other.iter().any(|way| case.walk().known[*way as usize] > 0);
-    for counted in counts.iter_mut().filter(|c| c.anomaly == Anomaly::LostUpdate) {
+    for counted in found.counts.iter_mut().filter(|c| c.anomaly == Anomaly::LostUpdate) {
         *counted =
             Counted { count: counted.count.max(case.walk().divergent_pairs), at_least, ..*counted };
     }
-    found.counts = counts;
     let txns = case.context().play.len() as u32;
     let nodes = parts.iter().flat_map(|(_, part)| part);
     let transactions = nodes.filter(|node| **node < txns).count();
@@ -156,6 +150,18 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
         ("search spent", spent as u64),
     ];
     found
+}
+
+/// A cycle whose name belongs to a stronger level has another one here.
+fn rename(witness: &mut Witness, level: Level) {
+    if witness.anomaly.forbidden_at(level) {
+        return;
+    }
+    match level {
+        Level::Prefix => witness.anomaly = Anomaly::PrefixViolation,
+        Level::CursorStability => witness.anomaly = Anomaly::LostUpdate,
+        _ => {}
+    }
 }
 
 /// A hunt for the shortest cycles.

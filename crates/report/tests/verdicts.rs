@@ -2,12 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::needless_pass_by_value, reason = "expectations are made where they are used")]
 
-use expect_test::{Expect, expect};
-use isolde_check::{Checker, Options, check};
-use isolde_history::History;
+mod shown;
+
+use expect_test::expect;
 use isolde_history::notation::parse;
 use isolde_report::{Decided, summary_to_json, summary_to_text, to_json, to_text};
-use isolde_spec::{Level, Promise, Verdict};
+use isolde_spec::Level;
+use shown::{ask, ask_all, shows, sums_up};
 
 const LOST: &str = "initial 0\n\
     a 1: w(x,1)\n\
@@ -18,36 +19,6 @@ const SKEW: &str = "initial 0\na 1: r(x,0) r(y,0) w(x,1)\nb 2: r(x,0) r(y,0) w(y
 const STALE_SESSION: &str = "initial 0\na T8: r(x,0) w(x,1)\na T9: r(x,0)\n";
 const STALE_CLOCK: &str = "initial 0\na 1: r(x,0) w(x,1) @[1,2]\nb 2: r(x,0) @[5,6]\n";
 const TWICE: &str = "a: append(x,1)\nb: append(x,1)\nc: list(x,[1])\nd: list(x,[1])\n";
-
-fn decided(verdict: Verdict) -> Decided {
-    Decided { verdict, holds_without_session_order: false, seconds: 0.5 }
-}
-
-fn ask(history: &History, level: Level) -> Decided {
-    decided(check(history, Promise::of(level), &Options::default()))
-}
-
-#[track_caller]
-fn shows(text: &str, level: Level, expected: Expect) {
-    let history = parse(text).unwrap();
-    let text = to_text(&history, &ask(&history, level), false);
-    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    expected.assert_eq(&text);
-}
-
-fn ask_all(history: &History) -> Vec<Decided> {
-    let checker = Checker::new(history, Options::default());
-    let levels = Level::ALL.into_iter().filter(|level| !level.of_operations());
-    levels.map(|level| decided(checker.check(Promise::of(level)))).collect()
-}
-
-#[track_caller]
-fn sums_up(text: &str, expected: Expect) {
-    let history = parse(text).unwrap();
-    let text = summary_to_text(&history, &ask_all(&history));
-    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    expected.assert_eq(&text);
-}
 
 #[test]
 fn a_level_that_holds() {
@@ -486,111 +457,6 @@ fn json_has_everything_of_a_verdict() {
 }
 
 #[test]
-fn operations_that_cannot_be_put_in_order() {
-    shows(
-        "clock events\na 1: w(x,1) @[0,1]\nb 2: w(x,2) @[2,5]\nc 3: r(x,2) @[3,4]\n\
-         a 4: w(x,3) @[6,7]\nc 5: r(x,1) @[8,9]\nb 6: r(x,3) @[8,9]\n",
-        Level::Linearizable,
-        expect![[r#"
-            linearizable: violated
-              found      1 NotLinearizable
-              NotLinearizable (needs real time): no order of the operations on an object explains what they
-                  returned
-                operations in the order in which they began, with their time in positions in the log:
-                  T4  w(x,3)  [6, 7]
-                  T5  r(x,1)  [8, 9]
-                beside them, whoever wrote what was read:
-                  T1  w(x,1)  [0, 1]
-                longest order: T1 w(x,1), T4 w(x,3)
-                T5 r(x,1) cannot come next: after w(x,3) x holds 3, but r(x,1) returned 1, and the only write of
-                  1 until then, w(x,1), had been overwritten by w(x,3) before that began
-                visible after the first 5 of 6 transactions
-              procedure  order-search, because it is a local property, and every transaction is one operation
-              evidence   values; client intervals
-              figures    6 transactions, 6 operations, 1 key, 5 steps
-        "#]],
-    );
-}
-
-#[test]
-fn a_mutex_that_two_hold() {
-    shows(
-        "meta model mutex\ninitial free\na: cas(m,free,held) @[0,10]\nb: cas(m,free,held) @[5,20]\n\
-         a: cas(m,held,free) @[30,40]\n",
-        Level::Linearizable,
-        expect![[r#"
-            linearizable: violated
-              found      1 NotLinearizable
-              NotLinearizable: no order of the operations on an object explains what they returned
-                operations in the order in which they began, with their time in nanoseconds:
-                  #0  cas(m,free,held)  [0, 10]
-                  #1  cas(m,free,held)  [5, 20]
-                longest order: #0 cas(m,free,held)
-                #1 cas(m,free,held) cannot come next: after cas(m,free,held) m holds held, but cas(m,free,held)
-                  found free
-                visible after the first 2 of 3 transactions
-              procedure  order-search, because it is a local property, and every transaction is one operation
-              evidence   values; client intervals
-              figures    3 transactions, 3 operations, 1 key, 2 steps
-        "#]],
-    );
-}
-
-#[test]
-fn a_text_without_a_piece() {
-    shows(
-        "meta model string-append\ninitial \"\"\na: append(k,\"one \") @[0,1]\n\
-         b: append(k,\"two \") @[0,4]\na: r(k,\"two \") @[2,3]\n",
-        Level::Linearizable,
-        expect![[r#"
-            linearizable: violated
-              found      1 NotLinearizable
-              NotLinearizable (needs real time): no order of the operations on an object explains what they
-                  returned
-                operations in the order in which they began, with their time in nanoseconds:
-                  #0  append(k,"one ")  [0, 1]
-                  #2  r(k,"two ")       [2, 3]
-                beside them, whoever wrote what was read:
-                  #1  append(k,"two ")  [0, 4]
-                longest order: #0 append(k,"one ")
-                #2 r(k,"two ") cannot come next: after append(k,"one ") k holds "one ", but r(k,"two ") returned
-                  something else
-                visible after the first 3 of 3 transactions
-              procedure  order-search, because it is a local property, and every transaction is one operation
-              evidence   values; client intervals
-              figures    3 transactions, 3 operations, 1 key, 6 steps
-        "#]],
-    );
-}
-
-#[test]
-fn json_says_what_is_stuck() {
-    let text = "initial 0\na 1: w(x,1) @[1,2]\nb 2: r(x,0) @[5,6]\n";
-    let history = parse(text).unwrap();
-    let json = to_json(&history, &ask(&history, Level::Linearizable));
-    let stuck = &json["witnesses"][0]["stuck"];
-    expect![[r#"
-        {
-          "longest_order": [
-            {
-              "begin": 1,
-              "end": 2,
-              "operation": "w(x,1)",
-              "transaction": "T1"
-            }
-          ],
-          "operation": {
-            "begin": 5,
-            "end": 6,
-            "operation": "r(x,0)",
-            "transaction": "T2"
-          },
-          "why": "after w(x,1) x holds 1, but r(x,0) returned 0, which was there at first only, and w(x,1) had replaced it before that began"
-        }
-    "#]].assert_eq(&(serde_json::to_string_pretty(stuck).unwrap() + "\n"));
-}
-
-#[test]
 fn json_has_the_summary() {
     let history = parse(SKEW).unwrap();
     let json = summary_to_json(&ask_all(&history));
@@ -601,88 +467,4 @@ fn json_has_the_summary() {
     assert_eq!(of("repeatable-read")["violated_by"][0]["anomaly"], "WriteSkew");
     assert!(of("strong-snapshot-isolation")["reason"].as_str().unwrap().contains("interval"));
     assert_eq!(json["plainest_violation_of"], "serializable");
-}
-
-#[test]
-fn a_causal_violation_tells_how_what_was_missed_had_been_seen() {
-    shows(
-        "initial 0\na: w(x,1)\nb: r(x,1) w(x,2) w(y,2)\nc: r(y,2) w(z,3)\nd: r(z,3) r(x,1)",
-        Level::Causal,
-        expect![[r#"
-            causal: violated
-              found      at least 1 CausalityViolation
-              CausalityViolation: a transaction saw a value and missed something that led to it
-                #1  b: r(x,1) w(x,2) w(y,2)
-                #2  c: r(y,2) w(z,3)
-                #3  d: r(z,3) r(x,1)
-                not in the cycle, but they wrote what was read in it, or prove an order or a commit:
-                #0  a: w(x,1)
-                #1 overwrote what #3 read of x: r(x,1), w(x,2)
-                #2 read what #1 wrote to y: w(y,2), r(y,2)
-                #3 read what #2 wrote to z: w(z,3), r(z,3)
-                visible after the first 4 of 4 transactions
-              procedure  axiom, because what a read makes binding does not depend on the order of commits
-              evidence   values; session order
-              figures    4 transactions, 8 operations, 3 keys, 4 nodes, 5 edges, 1 inferred edge
-        "#]],
-    );
-}
-
-#[test]
-fn an_older_version_tells_why_it_is_older() {
-    shows(
-        "initial 0\na: w(x,1)\na: w(y,1)\nb: r(y,1) w(x,2)\nc: r(x,2) w(z,1)\nd: r(z,1) r(x,1)",
-        Level::Causal,
-        expect![[r#"
-            causal: violated
-              found      at least 1 CausalityViolation
-              CausalityViolation (needs session order): a transaction saw a value and missed something that led
-                  to it
-                #2  b: r(y,1) w(x,2)
-                #3  c: r(x,2) w(z,1)
-                #4  d: r(z,1) r(x,1)
-                not in the cycle, but they wrote what was read in it, or prove an order or a commit:
-                #0  a: w(x,1)
-                #1  a: w(y,1)
-                #2 overwrote what #4 read of x: r(x,1), w(x,2)
-                  nobody saw that, but r(x,1) is older than what #2 wrote, because
-                    #0 came before #1 in their session
-                    #2 read what #1 wrote to y: w(y,1), r(y,1)
-                #3 read what #2 wrote to x: w(x,2), r(x,2)
-                #4 read what #3 wrote to z: w(z,1), r(z,1)
-                visible after the first 5 of 5 transactions
-              procedure  axiom, because what a read makes binding does not depend on the order of commits
-              evidence   values; session order
-              figures    5 transactions, 8 operations, 3 keys, 5 nodes, 6 edges, 1 inferred edge
-        "#]],
-    );
-}
-
-#[test]
-fn forced_edges_name_the_reads_that_force_them() {
-    shows(
-        "initial 0\na: w(x,1) w(y,1)\nb: w(x,2) w(y,2)\nc: r(x,1) r(y,2)",
-        Level::ReadAtomic,
-        expect![[r#"
-            read-atomic: violated
-              found      at least 1 FracturedRead
-              FracturedRead: a transaction saw one write of another one and missed another
-                #0  a: w(x,1) w(y,1)
-                #1  b: w(x,2) w(y,2)
-                not in the cycle, but they wrote what was read in it, or prove an order or a commit:
-                #2  c: r(x,1) r(y,2)
-                #0 overwrote what #1 wrote to x: w(x,2), w(x,1)
-                  nobody saw that; but #2, which had seen #1, read r(x,1) of #0, so #1 came first. It had seen
-                    #1, because
-                    #2 read what #1 wrote to y: w(y,2), r(y,2)
-                #1 overwrote what #0 wrote to y: w(y,1), w(y,2)
-                  nobody saw that; but #2, which had seen #0, read r(y,2) of #1, so #0 came first. It had seen
-                    #0, because
-                    #2 read what #0 wrote to x: w(x,1), r(x,1)
-                visible after the first 3 of 3 transactions
-              procedure  axiom, because what a read makes binding does not depend on the order of commits
-              evidence   values; session order
-              figures    3 transactions, 6 operations, 2 keys, 3 nodes, 4 edges, 2 inferred edges
-        "#]],
-    );
 }

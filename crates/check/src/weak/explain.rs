@@ -6,7 +6,7 @@
 
 use hashbrown::HashSet;
 use isolde_history::{Key, TxnId};
-use isolde_spec::{Anomaly, Because, Counted, Edges, Forced, Step, Witness};
+use isolde_spec::{Anomaly, Because, Edges, Forced, Step, Witness};
 
 use super::forcing::{Reason, Reasoner};
 use super::path::{Hop, Tree};
@@ -55,19 +55,7 @@ fn collect(mut witnesses: Vec<Witness>, keep: usize) -> Found {
         steps
     };
     witnesses.retain(|w| known.insert(cycle(w)));
-    let mut found = Found::default();
-    for witness in witnesses {
-        let at = found.counts.iter().position(|c| c.anomaly == witness.anomaly);
-        let at = at.unwrap_or_else(|| {
-            found.counts.push(Counted { anomaly: witness.anomaly, count: 0, at_least: true });
-            found.counts.len() - 1
-        });
-        found.counts[at].count += 1;
-        if found.counts[at].count <= keep as u64 {
-            found.witnesses.push(witness);
-        }
-    }
-    found
+    Found::of(witnesses, keep)
 }
 
 struct Hunt<'q, 'c, 'h> {

@@ -1,0 +1,116 @@
+//! What verdicts on single operations look like.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::needless_pass_by_value, reason = "expectations are made where they are used")]
+
+mod shown;
+
+use expect_test::expect;
+use isolde_history::notation::parse;
+use isolde_report::to_json;
+use isolde_spec::Level;
+use shown::{ask, shows};
+
+#[test]
+fn operations_that_cannot_be_put_in_order() {
+    shows(
+        "clock events\na 1: w(x,1) @[0,1]\nb 2: w(x,2) @[2,5]\nc 3: r(x,2) @[3,4]\n\
+         a 4: w(x,3) @[6,7]\nc 5: r(x,1) @[8,9]\nb 6: r(x,3) @[8,9]\n",
+        Level::Linearizable,
+        expect![[r#"
+            linearizable: violated
+              found      1 NotLinearizable
+              NotLinearizable (needs real time): no order of the operations on an object explains what they
+                  returned
+                operations in the order in which they began, with their time in positions in the log:
+                  T4  w(x,3)  [6, 7]
+                  T5  r(x,1)  [8, 9]
+                beside them, whoever wrote what was read:
+                  T1  w(x,1)  [0, 1]
+                longest order: T1 w(x,1), T4 w(x,3)
+                T5 r(x,1) cannot come next: after w(x,3) x holds 3, but r(x,1) returned 1, and the only write of
+                  1 until then, w(x,1), had been overwritten by w(x,3) before that began
+                visible after the first 5 of 6 transactions
+              procedure  order-search, because it is a local property, and every transaction is one operation
+              evidence   values; client intervals
+              figures    6 transactions, 6 operations, 1 key, 5 steps
+        "#]],
+    );
+}
+
+#[test]
+fn a_mutex_that_two_hold() {
+    shows(
+        "meta model mutex\ninitial free\na: cas(m,free,held) @[0,10]\nb: cas(m,free,held) @[5,20]\n\
+         a: cas(m,held,free) @[30,40]\n",
+        Level::Linearizable,
+        expect![[r#"
+            linearizable: violated
+              found      1 NotLinearizable
+              NotLinearizable: no order of the operations on an object explains what they returned
+                operations in the order in which they began, with their time in nanoseconds:
+                  #0  cas(m,free,held)  [0, 10]
+                  #1  cas(m,free,held)  [5, 20]
+                longest order: #0 cas(m,free,held)
+                #1 cas(m,free,held) cannot come next: after cas(m,free,held) m holds held, but cas(m,free,held)
+                  found free
+                visible after the first 2 of 3 transactions
+              procedure  order-search, because it is a local property, and every transaction is one operation
+              evidence   values; client intervals
+              figures    3 transactions, 3 operations, 1 key, 2 steps
+        "#]],
+    );
+}
+
+#[test]
+fn a_text_without_a_piece() {
+    shows(
+        "meta model string-append\ninitial \"\"\na: append(k,\"one \") @[0,1]\n\
+         b: append(k,\"two \") @[0,4]\na: r(k,\"two \") @[2,3]\n",
+        Level::Linearizable,
+        expect![[r#"
+            linearizable: violated
+              found      1 NotLinearizable
+              NotLinearizable (needs real time): no order of the operations on an object explains what they
+                  returned
+                operations in the order in which they began, with their time in nanoseconds:
+                  #0  append(k,"one ")  [0, 1]
+                  #2  r(k,"two ")       [2, 3]
+                beside them, whoever wrote what was read:
+                  #1  append(k,"two ")  [0, 4]
+                longest order: #0 append(k,"one ")
+                #2 r(k,"two ") cannot come next: after append(k,"one ") k holds "one ", but r(k,"two ") returned
+                  something else
+                visible after the first 3 of 3 transactions
+              procedure  order-search, because it is a local property, and every transaction is one operation
+              evidence   values; client intervals
+              figures    3 transactions, 3 operations, 1 key, 6 steps
+        "#]],
+    );
+}
+
+#[test]
+fn json_says_what_is_stuck() {
+    let text = "initial 0\na 1: w(x,1) @[1,2]\nb 2: r(x,0) @[5,6]\n";
+    let history = parse(text).unwrap();
+    let json = to_json(&history, &ask(&history, Level::Linearizable));
+    let stuck = &json["witnesses"][0]["stuck"];
+    expect![[r#"
+        {
+          "longest_order": [
+            {
+              "begin": 1,
+              "end": 2,
+              "operation": "w(x,1)",
+              "transaction": "T1"
+            }
+          ],
+          "operation": {
+            "begin": 5,
+            "end": 6,
+            "operation": "r(x,0)",
+            "transaction": "T2"
+          },
+          "why": "after w(x,1) x holds 1, but r(x,0) returned 0, which was there at first only, and w(x,1) had replaced it before that began"
+        }
+    "#]].assert_eq(&(serde_json::to_string_pretty(stuck).unwrap() + "\n"));
+}

@@ -1,0 +1,39 @@
+//! Asking and showing, for the tests of this crate.
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
+
+use expect_test::Expect;
+use isolde_check::{Checker, Options, check};
+use isolde_history::History;
+use isolde_history::notation::parse;
+use isolde_report::{Decided, summary_to_text, to_text};
+use isolde_spec::{Level, Promise, Verdict};
+
+pub fn decided(verdict: Verdict) -> Decided {
+    Decided { verdict, holds_without_session_order: false, seconds: 0.5 }
+}
+
+pub fn ask(history: &History, level: Level) -> Decided {
+    decided(check(history, Promise::of(level), &Options::default()))
+}
+
+#[track_caller]
+pub fn shows(text: &str, level: Level, expected: Expect) {
+    let history = parse(text).unwrap();
+    let text = to_text(&history, &ask(&history, level), false);
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    expected.assert_eq(&text);
+}
+
+pub fn ask_all(history: &History) -> Vec<Decided> {
+    let checker = Checker::new(history, Options::default());
+    let levels = Level::ALL.into_iter().filter(|level| !level.of_operations());
+    levels.map(|level| decided(checker.check(Promise::of(level)))).collect()
+}
+
+#[track_caller]
+pub fn sums_up(text: &str, expected: Expect) {
+    let history = parse(text).unwrap();
+    let text = summary_to_text(&history, &ask_all(&history));
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    expected.assert_eq(&text);
+}

@@ -1,0 +1,93 @@
+//! What verdicts of weak levels look like: which reads force what nobody saw.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::needless_pass_by_value, reason = "expectations are made where they are used")]
+
+mod shown;
+
+use expect_test::expect;
+use isolde_spec::Level;
+use shown::shows;
+
+#[test]
+fn a_causal_violation_tells_how_what_was_missed_had_been_seen() {
+    shows(
+        "initial 0\na: w(x,1)\nb: r(x,1) w(x,2) w(y,2)\nc: r(y,2) w(z,3)\nd: r(z,3) r(x,1)",
+        Level::Causal,
+        expect![[r#"
+            causal: violated
+              found      at least 1 CausalityViolation
+              CausalityViolation: a transaction saw a value and missed something that led to it
+                #1  b: r(x,1) w(x,2) w(y,2)
+                #2  c: r(y,2) w(z,3)
+                #3  d: r(z,3) r(x,1)
+                not in the cycle, but they wrote what was read in it, or prove an order or a commit:
+                #0  a: w(x,1)
+                #1 overwrote what #3 read of x: r(x,1), w(x,2)
+                #2 read what #1 wrote to y: w(y,2), r(y,2)
+                #3 read what #2 wrote to z: w(z,3), r(z,3)
+                visible after the first 4 of 4 transactions
+              procedure  axiom, because what a read makes binding does not depend on the order of commits
+              evidence   values; session order
+              figures    4 transactions, 8 operations, 3 keys, 4 nodes, 5 edges, 1 inferred edge
+        "#]],
+    );
+}
+
+#[test]
+fn an_older_version_tells_why_it_is_older() {
+    shows(
+        "initial 0\na: w(x,1)\na: w(y,1)\nb: r(y,1) w(x,2)\nc: r(x,2) w(z,1)\nd: r(z,1) r(x,1)",
+        Level::Causal,
+        expect![[r#"
+            causal: violated
+              found      at least 1 CausalityViolation
+              CausalityViolation (needs session order): a transaction saw a value and missed something that led
+                  to it
+                #2  b: r(y,1) w(x,2)
+                #3  c: r(x,2) w(z,1)
+                #4  d: r(z,1) r(x,1)
+                not in the cycle, but they wrote what was read in it, or prove an order or a commit:
+                #0  a: w(x,1)
+                #1  a: w(y,1)
+                #2 overwrote what #4 read of x: r(x,1), w(x,2)
+                  nobody saw that, but r(x,1) is older than what #2 wrote, because
+                    #0 came before #1 in their session
+                    #2 read what #1 wrote to y: w(y,1), r(y,1)
+                #3 read what #2 wrote to x: w(x,2), r(x,2)
+                #4 read what #3 wrote to z: w(z,1), r(z,1)
+                visible after the first 5 of 5 transactions
+              procedure  axiom, because what a read makes binding does not depend on the order of commits
+              evidence   values; session order
+              figures    5 transactions, 8 operations, 3 keys, 5 nodes, 6 edges, 1 inferred edge
+        "#]],
+    );
+}
+
+#[test]
+fn forced_edges_name_the_reads_that_force_them() {
+    shows(
+        "initial 0\na: w(x,1) w(y,1)\nb: w(x,2) w(y,2)\nc: r(x,1) r(y,2)",
+        Level::ReadAtomic,
+        expect![[r#"
+            read-atomic: violated
+              found      at least 1 FracturedRead
+              FracturedRead: a transaction saw one write of another one and missed another
+                #0  a: w(x,1) w(y,1)
+                #1  b: w(x,2) w(y,2)
+                not in the cycle, but they wrote what was read in it, or prove an order or a commit:
+                #2  c: r(x,1) r(y,2)
+                #0 overwrote what #1 wrote to x: w(x,2), w(x,1)
+                  nobody saw that; but #2, which had seen #1, read r(x,1) of #0, so #1 came first. It had seen
+                    #1, because
+                    #2 read what #1 wrote to y: w(y,2), r(y,2)
+                #1 overwrote what #0 wrote to y: w(y,1), w(y,2)
+                  nobody saw that; but #2, which had seen #0, read r(y,2) of #1, so #0 came first. It had seen
+                    #0, because
+                    #2 read what #0 wrote to x: w(x,1), r(x,1)
+                visible after the first 3 of 3 transactions
+              procedure  axiom, because what a read makes binding does not depend on the order of commits
+              evidence   values; session order
+              figures    3 transactions, 6 operations, 2 keys, 3 nodes, 4 edges, 2 inferred edges
+        "#]],
+    );
+}
