@@ -1,6 +1,6 @@
 //! Where the order of versions can be known, there is an answer: histories with unique values that are
 //! made of mini-transactions, or of lists, or whose keys have one writer each, or whose orders were
-//! recorded, are never left open.
+//! recorded, are never left open. The weak levels ask for no order, and are never open either.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod twin;
@@ -144,6 +144,40 @@ fn clear_histories_are_never_left_open() {
     eprintln!("{}; {} open", named.join(", "), open.len());
     assert!(open.is_empty(), "{}", open[..open.len().min(4)].join("\n"));
     assert!(counts.iter().all(|count| *count > 50), "{named:?}");
+}
+
+/// Whatever is written blindly: the weak levels do not ask for an order of versions.
+#[test]
+fn clear_histories_are_never_left_open_at_weak_levels() {
+    let levels = [
+        Level::ReadUncommitted,
+        Level::Pl2,
+        Level::ReadCommitted,
+        Level::ReadAtomic,
+        Level::Causal,
+    ];
+    let (mut count, mut open) = (0, Vec::new());
+    for seed in 0..rounds() {
+        let history = twin::random::history(seed, &twin::random::Weights::swarm(seed));
+        if !is_clear(&history) {
+            continue;
+        }
+        for (level, session_order) in levels.iter().flat_map(|l| [(*l, true), (*l, false)]) {
+            // Where uncommitted writes may be read, a read does not prove that they were committed.
+            let unsure = history.txns().any(|t| t.outcome() == Outcome::Unknown)
+                || !history.version_orders().is_empty();
+            if level == Level::ReadUncommitted && unsure {
+                continue;
+            }
+            count += 1;
+            let promise = Promise { level, session_order };
+            if let Answer::Unknown(why) = check(&history, promise, &Options::default()).answer {
+                open.push(format!("seed {seed}, {promise:?}: {why}\n{}", to_text(&history)));
+            }
+        }
+    }
+    eprintln!("{count} verdicts, {} open", open.len());
+    assert!(open.is_empty(), "{}", open[..open.len().min(4)].join("\n"));
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn operations_that_cannot_be_put_in_order() {
                 visible after the first 5 of 6 transactions
               procedure  order-search, because it is a local property, and every transaction is one operation
               evidence   values; client intervals
-              figures    6 transactions, 6 operations, 1 key, 5 steps
+              figures    6 transactions, 6 operations, 1 key
         "#]],
     );
 }
