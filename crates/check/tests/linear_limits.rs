@@ -1,0 +1,43 @@
+//! A search that reaches a limit says so, and how to raise it.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fmt::Write as _;
+use std::time::Instant;
+
+use isolde_check::{Options, check};
+use isolde_history::History;
+use isolde_history::notation::parse;
+use isolde_spec::{Answer, Level, Promise};
+
+/// Many writes at the same time, some of the same value, and then a read of what was overwritten.
+fn hard() -> History {
+    let mut text = "s: w(x,0) @[0,1]\nt: w(x,0) @[0,1]\n".to_owned();
+    for i in 0..12 {
+        let _ = writeln!(text, "a{i}: w(x,{}) @[2,9]\nb{i}: cas!(x,{},0) @[2,9]", i + 1, i + 20);
+    }
+    text += "c: r(x,0) @[10,11]\n";
+    parse(&text).unwrap()
+}
+
+fn reason(options: Options) -> String {
+    match check(&hard(), Promise::of(Level::Linearizable), &options).answer {
+        Answer::Unknown(reason) => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn every_limit_is_named() {
+    let steps = reason(Options { order_steps: 100, ..Options::default() });
+    assert!(steps.contains("--order-steps"), "{steps}");
+    let memory = reason(Options { order_memory: 1, ..Options::default() });
+    assert!(memory.contains("--order-memory"), "{memory}");
+    let time = reason(Options { deadline: Some(Instant::now()), ..Options::default() });
+    assert!(time.contains("--timeout"), "{time}");
+}
+
+#[test]
+fn without_a_limit_it_is_decided() {
+    let verdict = check(&hard(), Promise::of(Level::Linearizable), &Options::default());
+    assert_eq!(verdict.holds(), Some(false));
+}
