@@ -30,7 +30,7 @@ fn operations_that_cannot_be_put_in_order() {
                 T5 r(x,1) cannot come next: after w(x,3) x holds 3, but r(x,1) returned 1, and the only write of
                   1 until then, w(x,1), had been overwritten by w(x,3) before that began
                 visible after the first 5 of 6 transactions
-              procedure  order-search, because it is a local property, and every transaction is one operation
+              procedure  linearization, because it is a local property, and every transaction is one operation
               evidence   values; client intervals
               figures    6 transactions, 6 operations, 1 key
         "#]],
@@ -54,7 +54,7 @@ fn a_mutex_that_two_hold() {
                 #1 cas(m,free,held) cannot come next: after cas(m,free,held) m holds held, but cas(m,free,held)
                   found free
                 visible after the first 2 of 3 transactions
-              procedure  order-search, because it is a local property, and every transaction is one operation
+              procedure  linearization, because it is a local property, and every transaction is one operation
               evidence   values; client intervals
               figures    3 transactions, 3 operations, 1 key, 2 steps
         "#]],
@@ -81,7 +81,7 @@ fn a_text_without_a_piece() {
                 #2 r(k,"two ") cannot come next: after append(k,"one ") k holds "one ", but r(k,"two ") returned
                   something else
                 visible after the first 3 of 3 transactions
-              procedure  order-search, because it is a local property, and every transaction is one operation
+              procedure  linearization, because it is a local property, and every transaction is one operation
               evidence   values; client intervals
               figures    3 transactions, 3 operations, 1 key, 6 steps
         "#]],

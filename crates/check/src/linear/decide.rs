@@ -280,7 +280,7 @@ pub(crate) fn verdict(
         ("steps", steps),
     ];
     let evidence = vec!["values".to_owned(), "client intervals".to_owned()];
-    let procedure = Procedure { name: "order-search", evidence, why: why.to_owned(), figures };
+    let procedure = Procedure { name: "linearization", evidence, why: why.to_owned(), figures };
     let words = Words(history);
     let wrong = case.real_time.iter().flat_map(|rt| rt.contradictions.iter().take(10));
     let notes = wrong.map(|txn| format!("{}: not used", words.contradiction(*txn))).collect();
