@@ -3,6 +3,7 @@
 //! Who read a version and overwrote it makes the next one: every other writer of the key comes before
 //! the version or after the update. Of the anti-dependencies these count, and no others.
 
+use hashbrown::HashMap;
 use isolde_history::{OpId, TxnId};
 use isolde_spec::Edges;
 
@@ -10,9 +11,12 @@ use crate::context::Context;
 use crate::edges::EdgeList;
 use crate::facts::KeyFacts;
 use crate::found::Found;
+use crate::graph::Graph;
+use crate::open::OpenKey;
 use crate::order::{Dependencies, Dependency, Orderer};
 use crate::parallel;
 use crate::provenance;
+use crate::saturate;
 
 /// The edges of all keys.
 pub(crate) fn edges(context: &Context<'_>) -> Vec<EdgeList> {
@@ -49,4 +53,21 @@ impl Dependencies for Updates {
 
     /// Whoever read and overwrote is told one by one.
     fn all(&mut self, _: usize, _: &[TxnId], _: &[TxnId]) {}
+}
+
+/// Whether an order that the graph allows puts every update right behind what it read. That is a
+/// proof; that it does not is none, since another order may.
+pub(crate) fn explains(graph: &Graph, open: &[OpenKey]) -> bool {
+    let Some(times) = saturate::topological_times(graph) else { return false };
+    open.iter().all(|key| {
+        let mut order: Vec<u32> = key.writers.clone();
+        order.sort_unstable_by_key(|writer| times[*writer as usize]);
+        let places: HashMap<u32, usize> = order.into_iter().zip(1..).collect();
+        key.ambiguous.is_empty()
+            && key.reads.iter().all(|(reader, version)| {
+                let Some(place) = places.get(reader) else { return true };
+                let read = key.writer(*version).and_then(|writer| places.get(&writer));
+                *place == read.map_or(0, |read| *read) + 1
+            })
+    })
 }

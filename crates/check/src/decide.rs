@@ -1,7 +1,7 @@
 //! From a promise to a verdict.
 
 use isolde_history::{Effect, Key};
-use isolde_spec::{Answer, Edges, Level, Procedure, Promise, Verdict};
+use isolde_spec::{Answer, Edges, Level, Procedure, Promise, Verdict, Witness};
 
 use crate::checker::{Checker, Road, Sorted};
 use crate::context::Context;
@@ -15,7 +15,7 @@ use crate::search::{self, Found};
 use crate::unread::Inside;
 use crate::walk::Walk;
 use crate::words::Words;
-use crate::{ambiguous, cursor, linear, replay, snapshot};
+use crate::{ambiguous, cursor, linear, replay, snapshot, weak};
 
 /// How many nodes a graph may have: half of what 32 bits count, since a search numbers nodes from
 /// below and components from above.
@@ -68,22 +68,42 @@ impl<'c, 'h> Case<'c, 'h> {
         let procedure = self.procedure(graph.as_ref(), &cycles);
         let mut found = local;
         found.append(cycles);
+        if rests_on_the_unseen(&found) {
+            self.by_causality(&mut found);
+        }
         if found.witnesses.is_empty()
             && let Some(verdict) = self.by_choices()
         {
             return verdict;
         }
-        let answer = if found.witnesses.is_empty() {
-            self.without_witness(graph.as_ref())
-        } else {
-            Answer::Violated(found.witnesses)
-        };
+        let mut answer = Answer::Holds;
+        if found.witnesses.is_empty() {
+            answer = self.without_witness(graph.as_ref());
+        }
+        if matches!(answer, Answer::Unknown(_)) {
+            self.by_causality(&mut found);
+        }
+        if !found.witnesses.is_empty() {
+            answer = Answer::Violated(std::mem::take(&mut found.witnesses));
+        }
         Verdict {
             promise: self.promise,
             answer,
             counts: found.counts,
             notes: self.notes(),
             procedure,
+        }
+    }
+
+    /// What causal consistency forbids, stronger levels do too. It needs no order of versions, and says
+    /// in plainer words what else rests on inferred edges.
+    fn by_causality(&self, found: &mut Found) {
+        if !self.promise.level.implies(Level::Causal) {
+            return;
+        }
+        let causal = weak::causal_cycles(self.checker, self.promise.session_order);
+        if !causal.witnesses.is_empty() {
+            (found.witnesses, found.counts) = (causal.witnesses, causal.counts);
         }
     }
 
@@ -258,6 +278,11 @@ impl<'c, 'h> Case<'c, 'h> {
         if !self.may_infer() {
             return false;
         }
+        if self.promise.level == Level::CursorStability
+            && cursor::explains(&sorted.graph, &graph.open)
+        {
+            return true;
+        }
         // A serial execution keeps every promise that serializability implies.
         (sorted.components.acyclic() && replay::succeeds(&sorted.graph, &graph.open))
             || (self.allows_adjacent() && self.snapshots_exist(graph))
@@ -341,10 +366,15 @@ impl<'c, 'h> Case<'c, 'h> {
             evidence.push("session order".to_owned());
         }
         evidence.extend(self.real_time.map(|_| "client intervals".to_owned()));
-        let open = self.walk().unordered.len() + self.walk().unread.len();
+        let divergent = self.divergent().len();
+        let open = self.walk().unordered.len() + self.walk().unread.len() + divergent;
         let (road, why) = match (self.checker.options.procedure, graph) {
             (_, None) => ("local", "the level is weaker than snapshot isolation".to_owned()),
             (Some(asked), _) => (asked.name(), "it was asked for".to_owned()),
+            _ if self.promise.level == Level::CursorStability => {
+                let why = "only what was read and overwritten has to stay together";
+                (Road::Graph.name(), why.to_owned())
+            }
             (None, Some(graph)) if graph.reasons.is_some() => {
                 let why = format!("the order of versions is open for {}", keys(open as u64));
                 (Road::Saturation.name(), why)
@@ -368,6 +398,12 @@ impl<'c, 'h> Case<'c, 'h> {
         }
         Procedure { name: road, evidence, why, figures }
     }
+}
+
+/// Whether all that was found needs an edge that nobody saw.
+fn rests_on_the_unseen(found: &Found) -> bool {
+    let inferred = |w: &Witness| w.steps.iter().any(|step| step.because.inferred);
+    !found.witnesses.is_empty() && found.witnesses.iter().all(inferred)
 }
 
 fn keys(count: u64) -> String {

@@ -123,7 +123,7 @@ pub(crate) fn explains(sees: Sees, nodes: usize, edges: &[&EdgeList]) -> bool {
 
 /// A time for every node, such that edges lead forward; where there is a choice, the order of the
 /// history decides. `None` if there is a cycle.
-fn topological_times(graph: &Graph) -> Option<Vec<u32>> {
+pub(crate) fn topological_times(graph: &Graph) -> Option<Vec<u32>> {
     let nodes = graph.node_count();
     let mut waiting = vec![0u32; nodes];
     for node in 0..nodes as u32 {

@@ -57,6 +57,15 @@ pub(crate) fn decide(checker: &Checker<'_>, promise: Promise) -> Verdict {
     Question { checker, base: checker.weak(), level: promise.level, session_order }.decide(promise)
 }
 
+/// What causal consistency forbids between transactions, if there is any.
+pub(crate) fn causal_cycles(checker: &Checker<'_>, session_order: bool) -> Found {
+    let question = Question { checker, base: checker.weak(), level: Level::Causal, session_order };
+    match question.graph(&mut Procedure::default()) {
+        Ok((sorted, told)) => explain::witnesses(&question, &sorted, &told),
+        Err(_) => Found::default(),
+    }
+}
+
 /// A question about one level.
 pub(crate) struct Question<'c, 'h> {
     pub(crate) checker: &'c Checker<'h>,
