@@ -10,7 +10,7 @@ use isolde_history::notation::{parse, to_text};
 use isolde_history::{Effect, History, Op, OpKind, Outcome};
 use isolde_spec::{Answer, Promise, Witness, excerpt};
 use made::simulate::{Scene, Soil, planted};
-use made::{plants, promises, weak_promises};
+use made::{all_promises, plants};
 
 /// How many histories are looked at; `ISOLDE_TWIN` asks for more.
 fn rounds() -> u64 {
@@ -86,7 +86,7 @@ fn witnesses_of_tiny_histories_stand_alone() {
     for seed in 0..rounds() {
         let history = twin::random::history(seed, &twin::random::Weights::swarm(seed));
         if history.txns().any(|t| t.outcome() == Outcome::Committed) {
-            promises().chain(weak_promises()).for_each(|promise| tally.look(&history, promise));
+            all_promises().for_each(|promise| tally.look(&history, promise));
         }
     }
     tally.done("tiny histories");
@@ -99,7 +99,7 @@ fn witnesses_of_planted_anomalies_stand_alone() {
         for soil in [Soil::Fresh, Soil::Used] {
             let text = planted(seed as u64, &Scene::of(plant.style(), 200), plant, soil);
             let history = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-            promises().chain(weak_promises()).for_each(|promise| tally.look(&history, promise));
+            all_promises().for_each(|promise| tally.look(&history, promise));
         }
     }
     tally.done("planted anomalies");

@@ -40,6 +40,11 @@ pub fn weak_promises() -> impl Iterator<Item = Promise> {
     WEAK.into_iter().flat_map(with_and_without)
 }
 
+/// Both.
+pub fn all_promises() -> impl Iterator<Item = Promise> {
+    weak_promises().chain(promises())
+}
+
 fn with_and_without(level: Level) -> [Promise; 2] {
     [true, false].map(|session_order| Promise { level, session_order })
 }
