@@ -234,9 +234,8 @@ impl Hunt<'_> {
     }
 
     fn parts(&mut self, case: &Case<'_, '_>, parts: &[(u32, Vec<u32>)]) {
-        let mut smallest: Vec<&Vec<u32>> = parts.iter().map(|(_, part)| part).collect();
-        smallest.sort_by_key(|part| part.len());
-        for part in smallest.into_iter().take(PARTS * self.keep) {
+        let all: Vec<&[u32]> = parts.iter().map(|(_, part)| &part[..]).collect();
+        for part in some_of_each_size(all, self.keep) {
             if self.search.budget == 0 {
                 break;
             }
@@ -298,6 +297,20 @@ impl Hunt<'_> {
             longest = (longest + 1 + longest / 4).min(txns.len());
         }
     }
+}
+
+/// The parts of a graph that are searched: some of each size, since what is wrong with them has as many
+/// transactions, the smallest first; then more of the smallest.
+pub(crate) fn some_of_each_size(mut parts: Vec<&[u32]>, keep: usize) -> Vec<&[u32]> {
+    parts.sort_by_key(|part| part.len());
+    let (mut some, mut more) = (Vec::new(), Vec::new());
+    for same in parts.chunk_by(|a, b| a.len() == b.len()) {
+        some.extend(&same[..same.len().min(keep)]);
+        more.extend(&same[same.len().min(keep)..]);
+    }
+    some.append(&mut more);
+    some.truncate(PARTS * keep);
+    some
 }
 
 /// The anti-dependencies of a class.

@@ -60,17 +60,23 @@ pub(crate) enum Command {
 /// Without --level: the strongest level that holds and, for each stronger one, what forbids it. With
 /// --level: each of the named levels, with a piece of the history that shows why it is violated.
 ///
-/// Decided from the values that were read and written: serializability, snapshot isolation, and both
-/// with real time where the clients' intervals are known. Weaker levels are decided only where a
-/// stronger one holds or a transaction contradicts itself. The output says which procedure ran, on
-/// which evidence, and why.
+/// Decided from the values that were read and written, and from real time where the clients' intervals
+/// are known. Without --level every level is asked that does not follow from one that holds, sequential
+/// and linearizable only where every transaction is one operation. The output says which procedure ran,
+/// on which evidence, and why.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Exit codes: 0 every named level holds (without --level: some level holds), \
+    after_help = "Levels, with their short names: read-uncommitted (ru), pl-2, read-committed (rc), \
+                        cursor-stability (cs), read-atomic (ra), causal (cc), prefix (pc), \
+                        repeatable-read (rr), snapshot-isolation (si), strong-snapshot-isolation \
+                        (ssi), serializable (ser), strict-serializable (sser), sequential (sc), \
+                        linearizable (lin). docs/checking.md says what they mean.\n\n\
+                        Exit codes: 0 every named level holds (without --level: some level holds), \
                         1 violated, 2 the input or the environment is at fault, 3 unknown; of \
                         several files, the worst: violated, at fault, unknown.\n\n\
                         Examples:\n  isolde check history.edn\n  \
                         isolde check --level si --level ser history.isolde\n  \
+                        isolde check --level linearizable --timeout 30s register.edn\n  \
                         isolde check --level sser --clock-skew 2000000 history.jsonl --json"
 )]
 pub(crate) struct CheckArgs {

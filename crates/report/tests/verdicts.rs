@@ -170,16 +170,20 @@ fn what_nobody_saw_says_so() {
         Level::Serializable,
         expect![[r#"
             serializable: violated
-              found      at least 1 G2-item
-              G2-item: a cycle with adjacent anti-dependencies
+              found      at least 1 FracturedRead
+              FracturedRead: a transaction saw one write of another one and missed another
                 T1  a 1: w(x,1) w(y,1)
                 T2  b 2: w(x,2) w(y,2)
                 not in the cycle, but they wrote what was read in it, or prove an order or a commit:
                 T3  c 3: r(x,1) r(y,2)
-                T2 overwrote what T1 wrote to x (nobody saw it, but no other order explains what was read):
-                  w(x,1), w(x,2)
-                T1 overwrote what T2 wrote to x (nobody saw it, but no other order explains what was read):
-                  w(x,2), w(x,1)
+                T1 overwrote what T2 wrote to x: w(x,2), w(x,1)
+                  nobody saw that; but T3, which had seen T2, read r(x,1) of T1, so T2 came first. It had seen
+                    T2, because
+                    T3 read what T2 wrote to y: w(y,2), r(y,2)
+                T2 overwrote what T1 wrote to y: w(y,1), w(y,2)
+                  nobody saw that; but T3, which had seen T1, read r(y,2) of T2, so T1 came first. It had seen
+                    T1, because
+                    T3 read what T1 wrote to x: w(x,1), r(x,1)
                 visible after the first 3 of 3 transactions
               procedure  saturation, because the order of versions is open for 2 keys
               evidence   values; order of versions: not known (2 keys); session order

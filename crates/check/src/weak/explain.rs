@@ -16,12 +16,12 @@ use crate::checker::Sorted;
 use crate::edges::EdgeList;
 use crate::graph::Graph;
 use crate::name;
-use crate::search::Found;
+use crate::search::{self, Found};
 
 /// Everything but forced edges.
 const BASE: Edges = Edges(Edges::SO.0 | Edges::WR.0 | Edges::WW.0);
-/// How many parts of the graph are searched for each witness that is kept, and how many reads.
-const PARTS: usize = 8;
+/// How many reads that missed something are looked at for each witness that is kept.
+const READS: usize = 8;
 /// How many forced edges of a part are tried.
 const TRIES: usize = 256;
 /// How many transactions of a part a cycle is looked for from.
@@ -35,11 +35,11 @@ pub(crate) fn witnesses(question: &Question<'_, '_>, sorted: &Sorted, told: &[To
     }
     let keep = question.checker.options.witnesses;
     let mut hunt = Hunt { reasoner: Reasoner::new(question), sorted, found: Vec::new() };
-    hunt.missed(told, PARTS * keep);
-    let mut parts = sorted.components.cyclic();
+    hunt.missed(told, READS * keep);
+    let parts = sorted.components.cyclic();
     let figures = vec![("cyclic parts", parts.len() as u64)];
-    parts.sort_by_key(Vec::len);
-    parts.iter().take(PARTS * keep).for_each(|part| hunt.part(part, keep));
+    let some = search::some_of_each_size(parts.iter().map(|part| &part[..]).collect(), keep);
+    some.into_iter().for_each(|part| hunt.part(part, keep));
     let mut found = collect(hunt.found, keep);
     found.figures = figures;
     found

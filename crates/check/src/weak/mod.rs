@@ -117,7 +117,9 @@ impl<'c, 'h> Question<'c, 'h> {
         let mut procedure = self.procedure();
         let graph = self.graph(&mut procedure);
         if let Ok((sorted, told)) = &graph {
-            all.append(explain::witnesses(self, sorted, told));
+            let found = explain::witnesses(self, sorted, told);
+            procedure.figures.extend(&found.figures);
+            all.append(found);
         }
         let mut given_up = graph.err();
         if self.level == Level::ReadUncommitted {
