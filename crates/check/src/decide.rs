@@ -195,11 +195,13 @@ impl<'c, 'h> Case<'c, 'h> {
         if self.sees != Sees::Prefix {
             return Vec::new();
         }
-        let mut keys: Vec<Key> = self.walk().divergences.iter().map(|(key, _)| *key).collect();
-        keys.dedup();
         let is_in = |keys: &[Key], key: &Key| keys.binary_search(key).is_ok();
-        let Walk { unordered, unread, abridged, .. } = self.walk();
-        keys.retain(|key| !is_in(unread, key) || is_in(abridged, key));
+        let Walk { unordered, unread, abridged, divergences, .. } = self.walk();
+        let mut keys: Vec<Key> = divergences.iter().map(|(key, _)| *key).collect();
+        keys.retain(|key| !is_in(unread, key));
+        keys.extend(abridged);
+        keys.sort_unstable();
+        keys.dedup();
         keys.retain(|key| !is_in(unordered, key));
         keys
     }

@@ -5,6 +5,8 @@
 //! key but the first is made this way, the order is known. So it is where there is one version only,
 //! and where one session made them all.
 
+use std::cell::Cell;
+
 use hashbrown::{HashMap, HashSet};
 use isolde_history::{OpId, SessionId, TxnId};
 use isolde_spec::Edges;
@@ -116,9 +118,8 @@ pub(crate) struct Orderer {
     pub(crate) divergences: Vec<Divergence>,
     /// How many such pairs there are, each with each.
     pub(crate) divergent_pairs: u64,
-    /// Whether so many of them follow the same version that some anti-dependencies may have been left
-    /// out, because others are enough to show that updates were lost.
-    pub(crate) abridged: bool,
+    /// Whether anti-dependencies were left out because others are enough to show that updates were lost.
+    pub(crate) abridged: Cell<bool>,
 }
 
 /// Who read each version: chains through the reads, one for each version and one for the initial
@@ -182,7 +183,7 @@ impl Orderer {
         self.readers.load(facts);
         self.divergences.clear();
         self.divergent_pairs = 0;
-        self.abridged = false;
+        self.abridged.set(false);
         let mut site = Site { context, facts, to };
         let mut known = Known::Not;
         // A key may have an order by its reads and another one by the recorder: both count.
@@ -274,7 +275,6 @@ impl Orderer {
         }
         self.diverge(facts);
         let txn = |v: u32| facts.writes[v as usize].txn;
-        self.abridged |= self.first.len() > 2;
         self.divergent_pairs += pairs(self.first.len());
         self.divergences.extend(self.first.windows(2).map(|pair| [txn(pair[0]), txn(pair[1])]));
     }
@@ -356,6 +356,7 @@ impl Orderer {
             self.readers.of(version).map(|r| (facts.reads[r].txn, r)).collect();
         let (both, others): (Vec<u32>, Vec<u32>) =
             by.iter().partition(|v| read.contains_key(&writer(**v)));
+        self.abridged.set(self.abridged.get() || both.len() > 2);
         for pair in both.windows(2) {
             site.overwrote_read(version, read[&writer(pair[0])], pair[1], shown);
             site.overwrote_read(version, read[&writer(pair[1])], pair[0], shown);
@@ -466,7 +467,6 @@ impl Orderer {
         self.next.sort_unstable();
         let txn = |v: u32| facts.writes[v as usize].txn;
         for same in self.next.chunk_by(|a, b| a.0 == b.0) {
-            self.abridged |= same.len() > 2;
             self.divergent_pairs += pairs(same.len());
             let each = same.windows(2).map(|pair| [txn(pair[0].1), txn(pair[1].1)]);
             self.divergences.extend(each);

@@ -93,7 +93,7 @@ fn over_keys(context: &Context<'_>, keys: Range<usize>, session_order: bool) -> 
         let key = Key(key as u32);
         walk.divergences.extend(orderer.divergences.iter().map(|d| (key, *d)));
         walk.divergent_pairs += orderer.divergent_pairs;
-        walk.abridged.extend(orderer.abridged.then_some(key));
+        walk.abridged.extend(orderer.abridged.get().then_some(key));
         walk.known[known as usize] += 1;
         match known {
             Known::Unread => walk.unread.push(key),

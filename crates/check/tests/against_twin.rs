@@ -8,9 +8,11 @@ use isolde_history::Outcome;
 use isolde_history::notation::to_text;
 use isolde_spec::{Level, Promise};
 
-/// How many histories are compared; `ISOLDE_TWIN` asks for more.
-fn rounds() -> u64 {
-    std::env::var("ISOLDE_TWIN").ok().and_then(|n| n.parse().ok()).unwrap_or(4000)
+/// Which histories are compared; `ISOLDE_TWIN` asks for more, `ISOLDE_FROM` for others.
+fn seeds() -> std::ops::Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse().ok());
+    let from = number("ISOLDE_FROM").unwrap_or(0);
+    from..from + number("ISOLDE_TWIN").unwrap_or(4000)
 }
 
 const LEVELS: [Level; 12] = [
@@ -33,7 +35,7 @@ fn no_verdict_differs_from_the_twin() {
     // By level: decided alike, open, wrong.
     let mut counts = [[0u64; 3]; LEVELS.len()];
     let mut wrong = Vec::new();
-    for seed in 0..rounds() {
+    for seed in seeds() {
         let history = twin::random::history(seed, &twin::random::Weights::swarm(seed));
         // Where nothing is known to have committed, everything holds, with or without intervals.
         if history.txns().all(|t| t.outcome() != Outcome::Committed) {

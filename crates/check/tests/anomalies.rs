@@ -174,3 +174,16 @@ fn what_cannot_be_decided_is_unknown() {
     let some = "a: pred(p)\nb: w(x,1)\nb: w(x,2)\nc: pred(p,x=1)";
     assert!(says(some, Level::Serializable).starts_with("unknown"));
 }
+
+/// Three read the same version and wrote, one of them after its own write: where helpers stand between
+/// readers and writers, the edge between two of them must not be missed at a level that allows lost
+/// updates.
+#[test]
+fn prefix_sees_what_helpers_leave_out() {
+    let history =
+        parse("a: list(x,[]) append(x,1)\nb: list(x,[]) append(x,2)\na: append(x,3) list(x,[3])");
+    let history = history.unwrap();
+    let options = Options { direct_pairs: 0, ..Options::default() };
+    let promise = Promise::of(Level::Prefix);
+    assert_eq!(check(&history, promise, &options).holds(), Some(false));
+}
