@@ -1,10 +1,10 @@
 //! A history that can be asked about several promises: what they share is worked out once.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::time::Instant;
 
 use isolde_history::{Clock, History};
-use isolde_spec::{Level, Promise, Verdict};
+use isolde_spec::{Answer, Level, Promise, Verdict};
 
 use crate::context::Context;
 use crate::decide::Case;
@@ -68,8 +68,8 @@ impl Default for Options {
             search_budget: 2_000_000,
             direct_pairs: 64,
             procedure: None,
-            order_steps: 200_000_000,
-            order_memory: 1 << 30,
+            order_steps: 50_000_000,
+            order_memory: 512 << 20,
             deadline: None,
         }
     }
@@ -90,6 +90,8 @@ pub struct Checker<'h> {
     graphs: [[OnceCell<Sorted>; 2]; 2],
     /// What was decided already.
     decided: RefCell<Vec<(Promise, Option<bool>)>>,
+    /// Whether single operations are being asked about, on behalf of another promise.
+    asking: Cell<bool>,
 }
 
 /// A graph and its strongly connected components.
@@ -125,18 +127,45 @@ impl<'h> Checker<'h> {
             real_time: OnceCell::new(),
             graphs: Default::default(),
             decided: RefCell::default(),
+            asking: Cell::new(false),
         }
     }
 
     /// Decides whether the history keeps a promise.
     pub fn check(&self, promise: Promise) -> Verdict {
-        let verdict = if weak::decides(promise.level) {
+        let mut verdict = self.decide(promise);
+        if verdict.holds().is_none() && self.holds_as_operations(promise) {
+            verdict.answer = Answer::Holds;
+        }
+        self.decided.borrow_mut().push((promise, verdict.holds()));
+        verdict
+    }
+
+    /// Whether a promise about transactions holds because single operations keep a stronger one: those
+    /// can be put in order though their values repeat.
+    fn holds_as_operations(&self, promise: Promise) -> bool {
+        let mut txns = self.context.history.txns();
+        if promise.level.of_operations()
+            || !promise.session_order
+            || self.asking.get()
+            || txns.any(|t| t.ops().len() > 1)
+        {
+            return false;
+        }
+        self.asking.set(true);
+        let levels = [Level::Sequential, Level::Linearizable].into_iter();
+        let mut stronger = levels.filter(|level| level.implies(promise.level));
+        let holds = stronger.any(|level| self.holds(Promise { level, ..promise }) == Some(true));
+        self.asking.set(false);
+        holds
+    }
+
+    fn decide(&self, promise: Promise) -> Verdict {
+        if weak::decides(promise.level) {
             weak::decide(self, promise)
         } else {
             Case::new(self, promise).decide()
-        };
-        self.decided.borrow_mut().push((promise, verdict.holds()));
-        verdict
+        }
     }
 
     /// Whether the history keeps a promise, without the reasons.

@@ -1,6 +1,6 @@
 //! From a promise to a verdict.
 
-use isolde_history::{Effect, Key};
+use isolde_history::{Effect, Key, TxnId};
 use isolde_spec::{Answer, Edges, Level, Procedure, Promise, Verdict, Witness};
 
 use crate::checker::{Checker, Road, Sorted};
@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::found::Doubt;
 use crate::open::OpenKey;
 use crate::order::Known;
+use crate::play::Play;
 use crate::real_time::RealTime;
 use crate::reasons::Reasons;
 use crate::saturate::{self, Sees};
@@ -314,13 +315,16 @@ impl<'c, 'h> Case<'c, 'h> {
     /// several operations, and failed operations, which have seen something too.
     fn beyond_objects(&self) -> Option<String> {
         let (history, words) = (self.context().history, self.words());
-        if let Some(txn) = history.txns().find(|t| t.ops().len() > 1) {
+        let may_count = |txn: TxnId| self.context().play[txn.index()] != Play::Out;
+        let mut txns = history.txns().filter(|t| may_count(t.id()));
+        if let Some(txn) = txns.find(|t| t.ops().len() > 1) {
             return Some(format!(
                 "transaction {} has more than one operation",
                 words.txn(txn.id())
             ));
         }
-        let failed = history.ops().find(|op| op.effect() == Effect::Failed);
+        let mut ops = history.ops().filter(|op| op.effect() == Effect::Failed);
+        let failed = ops.find(|op| may_count(history.txn_of(op.id())));
         failed.map(|op| format!("{} failed, and what it saw is not used", words.place(op.id())))
     }
 

@@ -394,10 +394,12 @@ impl Prefixes {
                 }
                 let appended = &mut appended[first[w as usize] as usize];
                 appended.seen += 1;
-                if w < appended.last {
-                    prefixes.shuffled = prefixes.shuffled.or(Some(place));
+                if write.certain {
+                    if w < appended.last {
+                        prefixes.shuffled = prefixes.shuffled.or(Some(place));
+                    }
+                    appended.last = w;
                 }
-                appended.last = w;
                 if appended.seen == 1 {
                     appended.place = place as u32;
                 }

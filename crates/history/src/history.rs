@@ -75,6 +75,11 @@ impl History {
         self.columns.stmt_count()
     }
 
+    /// Whether every operation is a statement of its own.
+    pub fn has_plain_statements(&self) -> bool {
+        !self.columns.explicit_stmts
+    }
+
     /// How many operations there are.
     pub fn op_count(&self) -> usize {
         self.columns.op_count()

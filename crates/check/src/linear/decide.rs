@@ -38,6 +38,12 @@ pub(crate) fn decide(case: &Case<'_, '_>) -> Verdict {
     let Some(time) = case.real_time else { return unknown(case, "real time is not known") };
     let alone = Alone::of(case, time);
     let Some(why) = alone.not_by_keys else {
+        // Lists show the order of their elements, so that the graph decides what a search has to try.
+        let lists = case.context().history.op_counts()[OpKind::ListRead as usize] > 0;
+        let graph = if lists { by_transactions(case, &alone) } else { None };
+        if let Some(holds) = graph.filter(|verdict| verdict.holds() == Some(true)) {
+            return holds;
+        }
         let asked = by_keys(case, time);
         let why = "it is a local property, and every transaction is one operation";
         // If every key has an order, nothing else can be wrong.
@@ -226,7 +232,7 @@ pub(crate) fn conclude<'h>(
     };
     let mut verdict = verdict(case, answer, counts, why, asked.steps);
     if asked.chains > 0 {
-        verdict.procedure.figures.push(("chains of compare-and-set", asked.chains));
+        verdict.procedure.figures.push(("compare-and-set chains", asked.chains));
     }
     verdict
 }
@@ -279,7 +285,9 @@ pub(crate) fn verdict(
         ("keys", history.key_count() as u64),
         ("steps", steps),
     ];
-    let evidence = vec!["values".to_owned(), "client intervals".to_owned()];
+    let timed = history.txns().any(|t| !t.interval().is_empty());
+    let mut evidence = vec!["values".to_owned()];
+    evidence.extend(timed.then(|| "client intervals".to_owned()));
     let procedure = Procedure { name: "linearization", evidence, why: why.to_owned(), figures };
     let words = Words(history);
     let wrong = case.real_time.iter().flat_map(|rt| rt.contradictions.iter().take(10));

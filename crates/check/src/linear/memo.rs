@@ -87,8 +87,16 @@ impl<S: Clone + Eq + Hash> Memo<S> {
         Memo { places: HashMap::new(), used: Vec::new() }
     }
 
-    /// Notes a place; false if it is no better than one that was noted before.
-    pub(crate) fn is_new(&mut self, print: Print, state: &S, set: SetId, sets: &Sets) -> bool {
+    /// Notes a place; false if it is no better than one that was noted before. Counts how many it was
+    /// compared with.
+    pub(crate) fn is_new(
+        &mut self,
+        print: Print,
+        state: &S,
+        set: SetId,
+        sets: &Sets,
+        compared: &mut u64,
+    ) -> bool {
         let next = self.used.len() as u32;
         match self.places.entry((print, state.clone())) {
             Entry::Vacant(place) => {
@@ -98,6 +106,7 @@ impl<S: Clone + Eq + Hash> Memo<S> {
             Entry::Occupied(mut place) => {
                 let mut at = *place.get();
                 while let Some(&(known, after)) = self.used.get(at as usize) {
+                    *compared += 1;
                     if sets.within(known, set) {
                         return false;
                     }
@@ -110,10 +119,13 @@ impl<S: Clone + Eq + Hash> Memo<S> {
         true
     }
 
-    /// About how much memory is used.
-    pub(crate) fn bytes(&self, sets: &Sets) -> usize {
+    /// About how much memory is used, or will be when so many places more are noted: a table that
+    /// grows is there twice for a moment, and twice as large after.
+    pub(crate) fn bytes(&self, sets: &Sets, more: usize) -> usize {
         // A table has a byte of its own for each slot.
         let slot = size_of::<((Print, S), u32)>() + 1;
-        self.places.capacity() * slot + self.used.capacity() * 8 + sets.bytes()
+        let grows = self.places.len() + more > self.places.capacity();
+        let tables = if grows { 3 } else { 1 };
+        tables * self.places.capacity() * slot + self.used.capacity() * 8 + sets.bytes()
     }
 }

@@ -72,6 +72,12 @@ pub trait Model {
     fn reads_only(&self, _call: &Self::Call) -> bool {
         false
     }
+
+    /// Whether no call that [only looks](Model::reads_only) can be right in this state, nor in any that
+    /// follows, whatever else is done. If in doubt, `false`: it only saves time.
+    fn hopeless(&self, _state: &Self::State) -> bool {
+        false
+    }
 }
 
 /// A call, and when it was made. It took effect at one moment between, or never if it is not certain.
@@ -207,5 +213,9 @@ impl<'m, M: Model> Model for Borrowed<'m, M> {
 
     fn reads_only(&self, call: &&'m M::Call) -> bool {
         self.0.reads_only(call)
+    }
+
+    fn hopeless(&self, state: &M::State) -> bool {
+        self.0.hopeless(state)
     }
 }

@@ -44,6 +44,8 @@ const FEW: usize = 64;
 
 /// How often limits other than that of steps are looked at.
 const PAUSE: u64 = 4096;
+/// How many calls are looked at in the time of a step.
+const LOOKS: u64 = 16;
 
 /// A search for an order of calls.
 pub(crate) struct Search<'m, M: Model> {
@@ -68,7 +70,15 @@ pub(crate) struct Search<'m, M: Model> {
     /// What may come next at each frame.
     next: Vec<u32>,
     certain_left: usize,
+    /// How many of them only look.
+    looks_left: usize,
+    /// Whether a place was left because nobody could be right any more who only looks.
+    hopeless: bool,
     steps: u64,
+    /// Calls that were looked at on the way, which is work too.
+    looked: u64,
+    /// When the other limits are asked for next.
+    pause: u64,
     furthest: Option<(i64, u32)>,
 }
 
@@ -130,14 +140,18 @@ impl<'m, M: Model> Search<'m, M> {
             frames: Vec::new(),
             next: Vec::new(),
             certain_left,
+            looks_left: calls.iter().filter(|c| c.certain && model.reads_only(&c.call)).count(),
+            hopeless: false,
             steps: 0,
+            looked: 0,
+            pause: 0,
             furthest: None,
         }
     }
 
-    /// How many steps were tried.
+    /// How many steps were tried; a long look around counts as some.
     pub(crate) fn steps(&self) -> u64 {
-        self.steps
+        self.steps + self.looked / LOOKS
     }
 
     pub(crate) fn run(&mut self) -> Found {
@@ -159,10 +173,21 @@ impl<'m, M: Model> Search<'m, M> {
                 None => self.back(),
             }
         }
+        Found::None { stuck: self.stuck() }
+    }
+
+    /// The call that is stuck: all that had begun until it ended cannot be put in order.
+    fn stuck(&self) -> usize {
+        let calls = self.calls;
+        let looks = |i: &usize| calls[*i].certain && self.model.reads_only(&calls[*i].call);
+        let last = || (0..calls.len()).filter(looks).max_by_key(|i| calls[*i].end);
+        if let Some(last) = self.hopeless.then(last).flatten() {
+            // Which of those who look fails first was not tried.
+            return last;
+        }
         // Without any deadline there is always a call that fails; the first certain one stands for it.
-        let certain = || self.calls.iter().position(|c| c.certain).unwrap_or(0);
-        let stuck = self.furthest.map_or_else(certain, |(_, call)| call as usize);
-        Found::None { stuck }
+        let certain = || calls.iter().position(|c| c.certain).unwrap_or(0);
+        self.furthest.map_or_else(certain, |(_, call)| call as usize)
     }
 
     fn order(&self) -> Found {
@@ -170,14 +195,19 @@ impl<'m, M: Model> Search<'m, M> {
         Found::Order(taken.map(|t| t.call as usize).collect())
     }
 
-    fn limit(&self) -> Option<Limit> {
-        if self.steps >= self.limits.steps {
+    fn limit(&mut self) -> Option<Limit> {
+        let steps = self.steps();
+        if steps >= self.limits.steps {
             return Some(Limit::Steps);
         }
-        if !self.steps.is_multiple_of(PAUSE) {
+        if steps < self.pause {
             return None;
         }
-        if self.memo.bytes(&self.sets) > self.limits.memory {
+        self.pause = steps + PAUSE;
+        let ways = self.next.capacity() * size_of::<u32>();
+        let places = self.frames.capacity() * size_of::<Frame<M::State>>();
+        let soon = 2 * PAUSE as usize;
+        if self.memo.bytes(&self.sets, soon) + ways + places > self.limits.memory {
             return Some(Limit::Memory);
         }
         self.limits.deadline.is_some_and(|d| Instant::now() >= d).then_some(Limit::Deadline)
@@ -191,7 +221,12 @@ impl<'m, M: Model> Search<'m, M> {
         if self.certain_left == 0 {
             return true;
         }
-        if !self.memo.is_new(self.print, &state, set, &self.sets) {
+        if self.looks_left > 0 && self.model.hopeless(&state) {
+            self.hopeless = true;
+            self.undo(from);
+            return false;
+        }
+        if !self.memo.is_new(self.print, &state, set, &self.sets, &mut self.looked) {
             self.undo(from);
             return false;
         }
@@ -210,6 +245,7 @@ impl<'m, M: Model> Search<'m, M> {
             while at != NONE && self.calls[at as usize].begin <= deadline {
                 let next = self.links.after(at);
                 let call = &self.calls[at as usize].call;
+                self.looked += 1;
                 if self.model.reads_only(call)
                     && self.may_follow(at)
                     && self.model.step(state, call).as_ref() == Some(state)
@@ -230,6 +266,7 @@ impl<'m, M: Model> Search<'m, M> {
         let deadline = self.links.deadline();
         let mut at = self.links.first();
         while at != NONE && self.calls[at as usize].begin <= deadline {
+            self.looked += 1;
             if self.may_follow(at) {
                 self.next.push(at);
             }
@@ -330,8 +367,16 @@ impl<'m, M: Model> Search<'m, M> {
     fn take(&mut self, call: u32, effect: bool) {
         self.links.take(call);
         self.print ^= self.prints[call as usize];
+        let looks = self.looks(call);
         self.certain_left -= usize::from(self.calls[call as usize].certain);
+        self.looks_left -= usize::from(looks);
         self.trail.push(Taken { call, effect, linked: true });
+    }
+
+    /// Whether a call is certain and changes nothing.
+    fn looks(&self, call: u32) -> bool {
+        let timed = &self.calls[call as usize];
+        timed.certain && self.model.reads_only(&timed.call)
     }
 
     // ---- going back ----
@@ -349,7 +394,9 @@ impl<'m, M: Model> Search<'m, M> {
             if taken.linked {
                 self.links.put_back(taken.call);
                 self.print ^= self.prints[taken.call as usize];
+                let looks = self.looks(taken.call);
                 self.certain_left += usize::from(self.calls[taken.call as usize].certain);
+                self.looks_left += usize::from(looks);
             }
         }
     }

@@ -11,6 +11,8 @@ pub(crate) struct Sequence<'h, T> {
     initial: Grown,
     /// Everything that was read, sorted.
     read: Vec<&'h [T]>,
+    /// Whether somebody replaces what is there.
+    replaced: bool,
 }
 
 /// What the object holds: so much of the first of the things read that begin with it.
@@ -41,14 +43,17 @@ impl<'h, T: Ord> Sequence<'h, T> {
         'h: 'c,
         T: 'c,
     {
-        let seen = calls.filter_map(|call| match call {
-            Grow::Read(all) => Some(*all),
-            Grow::Append(_) | Grow::Replace(_) => None,
-        });
-        let mut read: Vec<&'h [T]> = seen.collect();
+        let (mut read, mut replaced): (Vec<&'h [T]>, bool) = (Vec::new(), false);
+        for call in calls {
+            match call {
+                Grow::Read(all) => read.push(all),
+                Grow::Replace(_) => replaced = true,
+                Grow::Append(_) => {}
+            }
+        }
         read.sort_unstable();
         read.dedup();
-        let mut sequence = Sequence { initial: UNSEEN, read };
+        let mut sequence = Sequence { initial: UNSEEN, read, replaced };
         sequence.initial = sequence.grown(&[], initial);
         sequence
     }
@@ -96,5 +101,10 @@ where
 
     fn reads_only(&self, call: &Grow<'h, T>) -> bool {
         matches!(call, Grow::Read(_))
+    }
+
+    /// What nobody saw grows to nothing that anybody saw.
+    fn hopeless(&self, state: &Grown) -> bool {
+        *state == UNSEEN && !self.replaced
     }
 }

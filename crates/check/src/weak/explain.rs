@@ -6,10 +6,10 @@
 
 use hashbrown::HashSet;
 use isolde_history::{Key, TxnId};
-use isolde_spec::{Anomaly, Because, Edges, Forced, Step, Witness};
+use isolde_spec::{Anomaly, Because, Edges, Forced, Level, Step, Witness};
 
 use super::forcing::{Reason, Reasoner};
-use super::path::{Hop, Tree};
+use super::path::{FAR, Hop, NEAR, Tree};
 use super::reads::INITIAL;
 use super::{FORCED, Question, Told};
 use crate::checker::Sorted;
@@ -40,6 +40,12 @@ pub(crate) fn witnesses(question: &Question<'_, '_>, sorted: &Sorted, told: &[To
     let figures = vec![("cyclic parts", parts.len() as u64)];
     let some = search::some_of_each_size(parts.iter().map(|part| &part[..]).collect(), keep);
     some.into_iter().for_each(|part| hunt.part(part, keep));
+    debug_assert!(!hunt.found.is_empty(), "a violation that nobody can explain");
+    if hunt.found.is_empty() {
+        // There is one, however it is told.
+        let any = hunt.any(told, &parts);
+        hunt.found.push(any);
+    }
     let mut found = collect(hunt.found, keep);
     found.figures = figures;
     found
@@ -71,7 +77,7 @@ impl Hunt<'_, '_, '_> {
         let missed = told.iter().flat_map(|told| &told.missed);
         let first = missed.filter(|(_, seen)| known.insert((seen.txn, seen.key)));
         for (writer, seen) in first.take(most) {
-            let reason = self.reasoner.plainest(*writer, std::iter::once(seen));
+            let reason = self.reasoner.of_missed(*writer, seen);
             self.found.extend(reason.map(|reason| self.missed_write(*writer, &reason, &[])));
         }
     }
@@ -96,7 +102,7 @@ impl Hunt<'_, '_, '_> {
         }
         // It takes several forced edges.
         for &(writer, source, _) in forced.iter().take(keep) {
-            let way = self.tree(source, BASE | FORCED, &inside, writer).path(writer);
+            let way = self.tree((source, FAR), BASE | FORCED, &inside, writer).path(writer);
             let Some(mut hops) = way else { continue };
             hops.push((writer, source, FORCED));
             self.found.extend(self.several_forced(&hops));
@@ -117,14 +123,15 @@ impl Hunt<'_, '_, '_> {
         for cycle in components.cyclic().iter().take(keep) {
             let nodes: HashSet<u32> = cycle.iter().map(|n| part[*n as usize]).collect();
             let starts = cycle.iter().take(STARTS).map(|n| part[*n as usize]);
-            let ways = starts.filter_map(|start| self.tree(start, BASE, &nodes, start).path(start));
+            let ways =
+                starts.filter_map(|start| self.tree((start, FAR), BASE, &nodes, start).path(start));
             let Some(hops) = ways.min_by_key(Vec::len) else { continue };
             let steps = self.reasoner.steps(&hops);
             self.found.push(self.witness(steps, Vec::new(), &[]));
         }
     }
 
-    fn tree(&self, from: u32, kinds: Edges, inside: &HashSet<u32>, end: u32) -> Tree {
+    fn tree(&self, from: (u32, usize), kinds: Edges, inside: &HashSet<u32>, end: u32) -> Tree {
         let wanted = |node: u32| inside.contains(&node);
         Tree::grow(&self.sorted.graph, from, kinds, wanted, |node| node == end)
     }
@@ -143,7 +150,9 @@ impl Hunt<'_, '_, '_> {
     /// A cycle with one forced edge: whoever forces it missed a write that is known to be newer than
     /// what it read.
     fn one_forced(&mut self, writer: u32, source: u32, inside: &HashSet<u32>) {
-        let Some(newer) = self.tree(source, BASE, inside, writer).path(writer) else { return };
+        let Some(newer) = self.tree((source, NEAR), BASE, inside, writer).path(writer) else {
+            return;
+        };
         let Some(reason) = self.reasoner.of_edge(writer, source) else { return };
         self.found.push(self.missed_write(writer, &reason, &newer));
     }
@@ -201,6 +210,35 @@ impl Hunt<'_, '_, '_> {
         let mut witness = self.witness(steps, forced, &support);
         witness.anomaly = worst?;
         Some(witness)
+    }
+
+    /// Something that shows the violation, if only roughly.
+    fn any(&self, told: &[Told], parts: &[Vec<u32>]) -> Witness {
+        let missed = told.iter().flat_map(|told| &told.missed).next();
+        let steps = match (missed, parts.first()) {
+            (Some((writer, seen)), _) => vec![self.reasoner.missed(*writer, seen)],
+            (None, Some(part)) => {
+                let inside: HashSet<u32> = part.iter().copied().collect();
+                let way = self.tree((part[0], FAR), BASE | FORCED, &inside, part[0]).path(part[0]);
+                let because = Because { inferred: true, ..Because::default() };
+                let step = |(from, to, _): Hop| Step {
+                    from: TxnId(from),
+                    to: TxnId(to),
+                    kind: Edges::WW,
+                    because,
+                };
+                way.unwrap_or_default().into_iter().map(step).collect()
+            }
+            (None, None) => Vec::new(),
+        };
+        let anomaly = match self.reasoner.question.level {
+            Level::ReadUncommitted => Anomaly::G0,
+            Level::Pl2 => Anomaly::G1c,
+            Level::ReadCommitted => Anomaly::NonMonotonicRead,
+            Level::ReadAtomic => Anomaly::FracturedRead,
+            _ => Anomaly::CausalityViolation,
+        };
+        Witness { anomaly, ..self.witness(steps, Vec::new(), &[]) }
     }
 
     fn name(&self, steps: &[Step]) -> Anomaly {

@@ -45,7 +45,7 @@ pub(crate) struct Statements<'h> {
 
 impl<'h> Statements<'h> {
     pub(crate) fn new(history: &'h History) -> Statements<'h> {
-        let plain = history.stmt_count() == history.op_count();
+        let plain = history.has_plain_statements();
         Statements { history, plain, first: 0, of: Vec::new() }
     }
 
@@ -143,7 +143,8 @@ pub(crate) fn atomic(by_txn: &ByTxn, txn: u32, sources: &mut Sources, to: &mut i
     }
     for &(writer, _) in sources.load(seen, |op| op.0) {
         common_keys(by_txn.written_by(writer), seen, |runs| {
-            runs.iter().filter(|s| s.source != writer).for_each(|s| to.force(writer, s));
+            // Who saw several versions of a key is wrong already, whatever they force.
+            runs.iter().take(1).filter(|s| s.source != writer).for_each(|s| to.force(writer, s));
         });
     }
 }

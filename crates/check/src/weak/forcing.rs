@@ -1,10 +1,11 @@
 //! Why an edge is forced: the read that forces it, and how the reader had seen the other writer.
 
-use isolde_history::{Effect, Key, OpId, SessionId, TxnId};
+use hashbrown::HashSet;
+use isolde_history::{Effect, Key, OpId, TxnId};
 use isolde_spec::{Because, Edges, Level, Step};
 
 use super::Question;
-use super::path::{Hop, Tree};
+use super::path::{FAR, Hop, Tree};
 use super::reads::{INITIAL, Seen};
 use crate::context::Context;
 use crate::name;
@@ -19,7 +20,7 @@ pub(crate) struct Reason {
     pub(crate) path: Vec<Step>,
 }
 
-/// How many readers of a version are looked at for the plainest reason.
+/// How many reasons are compared to find the plainest.
 const READERS: usize = 64;
 
 /// Finds reasons.
@@ -40,32 +41,37 @@ impl<'q, 'c, 'h> Reasoner<'q, 'c, 'h> {
 
     /// The plainest reason why a writer came before another one of the same key.
     pub(crate) fn of_edge(&self, writer: u32, source: u32) -> Option<Reason> {
-        let by_txn = self.question.base.by_txn(self.context());
-        let keys = by_txn
-            .written_by(writer)
-            .iter()
-            .filter(|key| by_txn.written_by(source).binary_search(key).is_ok());
+        let (by_txn, reads) =
+            (self.question.base.by_txn(self.context()), &self.question.base.reads);
+        let written = by_txn.written_by(writer);
+        let both =
+            written.iter().filter(|key| by_txn.written_by(source).binary_search(key).is_ok());
         let read = |seen: &&Seen| seen.source == source && seen.txn != writer;
-        let reads = keys.flat_map(|key| self.question.base.reads.of_key(Key(*key)));
-        self.plainest(writer, reads.filter(read).take(READERS))
+        let reads_of = |key: &u32| reads.of_key(Key(*key)).iter();
+        let from_source: Vec<&Seen> = both.flat_map(reads_of).filter(read).collect();
+        let from_writer = written.iter().flat_map(reads_of).filter(|seen| seen.source == writer);
+        let saw: HashSet<u32> = from_writer.map(|seen| seen.txn).collect();
+        let near = |seen: &&&Seen| saw.contains(&seen.txn) || self.in_session(writer, seen.txn);
+        let direct = from_source.iter().filter(near).filter_map(|seen| self.directly(writer, seen));
+        let plainest = direct.take(READERS).min_by_key(rank).map(|(reason, _)| reason);
+        plainest.or_else(|| self.by_a_path(writer, &from_source))
     }
 
-    /// The plainest of the reasons that some reads give.
-    pub(crate) fn plainest<'s>(
-        &self,
-        writer: u32,
-        reads: impl Iterator<Item = &'s Seen>,
-    ) -> Option<Reason> {
-        let reads: Vec<&Seen> = reads.collect();
-        let near = reads.iter().filter_map(|seen| self.directly(writer, seen)).min_by_key(rank);
-        if near.is_some() || self.question.level != Level::Causal {
-            return near.map(|(reason, _)| reason);
+    /// Why a read of the initial state is wrong.
+    pub(crate) fn of_missed(&self, writer: u32, seen: &Seen) -> Option<Reason> {
+        let direct = self.directly(writer, seen).map(|(reason, _)| reason);
+        direct.or_else(|| self.by_a_path(writer, &[seen]))
+    }
+
+    /// How one of some readers had seen a writer, by the shortest path.
+    fn by_a_path(&self, writer: u32, reads: &[&Seen]) -> Option<Reason> {
+        if self.question.level != Level::Causal {
+            return None;
         }
-        let readers: Vec<u32> = reads.iter().map(|seen| seen.txn).collect();
-        let context = self.context();
-        let causes = self.question.base.causes(context, self.question.session_order);
+        let readers: HashSet<u32> = reads.iter().map(|seen| seen.txn).collect();
+        let causes = self.question.base.causes(self.context(), self.question.session_order);
         let ends = |txn: u32| readers.contains(&txn);
-        let tree = Tree::grow(&causes.graph, writer, Edges::WR | Edges::SO, |_| true, ends);
+        let tree = Tree::grow(&causes.graph, (writer, FAR), Edges::WR | Edges::SO, |_| true, ends);
         let reached = reads.iter().filter_map(|seen| {
             let path = self.steps(&tree.path(seen.txn)?);
             Some(Reason { seen: **seen, path })
@@ -107,19 +113,14 @@ impl<'q, 'c, 'h> Reasoner<'q, 'c, 'h> {
         Step { from: TxnId(seen.txn), to: TxnId(writer), kind: Edges::RW, because }
     }
 
-    /// Whether one transaction came before another in their session.
+    /// Whether one transaction came before another in their session, where numbers grow.
     fn in_session(&self, before: u32, after: u32) -> bool {
         let context = self.context();
         let sessions = context.history.txn_sessions();
-        let session: SessionId = sessions[before as usize];
-        let place = |txn: u32| {
-            let txns = context.history.session(session);
-            txns.iter().position(|t| t.0 == txn)
-        };
         self.question.session_order
-            && session == sessions[after as usize]
+            && before < after
+            && sessions[before as usize] == sessions[after as usize]
             && context.play[before as usize] == Play::In
-            && place(before) < place(after)
     }
 
     /// A read of what another transaction wrote.

@@ -10,8 +10,10 @@ use crate::graph::Graph;
 /// One edge of a path, with one of its kinds.
 pub(crate) type Hop = (u32, u32, Edges);
 
-/// How many edges one search may look at.
-const BUDGET: usize = 4_000_000;
+/// How many edges a search may look at that has to find something.
+pub(crate) const FAR: usize = 4_000_000;
+/// How many one may look at that is only a try.
+pub(crate) const NEAR: usize = 50_000;
 
 /// From one transaction to all that it leads to, nearest first.
 pub(crate) struct Tree {
@@ -21,23 +23,22 @@ pub(crate) struct Tree {
 
 impl Tree {
     /// Walks over edges of some kinds, between nodes that are wanted, until one is reached that ends
-    /// the search.
+    /// the search, or so many edges have been looked at.
     pub(crate) fn grow(
         graph: &Graph,
-        from: u32,
+        (from, mut budget): (u32, usize),
         kinds: Edges,
         wanted: impl Fn(u32) -> bool,
         ends: impl Fn(u32) -> bool,
     ) -> Tree {
         let mut came = HashMap::new();
         let mut queue = VecDeque::from([from]);
-        let mut budget = BUDGET;
         'search: while let Some(node) = queue.pop_front() {
             for (to, kind) in graph.edges(node).filter(|(_, kind)| kind.intersects(kinds)) {
-                budget -= 1;
                 if budget == 0 {
                     break 'search;
                 }
+                budget -= 1;
                 if !wanted(to) || came.contains_key(&to) {
                     continue;
                 }
