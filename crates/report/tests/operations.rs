@@ -83,7 +83,7 @@ fn a_text_without_a_piece() {
                 visible after the first 3 of 3 transactions
               procedure  linearization, because it is a local property, and every transaction is one operation
               evidence   values; client intervals
-              figures    3 transactions, 3 operations, 1 key, 6 steps
+              figures    3 transactions, 3 operations, 1 key, 3 steps
         "#]],
     );
 }
