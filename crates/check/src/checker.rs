@@ -144,10 +144,15 @@ impl<'h> Checker<'h> {
     /// Whether a promise about transactions holds because single operations keep a stronger one: those
     /// can be put in order though their values repeat.
     fn holds_as_operations(&self, promise: Promise) -> bool {
-        let mut txns = self.context.history.txns();
+        let history = self.context.history;
+        let mut txns = history.txns();
+        // What the recorder says of versions, and what predicates miss, is no matter of operations.
+        let more = !history.version_orders().is_empty() || !self.context.predicates.is_empty();
         if promise.level.of_operations()
             || !promise.session_order
             || self.asking.get()
+            || more
+            || !history.meta().complete
             || txns.any(|t| t.ops().len() > 1)
         {
             return false;

@@ -68,6 +68,7 @@ fn no_verdict_differs_from_the_twin() {
     for (level, [decided, open, wrong]) in LEVELS.into_iter().zip(counts) {
         eprintln!("{level}: {decided} decided alike, {open} open, {wrong} wrong");
     }
+    wrong.iter().for_each(|case| eprintln!("{}", case.lines().next().unwrap_or_default()));
     eprintln!("{} wrong", wrong.len());
     assert!(wrong.is_empty(), "{}", wrong[..wrong.len().min(5)].join("\n"));
 }

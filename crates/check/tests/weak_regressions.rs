@@ -86,3 +86,20 @@ fn concurrent_appends_that_a_read_shows_need_no_search() {
     assert!(!order.contains(&24));
     assert_eq!(ask(&all, Level::Linearizable).holds(), Some(true));
 }
+
+/// A recorded order of versions that contradicts the initial state is no matter of single operations.
+#[test]
+fn a_recorded_order_is_not_forgotten_where_operations_are_asked() {
+    let text =
+        "d: w(x,2) @[0,12]\nc: r(x,2) @[18,39]\nd: cas!(y,99,4) @[37,41]\norder x: 2 absent\n";
+    for level in [Level::ReadUncommitted, Level::Causal, Level::Serializable] {
+        assert_ne!(ask(text, level).holds(), Some(true), "{level}");
+    }
+}
+
+/// Two versions of a key may be read around an own write that was rolled back, but not by read atomic.
+#[test]
+fn versions_around_a_savepoint_are_two_versions() {
+    let text = "a: w(x,2)\nb: r(x,2) savepoint(p) w(x,4) r(x,4) rollback(p) r(x,absent)\n";
+    assert_eq!(ask(text, Level::ReadAtomic).holds(), Some(false));
+}

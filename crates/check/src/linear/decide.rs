@@ -300,7 +300,8 @@ pub(crate) fn verdict(
 pub(crate) fn in_program_order(case: &Case<'_, '_>) -> Option<bool> {
     let context = case.context();
     let many = |t: isolde_history::Txn<'_>| t.ops().len() > 1;
-    if !case.promise.session_order || context.history.txns().any(many) {
+    let given = !context.history.version_orders().is_empty();
+    if !case.promise.session_order || given || context.history.txns().any(many) {
         return None;
     }
     let options = &case.checker.options;
