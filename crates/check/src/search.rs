@@ -5,14 +5,16 @@
 //! until enough are found or the budget is spent.
 
 use hashbrown::HashSet;
+use isolde_history::OpId;
 use isolde_spec::{Anomaly, CATALOGUE, Counted, Edges, Finding, Level, Promise, Reads, Witness};
 
 use crate::checker::Checker;
 use crate::cycle::{Class, Hop, Search, Wanted};
 use crate::decide::{Case, Dependent};
-use crate::found::{self, Doubt};
+use crate::found::{self, Doubt, LocalFinding};
 use crate::later::Later;
 use crate::order::Known;
+use crate::play::Play;
 use crate::reasons::Reasons;
 use crate::saturate::Sees;
 use crate::witness::Explainer;
@@ -55,11 +57,19 @@ pub(crate) fn local(checker: &Checker<'_>, promise: Promise, keys: &found::Found
     let mut found = Found::default();
     let explainer = Explainer::new(&checker.context, promise.session_order);
     let all = &keys.findings;
+    // Where values may come out of thin air, somebody who read what may not have been written proves
+    // nothing: whoever may have written it may be left out, with all that is wrong inside.
+    let unsure = keys.doubts.iter().any(|doubt| matches!(doubt, Doubt::Unsure(_)));
+    let proofs_fail = unsure && !Anomaly::ThinAirRead.forbidden_at(promise.level);
+    let context = &checker.context;
+    let proved = |op: &OpId| context.play[context.history.txn_of(*op).index()] == Play::Proved;
+    let stands = |f: &&LocalFinding| !(proofs_fail && f.ops().iter().any(proved));
     for entry in CATALOGUE.iter().filter(|e| !matches!(e.finding, Finding::Cycle(_))) {
         if !entry.anomaly.forbidden_at(promise.level) {
             continue;
         }
-        let mut same: Vec<_> = all.iter().filter(|f| f.anomaly == entry.anomaly).collect();
+        let named = all.iter().filter(|f| f.anomaly == entry.anomaly);
+        let mut same: Vec<_> = named.filter(stands).collect();
         if same.is_empty() {
             continue;
         }
