@@ -169,11 +169,11 @@ impl<'c, 'h> Question<'c, 'h> {
         all.witnesses.retain(|w| match w.anomaly {
             Anomaly::G0 => !partial && !w.involved().any(open),
             Anomaly::IncompatibleOrder => !w.involved().any(open),
-            _ => true,
+            _ => !w.txns.iter().any(|txn| open(*txn)),
         });
         let left = &all.witnesses;
         all.counts.retain(|c| left.iter().any(|w| w.anomaly == c.anomaly));
-        let reason = "the order of writes is shown by reads of what may not have been committed";
+        let reason = "it rests on reads of what may not have been committed";
         // Lists alone can be put in some order, but what the recorder gave may contradict it.
         let contested = partial && !context.given.is_empty();
         (contested || all.witnesses.len() < before).then(|| reason.to_owned())
@@ -184,7 +184,11 @@ impl<'c, 'h> Question<'c, 'h> {
         let sources =
             |doubt: &Doubt| matches!(doubt, Doubt::AmbiguousRead(_) | Doubt::UnknownWriter(_));
         let all = self.base.reads.found.doubts.iter();
-        let matters = |doubt: &&Doubt| self.level != Level::ReadUncommitted || !sources(doubt);
+        let known = |play: &Play| matches!(play, Play::In | Play::Out);
+        // Who wrote it says who committed, if that is not known.
+        let indifferent =
+            self.level == Level::ReadUncommitted && self.context().play.iter().all(known);
+        let matters = |doubt: &&Doubt| !indifferent || !sources(doubt);
         all.filter(matters).copied().collect()
     }
 
