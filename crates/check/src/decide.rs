@@ -64,7 +64,7 @@ impl<'c, 'h> Case<'c, 'h> {
             return linear::decide(self);
         }
         let local = search::local(self.checker, self.promise, &self.walk().found);
-        let graph = (self.is_strong() && self.fits()).then(|| self.graph());
+        let graph = self.fits().then(|| self.graph());
         let cycles = graph.as_ref().map(|graph| search::cycles(self, graph)).unwrap_or_default();
         let procedure = self.procedure(graph.as_ref(), &cycles);
         let mut found = local;
@@ -111,7 +111,7 @@ impl<'c, 'h> Case<'c, 'h> {
     /// What the ways to match ambiguous reads say together, if nothing else is in doubt.
     fn by_choices(&self) -> Option<Verdict> {
         let doubts = &self.walk().found.doubts;
-        if doubts.is_empty() || !self.is_strong() || !self.may_infer() {
+        if doubts.is_empty() || !self.may_infer() {
             return None;
         }
         ambiguous::decide(self.checker, self.promise, doubts)
@@ -122,14 +122,6 @@ impl<'c, 'h> Case<'c, 'h> {
         let (nodes, edges) = self.checker.known(self.session_order, self.real_time.is_some());
         let edges: usize = edges.iter().map(|list| list.len()).sum();
         nodes < MAX_NODES && edges < u32::MAX as usize
-    }
-
-    /// Whether the dependency graph decides the level. (Repeatable read asks for the same graph as
-    /// serializability, without session order.)
-    fn is_strong(&self) -> bool {
-        let level = self.promise.level;
-        level.implies(Level::SnapshotIsolation)
-            || matches!(level, Level::Prefix | Level::RepeatableRead | Level::CursorStability)
     }
 
     /// Snapshots allow cycles with anti-dependencies next to each other.
@@ -245,10 +237,7 @@ impl<'c, 'h> Case<'c, 'h> {
             });
         }
         let Some(graph) = graph else {
-            if self.is_strong() {
-                return Answer::Unknown("the history is too large for one graph".to_owned());
-            }
-            return self.weaker();
+            return Answer::Unknown("the history is too large for one graph".to_owned());
         };
         if self.explained(graph) { Answer::Holds } else { Answer::Unknown(self.explain_order()) }
     }
@@ -301,14 +290,6 @@ impl<'c, 'h> Case<'c, 'h> {
         let (nodes, mut edges) = self.checker.known(self.session_order, self.real_time.is_some());
         edges.push(&chosen);
         saturate::explains(self.sees, nodes, &edges)
-    }
-
-    /// A level that this road does not decide holds if a stronger one does.
-    fn weaker(&self) -> Answer {
-        if self.checker.stronger_holds(self.promise) {
-            return Answer::Holds;
-        }
-        Answer::Unknown(format!("{} is not decided by this procedure", self.promise.level))
     }
 
     /// Why sequential consistency is more than this road can decide, if it is: transactions of
@@ -375,7 +356,7 @@ impl<'c, 'h> Case<'c, 'h> {
         let divergent = self.divergent().len();
         let open = self.walk().unordered.len() + self.walk().unread.len() + divergent;
         let (road, why) = match (self.checker.options.procedure, graph) {
-            (_, None) => ("local", "the level is weaker than snapshot isolation".to_owned()),
+            (_, None) => ("local", "the history is too large for one graph".to_owned()),
             (Some(asked), _) => (asked.name(), "it was asked for".to_owned()),
             _ if self.promise.level == Level::CursorStability => {
                 let why = "only what was read and overwritten has to stay together";

@@ -1,6 +1,6 @@
 //! What is allowed: procedures that decide which isolation levels explain a history.
 //!
-//! No input or output, no clock, no recursion over data.
+//! No input or output, no clock but a deadline, no recursion over data.
 
 mod ambiguous;
 mod checker;
