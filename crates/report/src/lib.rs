@@ -1,7 +1,10 @@
 //! Showing a verdict to people and to machines. How it was found is not known here.
 
+mod case;
 mod decided;
+mod exhibit;
 mod forced;
+pub mod handbook;
 mod json;
 mod names;
 mod stuck;
@@ -10,7 +13,9 @@ mod text;
 mod witness;
 mod wrap;
 
+pub use case::Case;
 pub use decided::Decided;
+pub use exhibit::{Basis, Exhibit, Link, Part, PartOp, Role, Row, StuckOrder, Timeline, What};
 pub use json::to_json;
 pub use summary::{summary_to_json, summary_to_text};
 pub use text::to_text;

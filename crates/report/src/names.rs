@@ -1,7 +1,7 @@
 //! What transactions, operations and keys are called in reports.
 
 use isolde_history::notation::write_value;
-use isolde_history::{History, Key, OpId, TxnId, Value};
+use isolde_history::{History, Key, OpId, SessionId, TxnId, Value};
 
 /// A value as the notation writes it.
 pub(crate) fn value(history: &History, value: Value) -> String {
@@ -40,4 +40,9 @@ pub(crate) fn op(history: &History, id: OpId) -> String {
     let mut text = String::new();
     isolde_history::notation::write_op(history, history.op(id), &mut text);
     text
+}
+
+/// A session by its name.
+pub(crate) fn session(history: &History, id: SessionId) -> String {
+    value(history, history.pool().session_name(id))
 }

@@ -1,0 +1,172 @@
+//! From a witness to an exhibit.
+
+use std::collections::{HashMap, HashSet};
+
+use isolde_history::{History, OpId, TxnId};
+use isolde_spec::{Edges, Level, Step, Witness};
+
+use super::{Exhibit, Link, Part, PartOp, Role, StuckOrder, cited, story, timeline};
+use crate::wrap::shorten;
+use crate::{forced, handbook, names, witness};
+
+/// How many transactions of a cycle, and how many beside it, are shown.
+const MOST_PARTS: usize = 40;
+/// How many operations of a transaction are shown that show nothing.
+const MOST_OPS: usize = 200;
+/// How long an operation may be.
+const OP_LEN: usize = 120;
+
+impl Exhibit {
+    /// The witness of that number, counted from 1, of a level.
+    pub fn new(history: &History, level: Level, number: usize, witness: &Witness) -> Exhibit {
+        let builder = Builder::new(history, witness);
+        let mut exhibit = Exhibit {
+            id: format!("{level}-{number}"),
+            level,
+            anomaly: witness.anomaly,
+            title: witness::variant(witness.anomaly, witness.needs),
+            story: story::tell(history, witness),
+            promise: handbook::level(level).promise,
+            breach: handbook::anomaly(witness.anomaly).breach.to_owned(),
+            timeline: timeline::of(history, &builder.parts),
+            links: builder.links(),
+            stuck: builder.stuck(),
+            left_out: witness.involved().count().saturating_sub(builder.parts.len()),
+            parts: Vec::new(),
+            position: witness.position(),
+        };
+        exhibit.parts = builder.parts;
+        exhibit
+    }
+}
+
+struct Builder<'a> {
+    history: &'a History,
+    witness: &'a Witness,
+    parts: Vec<Part>,
+    /// Where each transaction is among the parts.
+    at: HashMap<TxnId, usize>,
+    /// Where each operation is among those of its part.
+    op_at: HashMap<OpId, usize>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(history: &'a History, witness: &'a Witness) -> Builder<'a> {
+        let cited = cited::cited(history, witness);
+        let cycle: Vec<TxnId> = witness.steps.iter().map(|step| step.from).collect();
+        let first = if cycle.is_empty() { witness.txns.clone() } else { cycle };
+        let first = first.into_iter().take(MOST_PARTS).map(|txn| (txn, false));
+        let others = witness.support.iter().take(MOST_PARTS).map(|txn| (*txn, true));
+        let mut known = HashSet::new();
+        let all = first.chain(others).filter(|(txn, _)| known.insert(*txn));
+        let parts: Vec<Part> =
+            all.map(|(txn, support)| part(history, txn, support, &cited)).collect();
+        let at = parts.iter().enumerate().map(|(at, part)| (part.txn, at)).collect();
+        let ops = parts.iter().flat_map(|part| part.ops.iter().enumerate());
+        let op_at = ops.map(|(at, op)| (op.op, at)).collect();
+        Builder { history, witness, parts, at, op_at }
+    }
+
+    /// The cycle, what shows why it must be, and where values came from.
+    fn links(&self) -> Vec<Link> {
+        let cycle = self.witness.steps.iter().enumerate();
+        let mut links: Vec<Link> = cycle
+            .filter_map(|(at, step)| {
+                let reason = forced::reason(self.witness, at);
+                let mut link = self.link(step, Role::Cycle)?;
+                if let Some(reason) = reason {
+                    link.sentence = witness::plain_sentence(self.history, step);
+                    link.because.push(forced::because(self.history, step, reason));
+                    let path = reason.path.iter();
+                    link.because.extend(path.map(|step| witness::sentence(self.history, step)));
+                }
+                Some(link)
+            })
+            .collect();
+        let mut known: HashSet<(usize, usize, Edges)> =
+            links.iter().map(|link| (link.from, link.to, link.kind)).collect();
+        let paths = self.witness.forced.iter().flat_map(|forced| &forced.path);
+        let reasons = paths.filter_map(|step| self.link(step, Role::Reason));
+        let sources = self.sources();
+        let context = sources.iter().filter_map(|step| self.link(step, Role::Context));
+        links.extend(
+            reasons.chain(context).filter(|link| known.insert((link.from, link.to, link.kind))),
+        );
+        links
+    }
+
+    fn link(&self, step: &Step, role: Role) -> Option<Link> {
+        let (from, to) = (*self.at.get(&step.from)?, *self.at.get(&step.to)?);
+        let op = |op: Option<OpId>| op.and_then(|op| self.op_at.get(&op).copied());
+        Some(Link {
+            from,
+            to,
+            kind: step.kind,
+            key: step.because.key.map(|key| shorten(&names::key(self.history, key), OP_LEN)),
+            from_op: op(step.because.from_op),
+            to_op: op(step.because.to_op),
+            role,
+            inferred: step.because.inferred,
+            sentence: witness::sentence(self.history, step),
+            because: Vec::new(),
+        })
+    }
+
+    /// Where the values came from that cited operations read, among those who are shown.
+    fn sources(&self) -> Vec<Step> {
+        if self.witness.stuck.is_some() {
+            return Vec::new();
+        }
+        let among: Vec<TxnId> = self.parts.iter().map(|part| part.txn).collect();
+        let cited = self.parts.iter().flat_map(|part| part.ops.iter().filter(|op| op.cited));
+        let from = |op: &PartOp| {
+            let write = cited::source(self.history, &among, op.op)?;
+            let (from, to) = (self.history.txn_of(write), self.history.txn_of(op.op));
+            let because = isolde_spec::Because {
+                key: Some(self.history.op(op.op).key()),
+                from_op: Some(write),
+                to_op: Some(op.op),
+                inferred: false,
+            };
+            Some(Step { from, to, kind: Edges::WR, because })
+        };
+        cited.filter_map(from).collect()
+    }
+
+    fn stuck(&self) -> Option<StuckOrder> {
+        let stuck = self.witness.stuck.as_ref()?;
+        let part = |op: &OpId| self.at.get(&self.history.txn_of(*op)).copied();
+        Some(StuckOrder {
+            order: stuck.prefix.iter().filter_map(part).collect(),
+            next: part(&stuck.op)?,
+            why: stuck.why.clone(),
+        })
+    }
+}
+
+/// A transaction with what it did: what is cited, and so much of the rest as can be looked at.
+fn part(history: &History, id: TxnId, support: bool, cited: &HashSet<OpId>) -> Part {
+    let txn = history.txn(id);
+    let shown = |(at, op): (usize, isolde_history::Op<'_>)| {
+        let cited = cited.contains(&op.id());
+        (cited || at < MOST_OPS).then(|| PartOp {
+            op: op.id(),
+            text: shorten(&names::op(history, op.id()), OP_LEN),
+            key: op.kind().has_key().then(|| shorten(&names::key(history, op.key()), OP_LEN)),
+            cited,
+        })
+    };
+    let ops: Vec<PartOp> = txn.ops().enumerate().filter_map(shown).collect();
+    let interval = txn.interval();
+    Part {
+        txn: id,
+        name: names::txn(history, id),
+        session: names::session(history, txn.session()),
+        support,
+        outcome: txn.outcome(),
+        begin: interval.begin,
+        end: interval.end,
+        left_out: txn.ops().len() - ops.len(),
+        ops,
+    }
+}
