@@ -4,12 +4,41 @@ use isolde_history::{History, OpId, TxnId};
 use isolde_spec::{Answer, Counted, Procedure, Step, Verdict, Witness};
 use serde_json::{Map, Value, json};
 
+use crate::case::Case;
 use crate::decided::Decided;
 use crate::exhibit::{Basis, Exhibit, Row, What};
 use crate::forced;
 use crate::names;
 use crate::sentence::sentence;
 use crate::stuck;
+use crate::text::summary_to_json;
+
+/// The version of the JSON report, as docs/report.schema.json describes it. It grows when something is
+/// taken away or changes its meaning; what is only added does not change it.
+pub const REPORT_VERSION: u32 = 1;
+
+/// A history with its verdicts as JSON.
+pub fn case_to_json(case: &Case<'_>) -> Value {
+    let about = case.about.iter().map(|(name, text)| (name.clone(), json!(text)));
+    let again = |(what, command): &(String, String)| json!({"what": what, "command": command});
+    let mut report = json!({
+        "isolde_report": REPORT_VERSION,
+        "history": case.name,
+        "format": case.format,
+        "transactions": case.history.txn_count(),
+        "about": about.collect::<Map<_, _>>(),
+        "options": case.options,
+        "verdicts": case.decided.iter().map(|d| to_json(case.history, d)).collect::<Vec<_>>(),
+        "warnings": case.warnings,
+        "warning_count": case.warning_count,
+        "again": case.again.iter().map(again).collect::<Vec<_>>(),
+        "seconds": case.seconds,
+    });
+    if case.every_level {
+        report["summary"] = summary_to_json(case.decided);
+    }
+    report
+}
 
 /// The verdict as JSON.
 pub fn to_json(history: &History, decided: &Decided) -> Value {
