@@ -18,8 +18,12 @@ mod xml;
 pub use case::Case;
 pub use decided::Decided;
 pub use exhibit::{Basis, Exhibit, Link, Part, PartOp, Role, Row, StuckOrder, Timeline, What};
-pub use json::{REPORT_VERSION, case_to_json, to_json};
+pub use json::{REPORT_VERSION, case_to_json, to_json, witness_to_json};
 pub use junit::Junit;
 pub use style::Style;
-pub use text::{Telling, exhibit_to_text, summary_to_json, summary_to_text, to_text};
+pub use text::{
+    Telling, exhibit_to_line, exhibit_to_text, summary_to_json, summary_to_text, to_text,
+};
 pub use wrap::number;
+mod stub;
+pub use stub::*;
