@@ -8,6 +8,7 @@ pub mod handbook;
 mod json;
 mod junit;
 mod names;
+mod picture;
 mod sentence;
 mod stuck;
 mod style;
@@ -20,6 +21,7 @@ pub use decided::Decided;
 pub use exhibit::{Basis, Exhibit, Link, Part, PartOp, Role, Row, StuckOrder, Timeline, What};
 pub use json::{REPORT_VERSION, case_to_json, to_json, witness_to_json};
 pub use junit::Junit;
+pub use picture::{Picture, dot, lattice, picture, picture_css, svg};
 pub use style::Style;
 pub use text::{
     Telling, exhibit_to_line, exhibit_to_text, summary_to_json, summary_to_text, to_text,
