@@ -79,7 +79,7 @@ fn index() -> String {
     }
     out.push_str("\n## Anomalies\n\n| anomaly | means | forbidden from |\n|---|---|---|\n");
     for entry in CATALOGUE {
-        let from = linked_from(entry.anomaly, "levels.md");
+        let from = linked_from(entry.anomaly);
         let name = format!("[{0}](anomalies.md#{1})", entry.name, anchor(entry.name));
         out.push_str(&format!("| {name} | {} | {from} |\n", entry.meaning));
     }
@@ -95,15 +95,16 @@ fn anomaly_page(
     let entry = page.anomaly.entry();
     out.push_str(&format!("\n## {}\n\n{}.", entry.name, capital(entry.meaning)));
     named(out, "Also called", &page.also_called.join("; "));
-    named(out, "Adya", entry.adya.unwrap_or_default());
+    named(out, "Class", entry.adya.unwrap_or_default());
     out.push_str(&format!("\n\n{}", page.definition));
     for more in [page.differs, &text::variants(page.anomaly).unwrap_or_default()] {
         if !more.is_empty() {
             out.push_str(&format!(" {more}"));
         }
     }
-    out.push_str(&format!("\n\n**Forbidden from** {}.\n", linked_from(page.anomaly, "levels.md")));
-    out.push_str(&format!("**Allowed by** {}.\n", or_none(&allowing(page.anomaly))));
+    out.push_str(&format!("\n\n- **Forbidden from:** {}.\n", linked_from(page.anomaly)));
+    let allowing: Vec<String> = lattice::allowing(page.anomaly).into_iter().map(link).collect();
+    out.push_str(&format!("- **Allowed by:** {}.\n", or_nothing(&allowing.join(", "))));
     out.push_str(&format!("\n**What it does.** {}\n", page.harm));
     out.push_str(&format!("\n**What helps.** {}\n\n", page.remedy));
     let levels = vec![entry.forbidden_from, Level::Linearizable];
@@ -123,11 +124,17 @@ fn level_page(
     out.push_str(&format!("\n## {level}\n\nPromises that {}.", page.promise));
     named(out, "Short", level.short().unwrap_or_default());
     named(out, "Also called", &page.also_called.join("; "));
-    out.push_str(&format!("\n\n{}\n\n```text\n{}```\n", page.definition, lattice::neighbours(level)));
-    let forbidden = anomaly_links(&lattice::newly_forbidden(level));
-    out.push_str(&format!("\n**Newly forbidden:** {}.\n", or_none(&forbidden)));
+    out.push_str(&format!(
+        "\n\n{}\n\n```text\n{}```\n",
+        page.definition,
+        lattice::neighbours(level)
+    ));
+    out.push('\n');
+    for (name, text) in lattice::gains(level, &anomaly_links) {
+        out.push_str(&format!("- **{}:** {text}.\n", capital(&name)));
+    }
     let allowed = anomaly_links(&lattice::allowed(level));
-    out.push_str(&format!("**Still allowed:** {}.\n", or_none(&allowed)));
+    out.push_str(&format!("- **Still allowed:** {}.\n", or_nothing(&allowed)));
     let mut stronger = lattice::next_stronger(level);
     stronger.push(level);
     let scenes = [
@@ -189,18 +196,12 @@ fn named(out: &mut String, name: &str, text: &str) {
     }
 }
 
-fn linked_from(anomaly: Anomaly, page: &str) -> String {
+fn linked_from(anomaly: Anomaly) -> String {
     let entry = anomaly.entry();
-    let to = |level: Level| format!("[{level}]({page}#{})", anchor(level.name()));
     match entry.also_from {
-        Some(also) => format!("{}; on items, {}", to(entry.forbidden_from), to(also)),
-        None => to(entry.forbidden_from),
+        Some(also) => format!("{}; of Adya's levels, {}", link(entry.forbidden_from), link(also)),
+        None => link(entry.forbidden_from),
     }
-}
-
-fn allowing(anomaly: Anomaly) -> String {
-    let levels = Level::ALL.into_iter().filter(|level| !anomaly.forbidden_at(*level));
-    levels.map(link).collect::<Vec<_>>().join(", ")
 }
 
 fn link(level: Level) -> String {
@@ -212,8 +213,8 @@ fn anomaly_links(anomalies: &[Anomaly]) -> String {
     anomalies.iter().map(link).collect::<Vec<_>>().join(", ")
 }
 
-fn or_none(text: &str) -> &str {
-    if text.is_empty() { "none" } else { text }
+fn or_nothing(text: &str) -> &str {
+    if text.is_empty() { "nothing" } else { text }
 }
 
 /// Where a heading is found in its page.

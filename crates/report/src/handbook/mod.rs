@@ -12,7 +12,7 @@ mod text;
 use isolde_spec::{Anomaly, Level};
 
 pub use gallery::{Page, Scene, Shown, gallery};
-pub use lattice::{forbidding, newly_forbidden, next_stronger};
+pub use lattice::{allowing, beyond, forbidding, next_stronger};
 pub use text::{anomaly_to_text, index_to_text, level_to_text};
 
 /// What the handbook says of an anomaly.

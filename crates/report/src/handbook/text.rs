@@ -1,6 +1,6 @@
 //! The handbook on a terminal: plain text, 100 columns.
 
-use isolde_spec::{Anomaly, CATALOGUE, Edges, Finding, Level};
+use isolde_spec::{Anomaly, CATALOGUE, Edges, Finding, Level, Pattern, Reads};
 
 use super::lattice::{self, DRAWING};
 use super::{AnomalyPage, ByDesign, LevelPage, Recipe, level as level_page};
@@ -20,7 +20,7 @@ pub fn anomaly_to_text(page: &AnomalyPage, shown: &str) -> String {
     let mut out = String::new();
     para(&mut out, "", &format!("{}: {}", entry.name, entry.meaning));
     named(&mut out, "also called", &page.also_called.join("; "));
-    named(&mut out, "Adya", entry.adya.unwrap_or_default());
+    named(&mut out, "class", entry.adya.unwrap_or_default());
     section(&mut out, "What it is", page.definition);
     section(&mut out, "", page.differs);
     section(&mut out, "", &variants(page.anomaly).unwrap_or_default());
@@ -29,9 +29,7 @@ pub fn anomaly_to_text(page: &AnomalyPage, shown: &str) -> String {
     heading(&mut out, "Levels");
     named(&mut out, "  forbidden from", &forbidden_from(page.anomaly));
     named(&mut out, "  forbidden by", &levels(&lattice::forbidding(page.anomaly)));
-    let allows = |level: &Level| !page.anomaly.forbidden_at(*level);
-    let allowing: Vec<Level> = Level::ALL.into_iter().filter(allows).collect();
-    named(&mut out, "  allowed by", &levels(&allowing));
+    named(&mut out, "  allowed by", &levels(&lattice::allowing(page.anomaly)));
     history(&mut out, "The smallest history", page.history);
     picture(&mut out, shown);
     databases(&mut out, "Databases that show it by design", page.shown_by, NOWHERE);
@@ -50,8 +48,12 @@ pub fn level_to_text(page: &LevelPage, allows_shown: &str, forbids_shown: &str) 
     heading(&mut out, "Between its neighbours (stronger ones above)");
     out.push_str(&lattice::neighbours(level));
     heading(&mut out, "Anomalies");
-    named(&mut out, "  new here", &anomalies(&lattice::newly_forbidden(level)));
-    named(&mut out, "  still allowed", &anomalies(&lattice::allowed(level)));
+    for (name, text) in lattice::gains(level, &anomalies) {
+        paragraph(&mut out, "  ", 4, usize::MAX, &format!("{name}: {text}"));
+    }
+    let allowed = anomalies(&lattice::allowed(level));
+    let allowed = if allowed.is_empty() { "nothing" } else { &allowed };
+    paragraph(&mut out, "  ", 4, usize::MAX, &format!("still allowed: {allowed}"));
     history(&mut out, ALLOWS, page.allows);
     picture(&mut out, allows_shown);
     history(&mut out, FORBIDS, page.forbids);
@@ -84,11 +86,11 @@ pub fn index_to_text() -> String {
     out
 }
 
-/// "snapshot-isolation, and cursor-stability on items".
+/// "snapshot-isolation; of Adya's levels, cursor-stability".
 pub(super) fn forbidden_from(anomaly: Anomaly) -> String {
     let entry = anomaly.entry();
     match entry.also_from {
-        Some(also) => format!("{}, and {also} on items", entry.forbidden_from),
+        Some(also) => format!("{}; of Adya's levels, {also}", entry.forbidden_from),
         None => entry.forbidden_from.to_string(),
     }
 }
@@ -96,9 +98,12 @@ pub(super) fn forbidden_from(anomaly: Anomaly) -> String {
 /// What else than reads and writes may be a step of such a cycle, and how the output says so.
 pub(super) fn variants(anomaly: Anomaly) -> Option<String> {
     let Finding::Cycle(patterns) = anomaly.entry().finding else { return None };
-    let any = |edge: Edges| patterns.iter().any(|pattern| pattern.others.contains(edge));
+    // Two transactions that missed each other leave no room for another step.
+    let full = |pattern: &&Pattern| pattern.reads == Reads::Adjacent && pattern.len == Some(2);
+    let roomy = || patterns.iter().filter(|pattern| !full(pattern));
+    let any = |edge: Edges| roomy().any(|pattern| pattern.others.contains(edge));
     // A cycle that is made of session order anyway has no variant without it.
-    let only = |edge: Edges| patterns.iter().all(|pattern| pattern.others == edge);
+    let only = |edge: Edges| roomy().all(|pattern| pattern.others == edge);
     match (any(Edges::SO) && !only(Edges::SO), any(Edges::RT)) {
         (false, _) => None,
         (true, false) => Some(
@@ -145,13 +150,11 @@ fn section(out: &mut String, title: &str, text: &str) {
     para(out, "  ", text);
 }
 
-/// A name and a text beside it; a level that forbids nothing new says so.
+/// A name and a text beside it, if there is something to say.
 fn named(out: &mut String, name: &str, text: &str) {
-    let prefix = format!("{name:<18}");
-    match (text, name.starts_with(' ')) {
-        ("", false) => {}
-        ("", true) => para(out, "", &format!("{prefix}none")),
-        (text, _) => paragraph(out, &prefix, prefix.len(), usize::MAX, text),
+    if !text.is_empty() {
+        let prefix = format!("{name:<18}");
+        paragraph(out, &prefix, prefix.len(), usize::MAX, text);
     }
 }
 
@@ -174,15 +177,15 @@ fn databases(out: &mut String, title: &str, databases: &[ByDesign], none: &str) 
         para(out, "  ", none);
     }
     for by in databases {
-        let text = format!("{}, {}: {}", by.database, by.level, by.why);
-        paragraph(out, "  ", 4, usize::MAX, &text);
+        paragraph(out, "  ", 4, usize::MAX, &format!("{}: {}", by.database, by.level));
+        para(out, "    ", by.why);
     }
 }
 
 fn recipes(out: &mut String, title: &str, recipes: &[Recipe]) {
     heading(out, title);
     for recipe in recipes {
-        para(out, "  ", &format!("{}:", recipe.what));
+        para(out, "  ", recipe.what);
         out.push_str(&format!("    {}\n", recipe.command));
     }
 }

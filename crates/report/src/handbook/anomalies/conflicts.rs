@@ -270,10 +270,7 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
                 "on SurrealKV, beside write skew",
                 "isolde test surrealkv --isolation snapshot --level ser --favour WriteSkew",
             ),
-            run(
-                "without a database",
-                "isolde generate g2-item.isolde --plant G2-item:3 --seed 7",
-            ),
+            run("without a database", "isolde generate g2-item.isolde --plant G2-item:3 --seed 7"),
             run("and find them", "isolde check g2-item.isolde"),
         ],
     },

@@ -12,8 +12,8 @@ pub(super) static PAGES: [AnomalyPage; 3] = [
         definition: "A cycle of overwrites: each transaction overwrote a write of the one before \
             it, and the first one a write of the last. On one key Ann's write comes after Ben's, \
             on another one before it.",
-        differs: "It takes the order of versions to see it: from lists, from the recorder, or \
-            inferred from reads. A mix of overwrites and reads is a G1c.",
+        differs: "It takes the order of versions to see it: from lists, from the recorder, or, at stronger \
+            levels, inferred from reads. A mix of overwrites and reads is a G1c.",
         breach: "one of two transactions has to come first with all its writes, and each came \
             first on one key",
         harm: "Two clerks correct an address at the same time. What stays is the street of the \
@@ -37,7 +37,7 @@ pub(super) static PAGES: [AnomalyPage; 3] = [
     },
     AnomalyPage {
         anomaly: Anomaly::CyclicCausality,
-        also_called: &["circular information flow", "causality cycle", "G1c"],
+        also_called: &["causality cycle"],
         definition: "A cycle of reads, and of the order of sessions: each transaction read what \
             the one before it wrote, or follows it in its session, and so on in a circle. Each \
             was there before the other.",

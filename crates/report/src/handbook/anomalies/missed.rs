@@ -8,7 +8,11 @@ use super::super::{AnomalyPage, by, run};
 pub(super) static PAGES: [AnomalyPage; 6] = [
     AnomalyPage {
         anomaly: Anomaly::NonMonotonicRead,
-        also_called: &["violation of monotonic atomic view", "observed transaction vanishes", "OTV"],
+        also_called: &[
+            "violation of monotonic atomic view",
+            "observed transaction vanishes",
+            "OTV",
+        ],
         definition: "A transaction reads something that another one wrote, and in a later \
             statement it reads of another key a value that this other transaction had overwritten. \
             It went back in time. Reads of one statement have no order among themselves and do not \
@@ -126,7 +130,7 @@ pub(super) static PAGES: [AnomalyPage; 6] = [
         harm: "Money moves from one account to another. The auditor reads the first before and \
             the second after, and counts 60 that do not exist.",
         remedy: "A level whose reads come from one snapshot (REPEATABLE READ in PostgreSQL, \
-            SNAPSHOT in SQL Server); or read both in one statement where a statement has a \
+            SNAPSHOT in SQL Server); or read both in one plain SELECT where a statement has a \
             snapshot of its own.",
         history: "# 60 move from one account to the other. The audit counts them on both.\n\
             given giro 100\n\
@@ -217,7 +221,7 @@ pub(super) static PAGES: [AnomalyPage; 6] = [
     },
     AnomalyPage {
         anomaly: Anomaly::LongFork,
-        also_called: &["G-nonadjacent", "violation of prefix consistency"],
+        also_called: &[],
         definition: "Two transactions write different keys, and two readers see them in opposite \
             orders: one sees the first write and not the second, the other the second and not the \
             first.",
@@ -269,7 +273,8 @@ pub(super) static PAGES: [AnomalyPage; 6] = [
         definition: "A transaction sees a write and misses one that had committed before it, \
             although nothing led from the one to the other but the order in which they committed. \
             At the level prefix it is the name of every cycle that the level forbids and that has \
-            no more basic name; stronger levels call the same cycle G-single or G-nonadjacent.",
+            no more basic name. Stronger levels call the same cycle G-single or G-nonadjacent, and so \
+            does repeatable-read, if the cycle needs no session order.",
         differs: "Two writers and two readers that disagree are a LongFork. If the one write led to \
             the other, it is a CausalityViolation.",
         breach: "whoever sees a transaction has to see all that committed before it, and here one \

@@ -34,7 +34,7 @@ pub(super) static PAGES: [AnomalyPage; 3] = [
     },
     AnomalyPage {
         anomaly: Anomaly::AbortedRead,
-        also_called: &["G1a", "dirty read of an aborted transaction"],
+        also_called: &["dirty read of an aborted transaction"],
         definition: "A committed transaction reads a value whose writer was rolled back. The \
             value was never part of any committed state.",
         differs: "It takes a writer that is known to be aborted. If the answer to its COMMIT was \
@@ -74,7 +74,7 @@ pub(super) static PAGES: [AnomalyPage; 3] = [
     },
     AnomalyPage {
         anomaly: Anomaly::IntermediateRead,
-        also_called: &["G1b"],
+        also_called: &[],
         definition: "A transaction reads a value of a committed one that this one itself \
             overwrote before it committed: not its last write of the key.",
         differs: "If the reader is the writer itself, it is a NotMyLastWrite. If the writer was \

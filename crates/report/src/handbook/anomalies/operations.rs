@@ -52,10 +52,7 @@ pub(super) static PAGES: [AnomalyPage; 1] = [AnomalyPage {
         by("Redis", "reads from a replica", "replication is asynchronous"),
     ],
     reproduce: &[
-        run(
-            "save the smallest history",
-            "isolde explain NotLinearizable --history > stale.txt",
-        ),
+        run("save the smallest history", "isolde explain NotLinearizable --history > stale.txt"),
         run("and check it", "isolde check --level linearizable stale.txt"),
         run(
             "a database that shows none",

@@ -71,7 +71,7 @@ pub(super) static PAGES: [LevelPage; 2] = [
         ],
         reproduce: &[
             run(
-                "on SQLite, with compare-and-set: it holds",
+                "it holds on SQLite, with compare-and-set",
                 "isolde test sqlite --isolation immediate --workload cas --level linearizable",
             ),
             run(

@@ -13,7 +13,7 @@ pub(super) static PAGES: [LevelPage; 4] = [
             concurrent transactions that write the same key only one commits",
         definition: "Prefix, and no conflicts: if T3 writes a key that T4 wrote and committed \
             before T3, then T3 has seen T4 and all that committed before T4. So nobody overwrites \
-            what is newer than his snapshot (first committer wins). A snapshot may be old, but a \
+            what is newer than its snapshot (first committer wins). A snapshot may be old, but a \
             session sees what it wrote and saw before. Two transactions that read the same and \
             write different keys may both commit: write skew.",
         allows: "# Alice has gone off duty, and that was confirmed. Bob's snapshot is from before:\n\
@@ -35,11 +35,19 @@ pub(super) static PAGES: [LevelPage; 4] = [
                 "whoever would write or lock a row that is newer than the snapshot gets error 1020; \
                  the default since 11.6.2",
             ),
-            by("MariaDB (MyRocks)", "REPEATABLE READ", "with error 1213 instead"),
+            by(
+                "MariaDB (MyRocks)",
+                "REPEATABLE READ",
+                "whoever would write or lock such a row gets error 1213",
+            ),
             by("Oracle", "SERIALIZABLE", "in spite of its name"),
             by("SQL Server", "SNAPSHOT", "if ALLOW_SNAPSHOT_ISOLATION is on"),
             by("Firebird", "SNAPSHOT", "a second writer of a row is refused"),
-            by("TiDB", "REPEATABLE READ in optimistic transactions", "conflicts are found at COMMIT"),
+            by(
+                "TiDB",
+                "REPEATABLE READ in optimistic transactions",
+                "conflicts are found at COMMIT",
+            ),
             by("MongoDB", "transactions with read concern snapshot", "and write concern majority"),
             by(
                 "SurrealKV, Mace, Canopydb (concurrent), SurrealMX (snapshot), TidesDB (snapshot)",
@@ -48,7 +56,7 @@ pub(super) static PAGES: [LevelPage; 4] = [
             ),
         ],
         reproduce: &[
-            run("on SurrealKV: it holds", "isolde test surrealkv --level si"),
+            run("it holds on SurrealKV", "isolde test surrealkv --level si"),
             run("on PostgreSQL, at REPEATABLE READ", "isolde test postgres --level si"),
             run(
                 "MySQL's and MariaDB's plain REPEATABLE READ is weaker",
@@ -75,14 +83,12 @@ pub(super) static PAGES: [LevelPage; 4] = [
             given stock 5\n\
             shop    1: r(stock,5) w(stock,4) @[10,20]\n\
             report  2: r(stock,5) @[30,40]\n",
-        offered_by: &[
-            by(
-                "PostgreSQL",
-                "REPEATABLE READ on one server",
-                "in fact, though its documentation does not say so: a commit is visible before it is \
+        offered_by: &[by(
+            "PostgreSQL",
+            "REPEATABLE READ on one server",
+            "in fact, though its documentation does not say so: a commit is visible before it is \
                  confirmed. Not with reads on standbys",
-            ),
-        ],
+        )],
         reproduce: &[
             run(
                 "on PostgreSQL, at REPEATABLE READ",
@@ -116,13 +122,17 @@ pub(super) static PAGES: [LevelPage; 4] = [
             by("PostgreSQL", "SERIALIZABLE", "serializable snapshot isolation"),
             by("MySQL, MariaDB (InnoDB)", "SERIALIZABLE", "by locks: plain reads lock too"),
             by("SQL Server", "SERIALIZABLE", "by locks, on ranges as well"),
-            by("Db2", "REPEATABLE READ (RR)", "by locks on all that was looked at: more than its name says"),
+            by(
+                "Db2",
+                "REPEATABLE READ (RR)",
+                "by locks on all that was looked at: more than its name says",
+            ),
             by("CockroachDB", "SERIALIZABLE (the default)", "not strict"),
             by("fjall", "OptimisticTxDatabase", "what was read is checked at commit"),
             by("TidesDB", "serializable", "what was read is checked at commit"),
         ],
         reproduce: &[
-            run("on fjall: it holds", "isolde test fjall --level ser"),
+            run("it holds on fjall", "isolde test fjall --level ser"),
             run("on PostgreSQL", "isolde test postgres --level ser"),
             run(
                 "snapshot isolation is less",
@@ -161,7 +171,7 @@ pub(super) static PAGES: [LevelPage; 4] = [
             by("Google Spanner", "read-write transactions", "called external consistency"),
         ],
         reproduce: &[
-            run("on SQLite: it holds", "isolde test sqlite --level sser"),
+            run("it holds on SQLite", "isolde test sqlite --level sser"),
             run(
                 "on PostgreSQL, which promises no more than serializable",
                 "isolde test postgres --isolation serializable --level sser",

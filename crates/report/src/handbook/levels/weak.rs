@@ -8,7 +8,7 @@ use super::super::{LevelPage, by, run};
 pub(super) static PAGES: [LevelPage; 8] = [
     LevelPage {
         level: Level::ReadUncommitted,
-        also_called: &["PL-1", "degree 1", "dirty read"],
+        also_called: &["PL-1", "degree 1"],
         promise: "transactions do not overwrite each other in a cycle, and each one sees its own \
             writes",
         definition: "Writes of different transactions can be put in one order: there is no cycle \
@@ -32,7 +32,7 @@ pub(super) static PAGES: [LevelPage; 8] = [
             by("TidesDB", "read uncommitted", "every version is visible"),
         ],
         reproduce: &[
-            run("on MariaDB: it holds", "isolde test mariadb --isolation read-uncommitted"),
+            run("it holds on MariaDB", "isolde test mariadb --isolation read-uncommitted"),
             run(
                 "and what it does not keep",
                 "isolde test mariadb --isolation read-uncommitted --level pl-2 --favour AbortedRead",
@@ -76,7 +76,7 @@ pub(super) static PAGES: [LevelPage; 8] = [
             by("Grafeo", "read committed", "as its documentation puts it"),
         ],
         reproduce: &[
-            run("on MariaDB: it holds", "isolde test mariadb --isolation repeatable-read"),
+            run("it holds on MariaDB", "isolde test mariadb --isolation repeatable-read"),
             run(
                 "and what it does not keep",
                 "isolde test mariadb --isolation repeatable-read --level cs --favour LostUpdate",
@@ -128,7 +128,7 @@ pub(super) static PAGES: [LevelPage; 8] = [
             by("Stoolap", "read committed (the default)", "as its documentation puts it"),
         ],
         reproduce: &[
-            run("on PostgreSQL: it holds", "isolde test postgres --level rc"),
+            run("it holds on PostgreSQL", "isolde test postgres --level rc"),
             run(
                 "and what it does not keep",
                 "isolde test postgres --isolation read-committed --level ra --favour NonRepeatableReads",
@@ -159,7 +159,7 @@ pub(super) static PAGES: [LevelPage; 8] = [
              are read",
         )],
         reproduce: &[
-            run("on PostgreSQL, at REPEATABLE READ: it holds", "isolde test postgres --level cs"),
+            run("it holds on PostgreSQL, at REPEATABLE READ", "isolde test postgres --level cs"),
             run(
                 "at READ COMMITTED it does not",
                 "isolde test postgres --isolation read-committed --level cs --favour LostUpdate",
@@ -188,7 +188,7 @@ pub(super) static PAGES: [LevelPage; 8] = [
             audit  2: r(giro,100) r(savings,60) @[10,40]\n",
         offered_by: &[],
         reproduce: &[
-            run("on PostgreSQL, at REPEATABLE READ: it holds", "isolde test postgres --level ra"),
+            run("it holds on PostgreSQL, at REPEATABLE READ", "isolde test postgres --level ra"),
             run(
                 "at READ COMMITTED it does not",
                 "isolde test postgres --isolation read-committed --level ra --favour NonRepeatableReads",
@@ -257,7 +257,7 @@ pub(super) static PAGES: [LevelPage; 8] = [
         offered_by: &[],
         reproduce: &[
             run(
-                "by a simulated database: it holds",
+                "a simulated database that keeps it",
                 "isolde generate prefix.isolde --level prefix --favour LostUpdate --seed 7",
             ),
             run("and no more than that", "isolde check --level prefix,si prefix.isolde"),
@@ -289,7 +289,7 @@ pub(super) static PAGES: [LevelPage; 8] = [
             by("TidesDB", "repeatable read", "what was read is checked at commit"),
         ],
         reproduce: &[
-            run("on fjall: it holds", "isolde test fjall --level rr"),
+            run("it holds on fjall", "isolde test fjall --level rr"),
             run(
                 "PostgreSQL's REPEATABLE READ is something else",
                 "isolde test postgres --isolation repeatable-read --level rr --favour WriteSkew",
