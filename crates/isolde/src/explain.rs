@@ -6,9 +6,11 @@ use anyhow::{Context, Result, anyhow, bail};
 use isolde_check::{Checker, Options, check};
 use isolde_history::History;
 use isolde_history::notation::parse;
+use isolde_report::handbook::{
+    anomaly_to_json, anomaly_to_text, index_to_text, level_to_json, level_to_text,
+};
 use isolde_report::{
-    Decided, Exhibit, Telling, anomaly_to_json, anomaly_to_text, exhibit_to_text, handbook,
-    index_to_text, level_to_json, level_to_text, number, witness_to_json,
+    Decided, Exhibit, Telling, exhibit_to_text, handbook, number, witness_to_json,
 };
 use isolde_spec::{Anomaly, Level, Promise, Summary, Witness};
 
