@@ -13,7 +13,7 @@ use crate::shown::ask;
 pub fn exhibit(text: &str, level: Level) -> Exhibit {
     let history = parse(text).unwrap();
     let decided = ask(&history, level);
-    let witness = decided.verdict.witnesses().first().expect("a violation");
+    let witness = decided.verdict.witnesses().first().unwrap();
     Exhibit::new(&history, level, 1, witness)
 }
 
@@ -161,7 +161,7 @@ fn boxes_and_arrows(exhibit: &Exhibit, document: &Document<'_>) {
         assert!(boxes[link.to].border_has(tip), "{:?} {tip:?}", boxes[link.to]);
         for point in line {
             let cut = boxes.iter().find(|area| area.inner(1.0).holds(point));
-            assert!(cut.is_none(), "a wire cuts a box: {point:?} {cut:?} {}", head);
+            assert!(cut.is_none(), "a wire cuts a box: {point:?} {cut:?} {head}");
         }
     }
 }
