@@ -22,11 +22,12 @@ fn show(scene: &Scene) -> Shown {
     let history = parse(scene.history).unwrap();
     let decided: Vec<_> = scene.levels.iter().map(|level| ask(&history, *level)).collect();
     let violated = decided.iter().find(|decided| decided.verdict.holds() == Some(false));
-    let text = to_text(&history, violated.unwrap_or(&decided[0]), false);
+    let text = to_text(&history, violated.unwrap_or(decided.last().unwrap()), false);
     let told = text.lines().take_while(|line| !line.starts_with("  procedure"));
     let mut story: String = told.map(|line| format!("{line}\n")).collect();
-    // A level that allows the history is named last, after the one that does not.
-    if let Some(last) = decided.last().filter(|last| last.verdict.holds() == Some(true)) {
+    // The level that allows the history is the last, after those that do not.
+    let last = decided.last().filter(|last| last.verdict.holds() == Some(true));
+    if let (Some(last), true) = (last, violated.is_some()) {
         story = format!("{}: holds\n{story}", last.verdict.promise.level);
     }
     Shown { story, svg: String::new() }

@@ -39,7 +39,8 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
                 "MySQL, MariaDB (InnoDB)",
                 "REPEATABLE READ (the default) and below",
                 "a write goes to the newest row, whatever the snapshot showed. Not with \
-                 innodb_snapshot_isolation=ON (MariaDB; the default since 11.6.2)",
+                 innodb_snapshot_isolation=ON (MariaDB; the default since 11.6.2), unless by \
+                 the bug MDEV-39263",
             ),
             by("MariaDB (MyRocks)", "READ COMMITTED", "each statement has a snapshot of its own"),
             by(

@@ -46,8 +46,7 @@ pub(super) static PAGES: [AnomalyPage; 3] = [
             in a circle",
         harm: "Two services confirm a booking because each has seen the other's confirmation. \
             Nobody ever checked anything.",
-        remedy: "Any level above READ UNCOMMITTED: nobody reads what is not committed yet, so \
-            nobody reads from somebody who reads from him.",
+        remedy: "Any level above READ UNCOMMITTED: nobody reads what is not committed yet, so no circle can close.",
         history: "# Hotel and airline each confirm because the other one has.\n\
             given hotel asked\n\
             given airline asked\n\

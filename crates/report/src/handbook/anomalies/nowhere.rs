@@ -75,8 +75,8 @@ pub(super) static PAGES: [AnomalyPage; 3] = [
     AnomalyPage {
         anomaly: Anomaly::IntermediateRead,
         also_called: &[],
-        definition: "A transaction reads a value of a committed one that this one itself \
-            overwrote before it committed: not its last write of the key.",
+        definition: "A transaction reads a write of another one that is not its last write of that key: the \
+            writer itself overwrote it before it committed.",
         differs: "If the reader is the writer itself, it is a NotMyLastWrite. If the writer was \
             rolled back, it is an AbortedRead.",
         breach: "of a transaction only the last write of each key becomes visible, and somebody \
