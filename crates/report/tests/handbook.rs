@@ -207,6 +207,8 @@ fn are_plain(databases: &[ByDesign]) {
 fn pages_are_written_as_they_are_used() {
     for page in all_anomalies() {
         is_clause(page.breach);
+        // It stands after "because".
+        assert!(!page.breach.starts_with("of "), "{}", page.breach);
         [page.definition, page.harm, page.remedy].into_iter().for_each(is_text);
         assert!(page.differs.is_empty() || page.differs.ends_with('.'), "{}", page.differs);
         assert!(page.history.starts_with("# ") && page.history.is_ascii(), "{}", page.anomaly);

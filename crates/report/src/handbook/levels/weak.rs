@@ -269,7 +269,7 @@ pub(super) static PAGES: [LevelPage; 8] = [
         promise: "some serial order explains what was read and written key by key, sessions and \
             predicates aside",
         definition: "Adya's PL-2.99: read committed (pl-2), and no cycle with an anti-dependency \
-            on an item. Locks on every row that is read, held to the end, give it. What it leaves \
+            on an item. Locks on every row that is read or written, held to the end, give it. What it leaves \
             open are phantoms (rows that a predicate did not find), the order of sessions, and \
             reads of values that nobody wrote. It is not PostgreSQL's, MySQL's or MariaDB's \
             REPEATABLE READ: these allow write skew, which this forbids. A row that a recorded \
