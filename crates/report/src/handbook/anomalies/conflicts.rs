@@ -76,8 +76,8 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
         differs: "NonMonotonicRead, SessionGuaranteeViolation, FracturedRead, CausalityViolation and \
             some LostUpdates are cycles of this class, too. Here an overwrite is part of it, or real \
             time. Prefix forbids some of them already, and calls these PrefixViolation.",
-        breach: "a transaction came after another one, whose write it overwrote or saw or which had \
-            ended before, and its snapshot missed what that one had written",
+        breach: "a transaction came after another one, directly or over others in between, and \
+            missed a write of it",
         harm: "Ann closes an account and notes it. Ben, who saw the account open, pays out and \
             writes his note over hers.",
         remedy: "Snapshot isolation or more, where the second of two concurrent writers of a row is \
@@ -123,8 +123,8 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
         differs: "With one anti-dependency it is a G-single, with two that follow each other a \
             WriteSkew or G2-item, which snapshot isolation allows. If all other steps are reads or \
             session order, prefix forbids it already, and calls it a PrefixViolation.",
-        breach: "snapshots are taken one after another and show all that was committed before, and \
-            there is no order of these in which each saw what it saw",
+        breach: "whoever missed a write came before its writer, whoever read or overwrote it came after \
+            it, and together that is a circle",
         harm: "Two pages of a ledger are each signed in the order of the true events, and each \
             second signer saw the account of the other page as still open. No order of the four \
             makes all of them right.",

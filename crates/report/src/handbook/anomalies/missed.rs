@@ -112,8 +112,8 @@ pub(super) static PAGES: [AnomalyPage; 6] = [
             ),
             run("and find them", "isolde check session.isolde"),
             run(
-                "they are none if sessions mean nothing",
-                "isolde check --no-session-order session.isolde",
+                "without session order nothing is wrong with it",
+                "isolde check --no-session-order --level ser session.isolde",
             ),
         ],
     },

@@ -257,10 +257,10 @@ pub(super) static PAGES: [LevelPage; 8] = [
         offered_by: &[],
         reproduce: &[
             run(
-                "a simulated database that keeps it",
-                "isolde generate prefix.isolde --level prefix --favour LostUpdate --seed 7",
+                "lost updates, and nothing else",
+                "isolde generate lost-updates.isolde --plant LostUpdate:3 --seed 7",
             ),
-            run("and no more than that", "isolde check --level prefix,si prefix.isolde"),
+            run("it holds all the same", "isolde check --level prefix,si lost-updates.isolde"),
         ],
     },
     LevelPage {
