@@ -92,8 +92,8 @@ fn a_cycle_comes_with_what_supports_it_and_says_how_much_more_there_is() {
                 T3 -rw-> T2  T2 overwrote what T3 read of x: r(x,1), w(x,2)
                 promise  snapshot-isolation: every transaction reads from a snapshot of the committed state, and
                          of two concurrent transactions that write the same key only one commits
-                broken   because of two that read the same version and overwrite it one has to be refused,
-                         because what it had read was no longer current, and both committed
+                broken   because the second writer had to be refused, as what it had read was no longer current,
+                         and both committed
                 visible  after the first 3 of 4 transactions
               witnesses  1 more kept: --all shows it, --json too
               procedure  graph, because the order of versions is known
@@ -201,8 +201,8 @@ fn a_variant_says_that_it_needs_real_time() {
                 T1 -rt-> T2  T1 had ended before T2 began
                 promise  strict-serializable: some order of the transactions, one after another, explains
                          everything that was read, and whoever had ended before another began comes first
-                broken   because a transaction came after another one, whose write it overwrote or saw or which
-                         had ended before, and its snapshot missed what that one had written
+                broken   because a transaction came after another one, directly or over others in between, and
+                         missed a write of it
                 visible  after the first 2 of 2 transactions
               procedure  graph, because the order of versions is known
               evidence   values; order of versions: one version (1 key); session order; client intervals
@@ -245,8 +245,8 @@ fn what_nobody_saw_says_so() {
                       T3 read what T1 wrote to x: w(x,1), r(x,1)
                 promise  serializable: some order of the transactions, one after another, explains everything
                          that was read, and keeps the order of every session
-                broken   because of another transaction all writes are seen or none, and here one was seen and
-                         another missed
+                broken   because a transaction saw one write of another one and missed a second one, where it
+                         has to see all of them or none
                 visible  after the first 3 of 3 transactions
               procedure  saturation, because the order of versions is open for 2 keys
               evidence   values; order of versions: not known (2 keys); session order
@@ -514,7 +514,7 @@ fn json_has_everything_of_a_verdict() {
             {
               "adya": "G-single",
               "anomaly": "G-single",
-              "broken_because": "a transaction came after another one, whose write it overwrote or saw or which had ended before, and its snapshot missed what that one had written",
+              "broken_because": "a transaction came after another one, directly or over others in between, and missed a write of it",
               "cycle": [
                 {
                   "from": "T2",

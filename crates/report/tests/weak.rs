@@ -121,8 +121,8 @@ fn forced_edges_name_the_reads_that_force_them() {
                       #2 read what #0 wrote to x: w(x,1), r(x,1)
                 promise  read-atomic: all writes of another transaction are seen or none, and a session sees its
                          own
-                broken   because of another transaction all writes are seen or none, and here one was seen and
-                         another missed
+                broken   because a transaction saw one write of another one and missed a second one, where it
+                         has to see all of them or none
                 visible  after the first 3 of 3 transactions
               procedure  axiom, because what a read makes binding does not depend on the order of commits
               evidence   values; session order
