@@ -2,9 +2,10 @@
 
 use isolde_spec::{Anomaly, CATALOGUE, Level};
 
-use super::lattice::{self, DRAWING};
+use super::lattice;
 use super::text::{self, NOT_OFFERED, NOWHERE};
 use super::{AnomalyPage, ByDesign, LevelPage, Recipe, anomaly, level};
+use crate::picture;
 use crate::wrap::paragraph;
 
 /// A file of the gallery.
@@ -38,7 +39,8 @@ pub struct Shown {
 
 /// All files: an index, the anomalies, the levels, and a picture of each history that has one.
 pub fn gallery(show: &dyn Fn(&Scene) -> Shown) -> Vec<Page> {
-    let mut files = vec![Page { path: "README.md".to_owned(), text: index() }];
+    let levels = Page { path: "pictures/levels.svg".to_owned(), text: picture::lattice(None) };
+    let mut files = vec![Page { path: "README.md".to_owned(), text: index() }, levels];
     let mut pictures = Vec::new();
     let mut anomalies = String::from(ANOMALIES);
     for entry in CATALOGUE {
@@ -70,10 +72,10 @@ fn index() -> String {
          history that shows it, the databases that\nshow or offer it by design, and commands to see \
          it. The same text is in the program: `isolde explain`, `isolde explain LostUpdate`,\n\
          `isolde explain snapshot-isolation`.\n\n\
-         ## Levels\n\nEach stands above those that it implies.\n\n```text",
+         ## Levels\n\nEach stands above those that it implies.\n\n\
+         ![The levels](pictures/levels.svg)\n",
     );
-    out.push_str(DRAWING);
-    out.push_str("```\n\n| level | short | promises that |\n|---|---|---|\n");
+    out.push_str("\n| level | short | promises that |\n|---|---|---|\n");
     for each in Level::ALL {
         let (short, promise) = (each.short().unwrap_or_default(), level(each).promise);
         out.push_str(&format!("| {} | {short} | {promise} |\n", link(each)));
@@ -126,8 +128,9 @@ fn level_page(
     out.push_str(&format!("\n## {level}\n"));
     prose(out, &intro);
     prose(out, page.definition);
-    out.push_str(&format!("\n```text\n{}```\n", lattice::neighbours(level)));
-    out.push('\n');
+    let path = format!("pictures/level-{level}.svg");
+    out.push_str(&format!("\n![{level} among the other levels]({path})\n\n"));
+    pictures.push(Page { path, text: picture::lattice(Some(level)) });
     for (name, text) in lattice::gains(level, &anomaly_links) {
         out.push_str(&format!("- **{}:** {text}.\n", capital(&name)));
     }
