@@ -1,0 +1,112 @@
+// Reading the data back. The lists of numbers are those that body.rs and data.rs write.
+
+const raw = JSON.parse(find("data").textContent);
+const excerpts = new Map(raw.excerpts);
+const bodies = new Map();
+
+/** Puts names where their marks are; see labels.rs. */
+function fill(text, names) {
+  return text.replace(/\uF8FF([\s\S])|[\uE000-\uF8FE]/gu, (mark, literal) =>
+    literal !== undefined ? literal : names[mark.charCodeAt(0) - 0xE000] ?? "");
+}
+
+const text = (number) => (number < 0 ? "" : raw.texts[number]);
+
+function txnOf([number, support, cited]) {
+  const [name, session, outcome, leftOut, line, ops, keys] = raw.txns[number];
+  return {
+    name: text(name),
+    session: text(session),
+    outcome: ["committed", "aborted", "unknown"][outcome],
+    leftOut: text(leftOut),
+    line: text(line),
+    support: support === 1,
+    ops: ops.map((op, at) => ({ text: text(op), key: keys[at], cited: cited.includes(at) })),
+  };
+}
+
+/** What the sentences of a witness speak of, in the order of body.rs. */
+function namesOf(parts) {
+  const names = [];
+  for (const part of parts) {
+    names.push(part.name, part.session);
+    for (const op of part.ops) {
+      if (!op.cited) continue;
+      names.push(op.text);
+      if (op.key >= 0) names.push(text(op.key));
+    }
+  }
+  return names;
+}
+
+function linkOf(link, told) {
+  const [from, to, kind, fromOp, toOp, role, inferred, sentence, because] = link;
+  return {
+    from,
+    to,
+    kind: text(kind),
+    ops: [fromOp < 0 ? null : `${from}.${fromOp}`, toOp < 0 ? null : `${to}.${toOp}`],
+    role: ["cycle", "reason", "context"][role],
+    inferred: inferred === 1,
+    sentence: told(sentence),
+    because: because.map(told),
+  };
+}
+
+function rowOf([code, column, part, a, b, time]) {
+  const what = ["begin", "op", "fold", "end", "event"][code];
+  return { what, column, part, a, b: b || 0, time: time === undefined ? "" : text(time) };
+}
+
+/** All that is shown of a witness, whichever level it breaks. */
+function bodyOf(number) {
+  const known = bodies.get(number);
+  if (known) return known;
+  const body = raw.bodies[number];
+  const parts = body[5].map(txnOf);
+  const names = namesOf(parts);
+  const told = (at) => fill(text(at), names);
+  const [basis, unit, columns, rows] = body[7];
+  const [template, labels] = body[10];
+  const decoded = {
+    number,
+    anomaly: raw.anomalies[body[0]],
+    title: text(body[1]),
+    story: told(body[2]),
+    breach: told(body[3]),
+    position: body[4],
+    parts,
+    links: body[6].map((link) => linkOf(link, told)),
+    timeline: { basis: text(basis), unit: text(unit), columns: columns.map(text), rows: rows.map(rowOf) },
+    stuck: body[8] ? { order: body[8][0], next: body[8][1], why: told(body[8][2]) } : null,
+    leftOut: text(body[9]),
+    picture: { template, labels: labels.map(told) },
+    keys: body[11].map(text),
+    excerpt: excerpts.get(number),
+    names,
+  };
+  // Only so many are kept: there may be ten thousand.
+  if (bodies.size > 500) bodies.clear();
+  bodies.set(number, decoded);
+  return decoded;
+}
+
+const witnesses = raw.witnesses.map(([history, verdict, number, body]) => ({ history, verdict, number, body }));
+
+const levelOf = (witness) => raw.cases[witness.history].verdicts[witness.verdict];
+
+/** What a witness is called on the command line; later histories add their number. */
+const commandId = (witness) => `${levelOf(witness).level}-${witness.number}`;
+const idOf = (witness) => commandId(witness) + (witness.history ? `@${witness.history + 1}` : "");
+
+const storyOf = (witness) => bodyOf(witness.body).story;
+
+/** The texts in which the free text filter searches, made when first needed. */
+const searched = [];
+function searchText(body) {
+  if (searched[body] === undefined) {
+    const { title, story, names, keys } = bodyOf(body);
+    searched[body] = [title, story, ...names, ...keys].join("\n").toLowerCase();
+  }
+  return searched[body];
+}

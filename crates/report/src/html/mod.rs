@@ -1,0 +1,112 @@
+//! The report as one HTML file that needs nothing else: no network, no other file. Its data is
+//! embedded, and a small script lays it out. Every sentence is made here; the script only puts it in
+//! its place, as text.
+
+mod body;
+mod chart;
+mod data;
+mod fold;
+mod labels;
+mod picture_stub;
+mod shared;
+mod times;
+
+use std::fmt::Write;
+
+use crate::case::Case;
+use crate::text::to_text;
+use picture_stub::picture_css;
+
+const PAGE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("report.css");
+/// The script, in the order in which its pieces need each other.
+const SCRIPT: [&str; 12] = [
+    include_str!("js/dom.js"),
+    include_str!("js/data.js"),
+    include_str!("js/linked.js"),
+    include_str!("js/timeline.js"),
+    include_str!("js/witness.js"),
+    include_str!("js/chart.js"),
+    include_str!("js/filters.js"),
+    include_str!("js/list.js"),
+    include_str!("js/verdict.js"),
+    include_str!("js/keys.js"),
+    include_str!("js/print.js"),
+    include_str!("js/main.js"),
+];
+/// How long the text for browsers without a script may be, in bytes.
+const MOST_TEXT: usize = 64 << 10;
+
+/// A page about one history or several.
+pub struct HtmlReport {
+    title: String,
+    data: data::Data,
+    /// What browsers show that run no script.
+    plain: String,
+}
+
+impl HtmlReport {
+    /// A page with that title and nothing else.
+    pub fn new(title: &str) -> HtmlReport {
+        HtmlReport { title: title.to_owned(), data: data::Data::default(), plain: String::new() }
+    }
+
+    /// Adds a history with its verdicts. Only what is shown is kept.
+    pub fn add(&mut self, case: &Case<'_>) {
+        self.data.add(case);
+        // Writing to a String cannot fail.
+        let _ = writeln!(self.plain, "{}", case.name);
+        for decided in case.decided {
+            if self.plain.len() > MOST_TEXT {
+                break;
+            }
+            self.plain += &to_text(case.history, decided, false);
+        }
+        self.plain.push('\n');
+    }
+
+    /// The page.
+    pub fn finish(self) -> String {
+        let title = escaped(&self.title);
+        let plain = escaped(&self.plain);
+        let data = self.data.into_json(&self.title);
+        let style = format!("{STYLE}{}", picture_css());
+        let script = format!("(function () {{\n\"use strict\";\n{}}})();\n", SCRIPT.concat());
+        let filled = [
+            ("TITLE", title.as_str()),
+            ("STYLE", &style),
+            ("PLAIN", &plain),
+            ("DATA", &data),
+            ("SCRIPT", &script),
+        ];
+        let mut page = String::with_capacity(PAGE.len() + data.len() + script.len() + plain.len());
+        // Each place is filled once, in one walk: what is filled in is never looked at again.
+        for piece in PAGE.split("<!--") {
+            let named = piece.split_once("-->");
+            match named.and_then(|(name, _)| filled.iter().find(|(place, _)| *place == name)) {
+                Some((_, text)) => {
+                    page += text;
+                    page += named.map_or("", |(_, after)| after);
+                }
+                None => page += piece,
+            }
+        }
+        page
+    }
+}
+
+/// A text as HTML.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
