@@ -31,6 +31,7 @@ pub(super) fn add(data: &mut Data, history: &History, exhibit: &Exhibit) -> usiz
     let breach = told(&exhibit.breach);
     let stuck = exhibit.stuck.as_ref().map_or(json!(0), |stuck| stuck_order(stuck, &mut told));
     let links: Vec<Value> = exhibit.links.iter().map(|l| link(data, l, &names)).collect();
+    let links = data.shapes.number(&Value::Array(links).to_string());
     let parts: Vec<Value> = exhibit.parts.iter().map(|p| part(data, history, p)).collect();
     let timeline = timeline(data, exhibit);
     let picture = drawn(data, exhibit, &names);
@@ -122,7 +123,8 @@ fn timeline(data: &mut Data, exhibit: &Exhibit) -> Value {
     let basis = data.text(&times.basis(timeline.basis));
     let unit = data.text(times.unit(timeline.basis));
     let columns: Vec<usize> = timeline.columns.iter().map(|name| data.text(name)).collect();
-    let rows = fold::folded(exhibit).into_iter().map(|row| {
+    let (mut rows, mut told) = (Vec::new(), Vec::new());
+    for row in fold::folded(exhibit) {
         let (code, a, b) = match &row.what {
             What::Begin => (0, 0, 0),
             What::Op(op) => (1, *op, 0),
@@ -131,17 +133,12 @@ fn timeline(data: &mut Data, exhibit: &Exhibit) -> Value {
             What::Event(text) => (4, data.text(text), 0),
         };
         let place = |n: Option<usize>| n.map_or(json!(-1), |n| json!(n));
-        let mut row_data = vec![json!(code), place(row.column), place(row.part), json!(a)];
-        if b > 0 || row.time.is_some() {
-            row_data.push(json!(b));
-        }
-        if let Some(time) = row.time {
-            row_data.push(json!(data.text(&times.tell(time))));
-        }
-        Value::Array(row_data)
-    });
-    let rows: Vec<Value> = rows.collect();
-    json!([basis, unit, columns, rows])
+        let timed = u8::from(row.time.is_some());
+        rows.push(json!([code, place(row.column), place(row.part), a, b, timed]));
+        told.extend(row.time.map(|time| data.text(&times.tell(time))));
+    }
+    let rows = data.shapes.number(&Value::Array(rows).to_string());
+    json!([basis, unit, columns, rows, told])
 }
 
 fn drawn(data: &mut Data, exhibit: &Exhibit, names: &[String]) -> Value {

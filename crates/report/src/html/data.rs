@@ -28,6 +28,9 @@ pub(super) struct Data {
     pub(super) line_bytes: usize,
     /// Witnesses, without the level that they break.
     pub(super) bodies: Shared,
+    /// What many witnesses have in common: dependencies, and rows of time lines, without names and
+    /// times.
+    pub(super) shapes: Shared,
     /// Pictures, without names.
     pub(super) pictures: Shared,
     anomalies: Vec<Anomaly>,
@@ -100,6 +103,7 @@ impl Data {
             ("anomalies", Value::Array(anomalies).to_string()),
             ("witnesses", json!(self.witnesses).to_string()),
             ("bodies", self.bodies.into_json()),
+            ("shapes", self.shapes.into_json()),
             ("excerpts", json!(self.excerpts).to_string()),
             ("pictures", self.pictures.into_strings()),
             ("txns", self.txns.into_json()),

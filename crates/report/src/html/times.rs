@@ -54,10 +54,7 @@ impl Times {
             (Basis::Order, _) => "No times are known: the order is that of the history.".to_owned(),
             (Basis::Events, _) => "In the order of the log.".to_owned(),
             (_, How::AsTheyAre) => "By the clients' clocks, in nanoseconds.".to_owned(),
-            _ => format!(
-                "By the clients' clocks, from {} ns of the recording on.",
-                signed(self.first)
-            ),
+            _ => "By the clients' clocks, from the first of these times on.".to_owned(),
         }
     }
 

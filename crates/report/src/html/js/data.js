@@ -53,9 +53,13 @@ function linkOf(link, told) {
   };
 }
 
-function rowOf([code, column, part, a, b, time]) {
-  const what = ["begin", "op", "fold", "end", "event"][code];
-  return { what, column, part, a, b: b || 0, time: time === undefined ? "" : text(time) };
+/** The rows of a time line; the times of those that have one follow each other. */
+function rowsOf(shape, times) {
+  const left = [...times];
+  return shape.map(([code, column, part, a, b, timed]) => {
+    const what = ["begin", "op", "fold", "end", "event"][code];
+    return { what, column, part, a, b, time: timed ? text(left.shift()) : "" };
+  });
 }
 
 /** All that is shown of a witness, whichever level it breaks. */
@@ -66,7 +70,7 @@ function bodyOf(number) {
   const parts = body[5].map(txnOf);
   const names = namesOf(parts);
   const told = (at) => fill(text(at), names);
-  const [basis, unit, columns, rows] = body[7];
+  const [basis, unit, columns, rows, times] = body[7];
   const [template, labels] = body[10];
   const decoded = {
     number,
@@ -76,8 +80,8 @@ function bodyOf(number) {
     breach: told(body[3]),
     position: body[4],
     parts,
-    links: body[6].map((link) => linkOf(link, told)),
-    timeline: { basis: text(basis), unit: text(unit), columns: columns.map(text), rows: rows.map(rowOf) },
+    links: raw.shapes[body[6]].map((link) => linkOf(link, told)),
+    timeline: { basis: text(basis), unit: text(unit), columns: columns.map(text), rows: rowsOf(raw.shapes[rows], times) },
     stuck: body[8] ? { order: body[8][0], next: body[8][1], why: told(body[8][2]) } : null,
     leftOut: text(body[9]),
     picture: { template, labels: labels.map(told) },

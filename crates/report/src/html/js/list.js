@@ -44,6 +44,7 @@ function showList() {
 
 /** Marks the selected one, and scrolls the list so that it is seen. */
 function markSelected(scroll) {
+  if (!find("list")) return;
   const at = listed.all.indexOf(listed.selected);
   if (at >= listed.shown) showMore(at + PAGE_SIZE - listed.shown);
   for (const old of find("list").querySelectorAll("[aria-current]")) old.removeAttribute("aria-current");
