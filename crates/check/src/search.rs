@@ -35,14 +35,17 @@ impl Found {
         for witness in witnesses {
             let at = found.counts.iter().position(|c| c.anomaly == witness.anomaly);
             let at = at.unwrap_or_else(|| {
-                found.counts.push(Counted { anomaly: witness.anomaly, count: 0, at_least: true });
+                let (anomaly, positions) = (witness.anomaly, Vec::new());
+                found.counts.push(Counted { anomaly, count: 0, at_least: true, positions });
                 found.counts.len() - 1
             });
             found.counts[at].count += 1;
+            found.counts[at].positions.push(witness.position() as u32);
             if found.counts[at].count <= keep as u64 {
                 found.witnesses.push(witness);
             }
         }
+        found.counts.iter_mut().for_each(|counted| counted.positions.sort_unstable());
         found
     }
 
@@ -76,8 +79,14 @@ pub(crate) fn local(checker: &Checker<'_>, promise: Promise, keys: &found::Found
         same.sort_unstable();
         let kept = same.iter().take(checker.options.witnesses);
         found.witnesses.extend(kept.map(|finding| explainer.local(finding)));
-        let count = same.len() as u64;
-        found.counts.push(Counted { anomaly: entry.anomaly, count, at_least: false });
+        let visible = |finding: &&LocalFinding| {
+            let txns = finding.ops().iter().map(|op| context.history.txn_of(*op).0 + 1);
+            txns.max().unwrap_or(0)
+        };
+        let mut positions: Vec<u32> = same.iter().map(visible).collect();
+        positions.sort_unstable();
+        let (anomaly, count) = (entry.anomaly, same.len() as u64);
+        found.counts.push(Counted { anomaly, count, at_least: false, positions });
     }
     found
 }
@@ -145,8 +154,13 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
     let other = [Known::List, Known::Given, Known::Session, Known::Unread, Known::Not];
     let at_least = other.iter().any(|way| case.walk().known[*way as usize] > 0);
     for counted in found.counts.iter_mut().filter(|c| c.anomaly == Anomaly::LostUpdate) {
-        *counted =
-            Counted { count: counted.count.max(case.walk().divergent_pairs), at_least, ..*counted };
+        counted.count = counted.count.max(case.walk().divergent_pairs);
+        counted.at_least = at_least;
+        if divergences.len() > counted.positions.len() {
+            let visible = divergences.iter().map(|(_, [a, b])| a.0.max(b.0) + 1);
+            counted.positions = visible.collect();
+            counted.positions.sort_unstable();
+        }
     }
     let txns = case.context().play.len() as u32;
     let nodes = parts.iter().flat_map(|(_, part)| part);

@@ -1,6 +1,7 @@
 //! One history that was asked about, and all that a report says of it.
 
 use isolde_history::History;
+use serde_json::Value;
 
 use crate::decided::Decided;
 use crate::exhibit::Exhibit;
@@ -18,8 +19,16 @@ pub struct Case<'a> {
     pub decided: &'a [Decided],
     /// What else is known: rows of a name and a text, such as the database, the workload, the run.
     pub about: Vec<(String, String)>,
-    /// What was wrong with the file.
+    /// What was wrong with the file, as far as it was kept, and how often something was.
     pub warnings: Vec<String>,
+    /// How many warnings there were.
+    pub warning_count: u64,
+    /// Whether every level was asked, so that the strongest that holds is worth telling.
+    pub every_level: bool,
+    /// With which options it was checked, for machines.
+    pub options: Value,
+    /// The command that shows one witness in full, without the witness: `isolde explain FILE`.
+    pub explain: Option<String>,
     /// How to see it again: what a command does, and the command.
     pub again: Vec<(String, String)>,
     /// How long reading and checking took.
@@ -27,6 +36,12 @@ pub struct Case<'a> {
 }
 
 impl Case<'_> {
+    /// The story of the first witness of a verdict.
+    pub(crate) fn story(&self, decided: &Decided) -> Option<String> {
+        let first = decided.verdict.witnesses().first()?;
+        Some(Exhibit::new(self.history, decided.verdict.promise.level, 1, first).story)
+    }
+
     /// The witnesses of all levels that are violated.
     pub fn exhibits(&self) -> impl Iterator<Item = Exhibit> + '_ {
         self.decided.iter().flat_map(move |d| {

@@ -7,31 +7,6 @@ use serde_json::{Value, json};
 
 use crate::json;
 use crate::names;
-use crate::witness::{plain_sentence, sentence};
-use crate::wrap::paragraph;
-
-/// How many steps of a path are told.
-const MOST: usize = 20;
-
-/// The dependencies of a witness, each with its reason below.
-pub(crate) fn to_text(history: &History, w: &Witness, most: usize, out: &mut String) {
-    for (number, step) in w.steps.iter().enumerate().take(most) {
-        let Some(forced) = reason(w, number) else {
-            paragraph(out, "    ", 6, usize::MAX, &sentence(history, step));
-            continue;
-        };
-        paragraph(out, "    ", 6, usize::MAX, &plain_sentence(history, step));
-        paragraph(out, "      ", 8, usize::MAX, &because(history, step, forced));
-        for step in forced.path.iter().take(MOST) {
-            paragraph(out, "        ", 10, usize::MAX, &sentence(history, step));
-        }
-        let left = forced.path.len().saturating_sub(MOST);
-        if left > 0 {
-            let text = format!("... and {left} more steps: --json shows them");
-            paragraph(out, "        ", 10, usize::MAX, &text);
-        }
-    }
-}
 
 /// Why a step must be, if that has been kept.
 pub(crate) fn reason(w: &Witness, step: usize) -> Option<&Forced> {

@@ -1,14 +1,44 @@
 //! A verdict for machines: whatever the text says, and all witnesses.
 
 use isolde_history::{History, OpId, TxnId};
-use isolde_spec::{Answer, Counted, Procedure, Step, Witness};
+use isolde_spec::{Answer, Counted, Procedure, Step, Verdict, Witness};
 use serde_json::{Map, Value, json};
 
+use crate::case::Case;
 use crate::decided::Decided;
+use crate::exhibit::{Basis, Exhibit, Row, What};
 use crate::forced;
 use crate::names;
+use crate::sentence::sentence;
 use crate::stuck;
-use crate::witness::sentence;
+use crate::text::summary_to_json;
+
+/// The version of the JSON report, as docs/report.schema.json describes it. It grows when something is
+/// taken away or changes its meaning; what is only added does not change it.
+pub const REPORT_VERSION: u32 = 1;
+
+/// A history with its verdicts as JSON.
+pub fn case_to_json(case: &Case<'_>) -> Value {
+    let about = case.about.iter().map(|(name, text)| (name.clone(), json!(text)));
+    let again = |(what, command): &(String, String)| json!({"what": what, "command": command});
+    let mut report = json!({
+        "isolde_report": REPORT_VERSION,
+        "history": case.name,
+        "format": case.format,
+        "transactions": case.history.txn_count(),
+        "about": about.collect::<Map<_, _>>(),
+        "options": case.options,
+        "verdicts": case.decided.iter().map(|d| to_json(case.history, d)).collect::<Vec<_>>(),
+        "warnings": case.warnings,
+        "warning_count": case.warning_count,
+        "again": case.again.iter().map(again).collect::<Vec<_>>(),
+        "seconds": case.seconds,
+    });
+    if case.every_level {
+        report["summary"] = summary_to_json(case.decided);
+    }
+    report
+}
 
 /// The verdict as JSON.
 pub fn to_json(history: &History, decided: &Decided) -> Value {
@@ -26,7 +56,7 @@ pub fn to_json(history: &History, decided: &Decided) -> Value {
         "reason": reason,
         "holds_without_session_order": decided.holds_without_session_order,
         "counts": verdict.counts.iter().map(count).collect::<Vec<_>>(),
-        "witnesses": verdict.witnesses().iter().map(|w| witness(history, w)).collect::<Vec<_>>(),
+        "witnesses": witnesses(history, verdict),
         "notes": verdict.notes,
         "procedure": procedure(&verdict.procedure),
         "seconds": decided.seconds,
@@ -44,7 +74,13 @@ fn procedure(procedure: &Procedure) -> Value {
     })
 }
 
-fn witness(history: &History, w: &Witness) -> Value {
+fn witnesses(history: &History, verdict: &Verdict) -> Vec<Value> {
+    let level = verdict.promise.level;
+    let numbered = verdict.witnesses().iter().enumerate();
+    numbered.map(|(at, w)| witness(history, w, &Exhibit::new(history, level, at + 1, w))).collect()
+}
+
+fn witness(history: &History, w: &Witness, exhibit: &Exhibit) -> Value {
     let entry = w.anomaly.entry();
     let txn = |id: &TxnId| txn(history, *id);
     let op = |op: &OpId| {
@@ -52,9 +88,13 @@ fn witness(history: &History, w: &Witness) -> Value {
         json!({"transaction": txn, "operation": names::op(history, *op)})
     };
     json!({
+        "id": exhibit.id,
         "anomaly": entry.name,
         "adya": entry.adya,
         "meaning": entry.meaning,
+        "story": exhibit.story,
+        "promise": exhibit.promise,
+        "broken_because": exhibit.breach,
         "forbidden_from": w.forbidden_from().name(),
         "variant": w.variant(),
         "needs": w.needs.each().map(|(_, name)| name).collect::<Vec<_>>(),
@@ -65,6 +105,41 @@ fn witness(history: &History, w: &Witness) -> Value {
         "operations": w.ops.iter().map(op).collect::<Vec<_>>(),
         "cycle": w.steps.iter().enumerate().map(|(at, s)| forced_step(history, w, at, s)).collect::<Vec<_>>(),
         "stuck": w.stuck.as_ref().map(|found| stuck::to_json(history, found)),
+        "timeline": timeline(exhibit),
+    })
+}
+
+/// What happened when; what shows nothing is folded.
+fn timeline(exhibit: &Exhibit) -> Value {
+    let line = &exhibit.timeline;
+    let row = |row: &Row| {
+        let part = row.part.map(|at| &exhibit.parts[at]);
+        let op = |at: usize| part.and_then(|part| part.ops.get(at));
+        let (what, detail) = match &row.what {
+            What::Begin => ("begin", Value::Null),
+            What::Op(at) => ("operation", json!(op(*at).map(|op| &op.text))),
+            What::Folded(_, count) => ("folded", json!(count)),
+            What::End => ("end", json!(part.map(|part| part.outcome.name()))),
+            What::Event(name) => ("event", json!(name)),
+        };
+        let cited = matches!(row.what, What::Op(at) if op(at).is_some_and(|op| op.cited));
+        json!({
+            "time": row.time,
+            "session": row.column.map(|at| &line.columns[at]),
+            "transaction": part.map(|part| &part.name),
+            "what": what,
+            "detail": detail,
+            "shows_it": cited,
+        })
+    };
+    json!({
+        "times": match line.basis {
+            Basis::Nanoseconds => "nanoseconds",
+            Basis::Events => "events",
+            Basis::Order => "none",
+        },
+        "sessions": line.columns,
+        "rows": line.rows.iter().map(row).collect::<Vec<_>>(),
     })
 }
 

@@ -2,8 +2,10 @@
 
 use std::fmt::Display;
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
 /// How wide a line may be.
-const WIDTH: usize = 100;
+pub(crate) const WIDTH: usize = 100;
 
 /// A word longer than this loses its middle: a list of a thousand elements says no more than its
 /// ends.
@@ -21,15 +23,15 @@ pub(crate) fn unbroken(text: &str) -> String {
 /// with `hang` spaces; what needs more than `most` lines is cut.
 pub(crate) fn paragraph(out: &mut String, prefix: &str, hang: usize, most: usize, text: &str) {
     let mut line = prefix.to_owned();
-    let mut room = WIDTH.saturating_sub(line.chars().count());
+    let mut room = WIDTH.saturating_sub(width(&line));
     let (mut lines, mut fresh) = (1, true);
     for word in text.split(' ') {
         // What was kept together was kept short by whoever did.
         let word = if word.contains(HARD_SPACE) { word.to_owned() } else { shorten(word, WORD) };
-        let length = word.chars().count() + usize::from(!fresh);
+        let length = width(&word) + usize::from(!fresh);
         if length > room && !fresh {
             if lines == most {
-                line.push_str(" …");
+                line.push_str(" ...");
                 break;
             }
             out.push_str(&line);
@@ -41,23 +43,44 @@ pub(crate) fn paragraph(out: &mut String, prefix: &str, hang: usize, most: usize
             line.push(' ');
         }
         line.push_str(&word.replace(HARD_SPACE, " "));
-        room = room.saturating_sub(word.chars().count() + usize::from(!fresh));
+        room = room.saturating_sub(length);
         fresh = false;
     }
     out.push_str(&line);
     out.push('\n');
 }
 
-/// A text without its middle, if it is longer than `most`.
+/// How many columns a text takes on a terminal. Colours take none.
+pub(crate) fn width(text: &str) -> usize {
+    let Some((plain, coloured)) = text.split_once('\x1b') else { return text.width() };
+    let rest =
+        coloured.split('\x1b').map(|part| part.split_once('m').map_or(0, |(_, t)| t.width()));
+    plain.width() + rest.sum::<usize>()
+}
+
+/// A text without its middle, if it takes more than `most` columns.
 pub(crate) fn shorten(text: &str, most: usize) -> String {
-    let length = text.chars().count();
-    if length <= most {
+    if width(text) <= most {
         return text.to_owned();
     }
-    let tail = most / 3;
-    let head: String = text.chars().take(most - tail - 1).collect();
-    let tail: String = text.chars().skip(length - tail).collect();
-    format!("{head}…{tail}")
+    let room = most.saturating_sub(CUT.len());
+    let tail = room / 3;
+    let head = fitting(text.chars(), room - tail);
+    let tail: Vec<char> = fitting(text.chars().rev(), tail).chars().rev().collect();
+    format!("{head}{CUT}{}", tail.into_iter().collect::<String>())
+}
+
+/// What stands where a middle was left out. Plain ASCII, so that every terminal has it.
+const CUT: &str = "...";
+
+/// As many characters as fit into so many columns.
+fn fitting(chars: impl Iterator<Item = char>, most: usize) -> String {
+    let mut used = 0;
+    let fits = |c: &char| {
+        used += c.width().unwrap_or(0);
+        used <= most
+    };
+    chars.take_while(fits).collect()
 }
 
 /// A number with its thousands apart.
@@ -96,8 +119,8 @@ mod tests {
         paragraph(&mut out, "  T1  ", 6, 2, &"w(x,1) ".repeat(60));
         let lines: Vec<&str> = out.lines().collect();
         assert_eq!(lines.len(), 2);
-        assert!(lines.iter().all(|line| line.chars().count() <= WIDTH + 2), "{out}");
-        assert!(lines[1].starts_with("      w(x,1)") && lines[1].ends_with(" …"), "{out}");
+        assert!(lines.iter().all(|line| line.chars().count() <= WIDTH + 4), "{out}");
+        assert!(lines[1].starts_with("      w(x,1)") && lines[1].ends_with(" ..."), "{out}");
     }
 
     #[test]
@@ -107,5 +130,13 @@ mod tests {
         paragraph(&mut out, "", 2, 3, &format!("list(x,[{}]) w(y,1)", list.join(",")));
         assert!(out.starts_with("list(x,[0,1,2") && out.ends_with("498,499]) w(y,1)\n"), "{out}");
         assert!(out.chars().count() < WIDTH, "{out}");
+    }
+
+    #[test]
+    fn widths_are_those_of_a_terminal() {
+        assert_eq!(width("\x1b[1mT1\x1b[0m read"), 7);
+        assert_eq!(width("漢字"), 4);
+        assert_eq!(shorten("漢字漢字漢字漢字", 9), "漢字...字");
+        assert_eq!(shorten("abcdefghijkl", 9), "abcd...kl");
     }
 }

@@ -21,15 +21,22 @@ fn operations_that_cannot_be_put_in_order() {
               found      1 NotLinearizable
               NotLinearizable (needs real time): no order of the operations on an object explains what they
                   returned
-                operations in the order in which they began, with their time in positions in the log:
-                  T4  w(x,3)  [6, 7]
-                  T5  r(x,1)  [8, 9]
-                beside them, whoever wrote what was read:
-                  T1  w(x,1)  [0, 1]
-                longest order: T1 w(x,1), T4 w(x,3)
-                T5 r(x,1) cannot come next: after w(x,3) x holds 3, but r(x,1) returned 1, and the only write of
-                  1 until then, w(x,1), had been overwritten by w(x,3) before that began
-                visible after the first 5 of 6 transactions
+                T5 read x = 1, and no order explains that: after w(x,3) x holds 3, but r(x,1) returned 1, and
+                the only write of 1 until then, w(x,1), had been overwritten by w(x,3) before that began.
+
+                event  a                c
+                    0  + T1 w(x,1)
+                    1  + committed
+                    6  + T4 w(x,3)
+                    7  + committed
+                    8                   + T5 r(x,1)
+                    9                   + committed
+
+                order    longest that explains what it holds: T1 w(x,1), T4 w(x,3)
+                stuck    T5 r(x,1) cannot come next
+                promise  linearizable promises that 
+                broken   because 
+                visible  after the first 5 of 6 transactions
               procedure  linearization, because it is a local property, and every transaction is one operation
               evidence   values; client intervals
               figures    6 transactions, 6 operations, 1 key
@@ -47,13 +54,20 @@ fn a_mutex_that_two_hold() {
             linearizable: violated
               found      1 NotLinearizable
               NotLinearizable: no order of the operations on an object explains what they returned
-                operations in the order in which they began, with their time in nanoseconds:
-                  #0  cas(m,free,held)  [0, 10]
-                  #1  cas(m,free,held)  [5, 20]
-                longest order: #0 cas(m,free,held)
-                #1 cas(m,free,held) cannot come next: after cas(m,free,held) m holds held, but cas(m,free,held)
-                  found free
-                visible after the first 2 of 3 transactions
+                #1 set m to held, and no order explains that: after cas(m,free,held) m holds held, but
+                cas(m,free,held) found free.
+
+                ns  a                      b
+                 0  + #0 cas(m,free,held)
+                 5  |                      + #1 cas(m,free,held)
+                10  + committed            |
+                20                         + committed
+
+                order    longest that explains what it holds: #0 cas(m,free,held)
+                stuck    #1 cas(m,free,held) cannot come next
+                promise  linearizable promises that 
+                broken   because 
+                visible  after the first 2 of 3 transactions
               procedure  linearization, because it is a local property, and every transaction is one operation
               evidence   values; client intervals
               figures    3 transactions, 3 operations, 1 key, 2 steps
@@ -72,15 +86,22 @@ fn a_text_without_a_piece() {
               found      1 NotLinearizable
               NotLinearizable (needs real time): no order of the operations on an object explains what they
                   returned
-                operations in the order in which they began, with their time in nanoseconds:
-                  #0  append(k,"one ")  [0, 1]
-                  #2  r(k,"two ")       [2, 3]
-                beside them, whoever wrote what was read:
-                  #1  append(k,"two ")  [0, 4]
-                longest order: #0 append(k,"one ")
-                #2 r(k,"two ") cannot come next: after append(k,"one ") k holds "one ", but r(k,"two ") returned
-                  something else
-                visible after the first 3 of 3 transactions
+                #2 read k = "two ", and no order explains that: after append(k,"one ") k holds "one ", but
+                r(k,"two ") returned something else.
+
+                ns  a                      b
+                 0  + #0 append(k,"one ")
+                 0  |                      + #1 append(k,"two ")
+                 1  + committed            |
+                 2  + #2 r(k,"two ")       |
+                 3  + committed            |
+                 4                         + committed
+
+                order    longest that explains what it holds: #0 append(k,"one ")
+                stuck    #2 r(k,"two ") cannot come next
+                promise  linearizable promises that 
+                broken   because 
+                visible  after the first 3 of 3 transactions
               procedure  linearization, because it is a local property, and every transaction is one operation
               evidence   values; client intervals
               figures    3 transactions, 3 operations, 1 key, 3 steps

@@ -6,7 +6,7 @@ mod shown;
 
 use expect_test::expect;
 use isolde_history::notation::parse;
-use isolde_report::{Decided, summary_to_json, summary_to_text, to_json, to_text};
+use isolde_report::{Decided, Telling, summary_to_json, summary_to_text, to_json, to_text};
 use isolde_spec::Level;
 use shown::{ask, ask_all, shows, sums_up};
 
@@ -43,11 +43,22 @@ fn a_cycle_is_told_step_by_step() {
             serializable: violated
               found      at least 1 WriteSkew
               WriteSkew: two transactions each overwrote what the other had read
-                T1  a 1: r(x,0) r(y,0) w(x,1)
-                T2  b 2: r(x,0) r(y,0) w(y,1)
-                T2 overwrote what T1 read of y: r(y,0), w(y,1)
-                T1 overwrote what T2 read of x: r(x,0), w(x,1)
-                visible after the first 2 of 2 transactions
+                T1 read y = 0 and wrote x = 1, while T2 read x = 0 and wrote y = 1: each overwrote what the
+                other had read, so neither can have come first.
+
+                a                b
+                + T1 r(x,0)
+                | * r(y,0)
+                |                + T2 * r(x,0)
+                + * w(x,1)       |
+                                 |   r(y,0)
+                                 + * w(y,1)
+
+                T1 -rw-> T2  T2 overwrote what T1 read of y: r(y,0), w(y,1)
+                T2 -rw-> T1  T1 overwrote what T2 read of x: r(x,0), w(x,1)
+                promise  serializable promises that 
+                broken   because 
+                visible  after the first 2 of 2 transactions
               procedure  graph, because the order of versions is known
               evidence   values; order of versions: one version (2 keys); session order
               figures    2 transactions, 6 operations, 2 keys, 2 nodes, 2 edges, 1 cyclic part,
@@ -66,13 +77,20 @@ fn a_cycle_comes_with_what_supports_it_and_says_how_much_more_there_is() {
             snapshot-isolation: violated
               found      3 LostUpdate
               LostUpdate: two transactions read the same version of a key and both overwrote it
-                T2  b 2: r(x,1) w(x,2)
-                T3  c 3: r(x,1) w(x,3)
-                not in the cycle, but they wrote what was read in it, or prove an order or a commit:
-                T1  a 1: w(x,1)
-                T3 overwrote what T2 read of x: r(x,1), w(x,3)
-                T2 overwrote what T3 read of x: r(x,1), w(x,2)
-                visible after the first 3 of 4 transactions
+                T2 and T3 both read x = 1, written by T1, and both wrote x: one update is lost.
+
+                a                b                c
+                + T1 w(x,1)
+                                 + T2 r(x,1)
+                                 |                + T3 r(x,1)
+                                 + w(x,2)         |
+                                                  + w(x,3)
+
+                T2 -rw-> T3  T3 overwrote what T2 read of x: r(x,1), w(x,3)
+                T3 -rw-> T2  T2 overwrote what T3 read of x: r(x,1), w(x,2)
+                promise  snapshot-isolation promises that 
+                broken   because 
+                visible  after the first 3 of 4 transactions
               witnesses  1 more kept: --all shows it, --json too
               procedure  graph, because the order of versions is known
               evidence   values; order of versions: read-modify-write chains (1 key); session order
@@ -87,7 +105,7 @@ fn a_cycle_comes_with_what_supports_it_and_says_how_much_more_there_is() {
 fn all_witnesses_are_shown_if_asked_for() {
     let history = parse(LOST).unwrap();
     let lost = ask(&history, Level::SnapshotIsolation);
-    let text = to_text(&history, &lost, true);
+    let text = to_text(&history, &lost, &Telling { all: true, ..Telling::default() });
     assert!(!text.contains("--all"), "{text}");
     let kept = lost.verdict.witnesses().len();
     assert!(kept > 1);
@@ -103,11 +121,16 @@ fn a_local_anomaly_names_its_operations() {
             snapshot-isolation: violated
               found      1 AbortedRead
               AbortedRead: a transaction read a value of a transaction that was rolled back
-                #0  a: w(x,1) abort
-                #1  b: r(x,1)
-                look at w(x,1) of #0
-                look at r(x,1) of #1
-                visible after the first 2 of 2 transactions
+                #1 read x = 1 of #0, which was rolled back.
+
+                a                b
+                + #0 w(x,1)
+                + rolled back
+                                 + #1 r(x,1)
+
+                promise  snapshot-isolation promises that 
+                broken   because 
+                visible  after the first 2 of 2 transactions
               procedure  graph, because the order of versions is known
               evidence   values; order of versions: one version (1 key); session order
               figures    2 transactions, 2 operations, 1 key, 2 nodes
@@ -125,11 +148,19 @@ fn a_variant_says_that_it_needs_session_order() {
               found      at least 1 SessionGuaranteeViolation
               SessionGuaranteeViolation (needs session order): a transaction missed a write of an earlier
                   transaction of its session
-                T8  a T8: r(x,0) w(x,1)
-                T9  a T9: r(x,0)
-                T8 overwrote what T9 read of x: r(x,0), w(x,1)
-                T8 came before T9 in their session
-                visible after the first 2 of 2 transactions
+                T9 came after T8 in the same session, and yet it read x = 0, the initial value, which T8 had
+                overwritten with 1.
+
+                a
+                + T8 r(x,0)
+                + * w(x,1)
+                + T9 * r(x,0)
+
+                T9 -rw-> T8  T8 overwrote what T9 read of x: r(x,0), w(x,1)
+                T8 -so-> T9  T8 came before T9 in their session
+                promise  serializable promises that 
+                broken   because 
+                visible  after the first 2 of 2 transactions
               procedure  graph, because the order of versions is known
               evidence   values; order of versions: one version (1 key); session order
               figures    2 transactions, 3 operations, 1 key, 2 nodes, 2 edges, 1 cyclic part,
@@ -148,11 +179,21 @@ fn a_variant_says_that_it_needs_real_time() {
             strict-serializable: violated
               found      at least 1 G-single
               G-single (needs real time): a cycle with exactly one anti-dependency
-                T1  a 1: r(x,0) w(x,1) @[1,2]
-                T2  b 2: r(x,0) @[5,6]
-                T1 overwrote what T2 read of x: r(x,0), w(x,1)
-                T1 had ended before T2 began
-                visible after the first 2 of 2 transactions
+                T2 began after T1 had ended, and yet it read x = 0, the initial value, which T1 had overwritten
+                with 1.
+
+                ns  a                b
+                 1  + T1 r(x,0)
+                    | * w(x,1)
+                 2  + committed
+                 5                   + T2 * r(x,0)
+                 6                   + committed
+
+                T2 -rw-> T1  T1 overwrote what T2 read of x: r(x,0), w(x,1)
+                T1 -rt-> T2  T1 had ended before T2 began
+                promise  strict-serializable promises that 
+                broken   because 
+                visible  after the first 2 of 2 transactions
               procedure  graph, because the order of versions is known
               evidence   values; order of versions: one version (1 key); session order; client intervals
               figures    2 transactions, 3 operations, 1 key, 3 nodes, 3 edges, 1 cyclic part,
@@ -172,19 +213,29 @@ fn what_nobody_saw_says_so() {
             serializable: violated
               found      at least 1 FracturedRead
               FracturedRead: a transaction saw one write of another one and missed another
-                T1  a 1: w(x,1) w(y,1)
-                T2  b 2: w(x,2) w(y,2)
-                not in the cycle, but they wrote what was read in it, or prove an order or a commit:
-                T3  c 3: r(x,1) r(y,2)
-                T1 overwrote what T2 wrote to x: w(x,2), w(x,1)
-                  nobody saw that; but T3, which had seen T2, read r(x,1) of T1, so T2 came first. It had seen
-                    T2, because
-                    T3 read what T2 wrote to y: w(y,2), r(y,2)
-                T2 overwrote what T1 wrote to y: w(y,1), w(y,2)
-                  nobody saw that; but T3, which had seen T1, read r(y,2) of T2, so T1 came first. It had seen
-                    T1, because
-                    T3 read what T1 wrote to x: w(x,1), r(x,1)
-                visible after the first 3 of 3 transactions
+                T3 read x = 1 of T1 although it had seen T2, so T2 came before T1, and T3 read y = 2 of T2
+                although it had seen T1, so T1 came before T2: no order of them does all that.
+
+                a                b                c
+                + T1
+                |                + T2 w(x,2)
+                | w(x,1)         |
+                + w(y,1)         |
+                                 + w(y,2)
+                                                  + T3 r(x,1)
+                                                  + r(y,2)
+
+                T2 -ww-> T1  T1 overwrote what T2 wrote to x: w(x,2), w(x,1)
+                    nobody saw that; but T3, which had seen T2, read r(x,1) of T1, so T2 came first. It had seen
+                      T2, because
+                      T3 read what T2 wrote to y: w(y,2), r(y,2)
+                T1 -ww-> T2  T2 overwrote what T1 wrote to y: w(y,1), w(y,2)
+                    nobody saw that; but T3, which had seen T1, read r(y,2) of T2, so T1 came first. It had seen
+                      T1, because
+                      T3 read what T1 wrote to x: w(x,1), r(x,1)
+                promise  serializable promises that 
+                broken   because 
+                visible  after the first 3 of 3 transactions
               procedure  saturation, because the order of versions is open for 2 keys
               evidence   values; order of versions: not known (2 keys); session order
               figures    3 transactions, 6 operations, 2 keys, 3 nodes, 4 edges, 2 inferred edges,
@@ -215,9 +266,12 @@ fn what_is_unknown_says_why() {
 fn session_order_alone() {
     let history = parse(STALE_SESSION).unwrap();
     let stale = Decided { holds_without_session_order: true, ..ask(&history, Level::Serializable) };
-    assert!(to_text(&history, &stale, false).contains("\n  it holds without session order\n"));
+    assert!(
+        to_text(&history, &stale, &Telling::default())
+            .contains("\n  it holds without session order\n")
+    );
     assert_eq!(to_json(&history, &stale)["holds_without_session_order"], true);
-    let summary = summary_to_text(&history, &[stale]);
+    let summary = summary_to_text(&history, &[stale], &Telling::default());
     let words: Vec<&str> = summary.split_whitespace().collect();
     assert!(words.join(" ").contains("; it holds without session order "), "{summary}");
 }
@@ -230,8 +284,8 @@ fn long_transactions_and_lists_are_cut_and_json_has_them_whole() {
     text += &format!("\nb 2: list(x,[{}]) w(k0,2)\n", elements.join(","));
     let history = parse(&text).unwrap();
     let thin = ask(&history, Level::ReadCommitted);
-    let text = to_text(&history, &thin, false);
-    assert!(text.contains("look at list(x,[0,1,2") && text.contains("…"), "{text}");
+    let text = to_text(&history, &thin, &Telling::default());
+    assert!(text.contains("list(x,[0,1,2") && text.contains("..."), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     let json = to_json(&history, &thin).to_string();
     assert!(json.contains(&format!("list(x,[{}])", elements.join(","))));
@@ -254,11 +308,22 @@ fn without_a_level_the_strongest_that_holds() {
               strict-serializable        violated: WriteSkew
             why serializable is violated:
               WriteSkew: two transactions each overwrote what the other had read
-                T1  a 1: r(x,0) r(y,0) w(x,1)
-                T2  b 2: r(x,0) r(y,0) w(y,1)
-                T2 overwrote what T1 read of y: r(y,0), w(y,1)
-                T1 overwrote what T2 read of x: r(x,0), w(x,1)
-                visible after the first 2 of 2 transactions
+                T1 read y = 0 and wrote x = 1, while T2 read x = 0 and wrote y = 1: each overwrote what the
+                other had read, so neither can have come first.
+
+                a                b
+                + T1 r(x,0)
+                | * r(y,0)
+                |                + T2 * r(x,0)
+                + * w(x,1)       |
+                                 |   r(y,0)
+                                 + * w(y,1)
+
+                T1 -rw-> T2  T2 overwrote what T1 read of y: r(y,0), w(y,1)
+                T2 -rw-> T1  T1 overwrote what T2 read of x: r(x,0), w(x,1)
+                promise  serializable promises that 
+                broken   because 
+                visible  after the first 2 of 2 transactions
               procedure  graph, because the order of versions is known
               evidence   values; order of versions: one version (2 keys); session order
               figures    2 transactions, 6 operations, 2 keys, 2 nodes, 2 edges, 1 cyclic part,
@@ -283,13 +348,27 @@ fn two_levels_may_be_the_strongest() {
               strict-serializable  violated: G2-item (needs real time)
             why strict-serializable is violated:
               G2-item (needs real time): a cycle with adjacent anti-dependencies
-                T1  a 1: r(x,0) @[10,20]
-                T2  b 2: w(x,1) r(y,0) @[1,30]
-                T3  c 3: w(y,1) @[1,5]
-                T3 overwrote what T2 read of y: r(y,0), w(y,1)
-                T3 had ended before T1 began
-                T2 overwrote what T1 read of x: r(x,0), w(x,1)
-                visible after the first 3 of 3 transactions
+                T2 read y = 0, which T3 overwrote with 1; T1 began after T3 had ended; T1 read x = 0, which T2
+                overwrote with 1: each of T2, T3 and T1 must come before the next, and the last before the
+                first.
+
+                ns  b                c                a
+                 1  + T2
+                 1  |                + T3
+                    | w(x,1)         |
+                    | r(y,0)         |
+                    |                | w(y,1)
+                 5  |                + committed
+                10  |                                 + T1 r(x,0)
+                20  |                                 + committed
+                30  + committed
+
+                T2 -rw-> T3  T3 overwrote what T2 read of y: r(y,0), w(y,1)
+                T3 -rt-> T1  T3 had ended before T1 began
+                T1 -rw-> T2  T2 overwrote what T1 read of x: r(x,0), w(x,1)
+                promise  strict-serializable promises that 
+                broken   because 
+                visible  after the first 3 of 3 transactions
               procedure  graph, because the order of versions is known
               evidence   values; order of versions: one version (2 keys); session order; client intervals
               figures    3 transactions, 4 operations, 2 keys, 4 nodes, 4 edges, 1 cyclic part,
@@ -319,10 +398,15 @@ fn no_level_at_all() {
               strict-serializable        violated: NotMyOwnWrite
             why read-uncommitted is violated:
               NotMyOwnWrite: a transaction wrote a key and then read another value of it
-                #0  a: w(x,1) r(x,0)
-                look at w(x,1) of #0
-                look at r(x,0) of #0
-                visible after the first 1 of 1 transactions
+                #0 wrote x = 1 and then read x = 0.
+
+                a
+                + #0 w(x,1)
+                + r(x,0)
+
+                promise  read-uncommitted promises that 
+                broken   because 
+                visible  after the first 1 of 1 transactions
               procedure  axiom, because only the order of versions that was shown counts
               evidence   values
               figures    1 transaction, 2 operations, 1 key, 1 node
@@ -408,6 +492,7 @@ fn json_has_everything_of_a_verdict() {
             {
               "adya": "G-single",
               "anomaly": "G-single",
+              "broken_because": "",
               "cycle": [
                 {
                   "from": "T2",
@@ -432,14 +517,82 @@ fn json_has_everything_of_a_verdict() {
               ],
               "excerpt": "incomplete\ninitial 0\na 1: r(x,0) w(x,1) @[1,2]\nb 2: r(x,0) @[5,6]\n",
               "forbidden_from": "strong-snapshot-isolation",
+              "id": "strict-serializable-1",
               "meaning": "a cycle with exactly one anti-dependency",
               "needs": [
                 "rt"
               ],
               "operations": [],
               "position": 2,
+              "promise": "",
+              "story": "T2 began after T1 had ended, and yet it read x = 0, the initial value, which T1 had overwritten with 1.",
               "stuck": null,
               "support": [],
+              "timeline": {
+                "rows": [
+                  {
+                    "detail": null,
+                    "session": "a",
+                    "shows_it": false,
+                    "time": 1,
+                    "transaction": "T1",
+                    "what": "begin"
+                  },
+                  {
+                    "detail": "r(x,0)",
+                    "session": "a",
+                    "shows_it": false,
+                    "time": null,
+                    "transaction": "T1",
+                    "what": "operation"
+                  },
+                  {
+                    "detail": "w(x,1)",
+                    "session": "a",
+                    "shows_it": true,
+                    "time": null,
+                    "transaction": "T1",
+                    "what": "operation"
+                  },
+                  {
+                    "detail": "committed",
+                    "session": "a",
+                    "shows_it": false,
+                    "time": 2,
+                    "transaction": "T1",
+                    "what": "end"
+                  },
+                  {
+                    "detail": null,
+                    "session": "b",
+                    "shows_it": false,
+                    "time": 5,
+                    "transaction": "T2",
+                    "what": "begin"
+                  },
+                  {
+                    "detail": "r(x,0)",
+                    "session": "b",
+                    "shows_it": true,
+                    "time": null,
+                    "transaction": "T2",
+                    "what": "operation"
+                  },
+                  {
+                    "detail": "committed",
+                    "session": "b",
+                    "shows_it": false,
+                    "time": 6,
+                    "transaction": "T2",
+                    "what": "end"
+                  }
+                ],
+                "sessions": [
+                  "a",
+                  "b"
+                ],
+                "times": "nanoseconds"
+              },
               "transactions": [
                 {
                   "name": "T1",

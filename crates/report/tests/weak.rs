@@ -17,15 +17,27 @@ fn a_causal_violation_tells_how_what_was_missed_had_been_seen() {
             causal: violated
               found      at least 1 CausalityViolation
               CausalityViolation: a transaction saw a value and missed something that led to it
-                #1  b: r(x,1) w(x,2) w(y,2)
-                #2  c: r(y,2) w(z,3)
-                #3  d: r(z,3) r(x,1)
-                not in the cycle, but they wrote what was read in it, or prove an order or a commit:
-                #0  a: w(x,1)
-                #1 overwrote what #3 read of x: r(x,1), w(x,2)
-                #2 read what #1 wrote to y: w(y,2), r(y,2)
-                #3 read what #2 wrote to z: w(z,3), r(z,3)
-                visible after the first 4 of 4 transactions
+                #3 read z = 3 of #2, and #2 read y = 2 of #1. So #3 had to see what #1 wrote, and yet it read x
+                = 1, written by #0, which #1 had overwritten with 2.
+
+                a                b                c                d
+                + #0 * w(x,1)
+                                 + #1 r(x,1)
+                                 |                + #2
+                                 |                |                + #3
+                                 | * w(x,2)       |                |
+                                 + * w(y,2)       |                |
+                                                  | * r(y,2)       |
+                                                  + * w(z,3)       |
+                                                                   | * r(z,3)
+                                                                   + * r(x,1)
+
+                #3 -rw-> #1  #1 overwrote what #3 read of x: r(x,1), w(x,2)
+                #1 -wr-> #2  #2 read what #1 wrote to y: w(y,2), r(y,2)
+                #2 -wr-> #3  #3 read what #2 wrote to z: w(z,3), r(z,3)
+                promise  causal promises that 
+                broken   because 
+                visible  after the first 4 of 4 transactions
               procedure  axiom, because what a read makes binding does not depend on the order of commits
               evidence   values; session order
               figures    4 transactions, 8 operations, 3 keys, 4 nodes, 5 edges, 1 inferred edge, 1 cyclic part
@@ -43,19 +55,30 @@ fn an_older_version_tells_why_it_is_older() {
               found      at least 1 CausalityViolation
               CausalityViolation (needs session order): a transaction saw a value and missed something that led
                   to it
-                #2  b: r(y,1) w(x,2)
-                #3  c: r(x,2) w(z,1)
-                #4  d: r(z,1) r(x,1)
-                not in the cycle, but they wrote what was read in it, or prove an order or a commit:
-                #0  a: w(x,1)
-                #1  a: w(y,1)
-                #2 overwrote what #4 read of x: r(x,1), w(x,2)
-                  nobody saw that, but r(x,1) is older than what #2 wrote, because
-                    #0 came before #1 in their session
-                    #2 read what #1 wrote to y: w(y,1), r(y,1)
-                #3 read what #2 wrote to x: w(x,2), r(x,2)
-                #4 read what #3 wrote to z: w(z,1), r(z,1)
-                visible after the first 5 of 5 transactions
+                #4 read x = 1, which #2 overwrote with 2, #3 read x = 2 of #2, and #4 read z = 1 of #3: no order
+                of them does all that.
+
+                a                b                c                d
+                + #0 w(x,1)
+                + #1 w(y,1)
+                                 + #2 r(y,1)
+                                 |                + #3
+                                 |                |                + #4
+                                 + w(x,2)         |                |
+                                                  | r(x,2)         |
+                                                  + w(z,1)         |
+                                                                   | r(z,1)
+                                                                   + r(x,1)
+
+                #4 -rw-> #2  #2 overwrote what #4 read of x: r(x,1), w(x,2)
+                    nobody saw that, but r(x,1) is older than what #2 wrote, because
+                      #0 came before #1 in their session
+                      #2 read what #1 wrote to y: w(y,1), r(y,1)
+                #2 -wr-> #3  #3 read what #2 wrote to x: w(x,2), r(x,2)
+                #3 -wr-> #4  #4 read what #3 wrote to z: w(z,1), r(z,1)
+                promise  causal promises that 
+                broken   because 
+                visible  after the first 5 of 5 transactions
               procedure  axiom, because what a read makes binding does not depend on the order of commits
               evidence   values; session order
               figures    5 transactions, 8 operations, 3 keys, 5 nodes, 6 edges, 1 inferred edge, 1 cyclic part
@@ -72,19 +95,29 @@ fn forced_edges_name_the_reads_that_force_them() {
             read-atomic: violated
               found      at least 1 FracturedRead
               FracturedRead: a transaction saw one write of another one and missed another
-                #0  a: w(x,1) w(y,1)
-                #1  b: w(x,2) w(y,2)
-                not in the cycle, but they wrote what was read in it, or prove an order or a commit:
-                #2  c: r(x,1) r(y,2)
-                #0 overwrote what #1 wrote to x: w(x,2), w(x,1)
-                  nobody saw that; but #2, which had seen #1, read r(x,1) of #0, so #1 came first. It had seen
-                    #1, because
-                    #2 read what #1 wrote to y: w(y,2), r(y,2)
-                #1 overwrote what #0 wrote to y: w(y,1), w(y,2)
-                  nobody saw that; but #2, which had seen #0, read r(y,2) of #1, so #0 came first. It had seen
-                    #0, because
-                    #2 read what #0 wrote to x: w(x,1), r(x,1)
-                visible after the first 3 of 3 transactions
+                #2 read x = 1 of #0 although it had seen #1, so #1 came before #0, and #2 read y = 2 of #1
+                although it had seen #0, so #0 came before #1: no order of them does all that.
+
+                a                b                c
+                + #0
+                |                + #1 w(x,2)
+                | w(x,1)         |
+                + w(y,1)         |
+                                 + w(y,2)
+                                                  + #2 r(x,1)
+                                                  + r(y,2)
+
+                #1 -ww-> #0  #0 overwrote what #1 wrote to x: w(x,2), w(x,1)
+                    nobody saw that; but #2, which had seen #1, read r(x,1) of #0, so #1 came first. It had seen
+                      #1, because
+                      #2 read what #1 wrote to y: w(y,2), r(y,2)
+                #0 -ww-> #1  #1 overwrote what #0 wrote to y: w(y,1), w(y,2)
+                    nobody saw that; but #2, which had seen #0, read r(y,2) of #1, so #0 came first. It had seen
+                      #0, because
+                      #2 read what #0 wrote to x: w(x,1), r(x,1)
+                promise  read-atomic promises that 
+                broken   because 
+                visible  after the first 3 of 3 transactions
               procedure  axiom, because what a read makes binding does not depend on the order of commits
               evidence   values; session order
               figures    3 transactions, 6 operations, 2 keys, 3 nodes, 4 edges, 2 inferred edges, 1 cyclic part

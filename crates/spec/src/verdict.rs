@@ -47,7 +47,7 @@ pub enum Answer {
 }
 
 /// How often an anomaly was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counted {
     /// The anomaly.
     pub anomaly: Anomaly,
@@ -56,6 +56,9 @@ pub struct Counted {
     /// Whether there may be more: other cycles are counted as far as they were searched for, since
     /// they can be exponentially many.
     pub at_least: bool,
+    /// After how many transactions of the history each of them is visible, ascending, as far as that is
+    /// known.
+    pub positions: Vec<u32>,
 }
 
 /// A piece of the history that proves a violation and can be checked by hand.

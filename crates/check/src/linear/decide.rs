@@ -220,8 +220,10 @@ pub(crate) fn conclude<'h>(
             .filter_map(|(at, stuck)| load(*at, *stuck))
             .map(|(object, stuck)| explain::witness(case, &object, stuck))
             .collect();
-        let count = asked.violated.len() as u64;
-        counts.push(Counted { anomaly: Anomaly::NotLinearizable, count, at_least: false });
+        let (anomaly, count) = (Anomaly::NotLinearizable, asked.violated.len() as u64);
+        let mut positions: Vec<u32> = witnesses.iter().map(|w| w.position() as u32).collect();
+        positions.sort_unstable();
+        counts.push(Counted { anomaly, count, at_least: false, positions });
         Answer::Violated(witnesses)
     } else if let Some(reason) = &asked.unknown {
         Answer::Unknown(reason.clone())

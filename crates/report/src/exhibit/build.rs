@@ -7,7 +7,7 @@ use isolde_spec::{Edges, Level, Step, Witness};
 
 use super::{Exhibit, Link, Part, PartOp, Role, StuckOrder, cited, story, timeline};
 use crate::wrap::shorten;
-use crate::{forced, handbook, names, witness};
+use crate::{forced, handbook, names, sentence};
 
 /// How many transactions of a cycle, and how many beside it, are shown.
 const MOST_PARTS: usize = 40;
@@ -20,16 +20,17 @@ impl Exhibit {
     /// The witness of that number, counted from 1, of a level.
     pub fn new(history: &History, level: Level, number: usize, witness: &Witness) -> Exhibit {
         let builder = Builder::new(history, witness);
+        let links = builder.links();
         let mut exhibit = Exhibit {
             id: format!("{level}-{number}"),
             level,
             anomaly: witness.anomaly,
-            title: witness::variant(witness.anomaly, witness.needs),
+            title: sentence::variant(witness.anomaly, witness.needs),
             story: story::tell(history, witness),
             promise: handbook::level(level).promise,
             breach: handbook::anomaly(witness.anomaly).breach.to_owned(),
-            timeline: timeline::of(history, &builder.parts),
-            links: builder.links(),
+            timeline: timeline::of(history, &builder.parts, &links),
+            links,
             stuck: builder.stuck(),
             left_out: witness.involved().count().saturating_sub(builder.parts.len()),
             parts: Vec::new(),
@@ -75,10 +76,10 @@ impl<'a> Builder<'a> {
                 let reason = forced::reason(self.witness, at);
                 let mut link = self.link(step, Role::Cycle)?;
                 if let Some(reason) = reason {
-                    link.sentence = witness::plain_sentence(self.history, step);
+                    link.sentence = sentence::plain_sentence(self.history, step);
                     link.because.push(forced::because(self.history, step, reason));
                     let path = reason.path.iter();
-                    link.because.extend(path.map(|step| witness::sentence(self.history, step)));
+                    link.because.extend(path.map(|step| sentence::sentence(self.history, step)));
                 }
                 Some(link)
             })
@@ -107,7 +108,7 @@ impl<'a> Builder<'a> {
             to_op: op(step.because.to_op),
             role,
             inferred: step.because.inferred,
-            sentence: witness::sentence(self.history, step),
+            sentence: sentence::sentence(self.history, step),
             because: Vec::new(),
         })
     }

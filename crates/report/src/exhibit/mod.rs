@@ -3,6 +3,8 @@
 
 mod build;
 mod cited;
+mod phrase;
+mod schedule;
 mod story;
 mod timeline;
 

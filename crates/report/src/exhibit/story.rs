@@ -1,9 +1,330 @@
-//! What happened, in one or two sentences.
+//! What happened, in one or two sentences with the real keys, values and transactions.
+//!
+//! Each anomaly has its own way to be told; where a witness does not look as its name suggests, the
+//! cycle is told as it is.
 
-use isolde_history::History;
-use isolde_spec::Witness;
+use isolde_history::{History, Op, OpId, OpKind, TxnId, Value};
+use isolde_spec::{Anomaly, Edges, Step, Witness};
+
+use super::phrase::Phrases;
+use crate::forced;
+
+/// How many steps of a cycle are told one by one.
+const MOST: usize = 4;
 
 /// The story of a witness.
-pub(super) fn tell(_history: &History, witness: &Witness) -> String {
-    format!("{}.", witness.anomaly.entry().meaning)
+pub(super) fn tell(history: &History, witness: &Witness) -> String {
+    let teller = Teller(Phrases { history, witness });
+    let own = match witness.anomaly {
+        Anomaly::LostUpdate => teller.lost_update(),
+        Anomaly::WriteSkew => teller.write_skew(),
+        Anomaly::LongFork => teller.long_fork(),
+        Anomaly::NotLinearizable => teller.stuck(),
+        _ if witness.steps.is_empty() => teller.local(),
+        _ => teller.missed(),
+    };
+    own.or_else(|| teller.forced()).unwrap_or_else(|| teller.cycle())
+}
+
+struct Teller<'a>(Phrases<'a>);
+
+impl Teller<'_> {
+    fn witness(&self) -> &Witness {
+        self.0.witness
+    }
+
+    /// The operations that show a step, where both are known and somebody saw it.
+    fn ops(step: &Step) -> Option<(OpId, OpId)> {
+        let because = step.because;
+        Some((because.from_op?, because.to_op?)).filter(|_| !because.inferred)
+    }
+
+    // ---- cycles with a name ----
+
+    fn lost_update(&self) -> Option<String> {
+        let [a, b] = self.witness().steps[..] else { return None };
+        let (p, [(a_from, a_to), (b_from, b_to)]) = (&self.0, [Self::ops(&a)?, Self::ops(&b)?]);
+        let key = p.key(a_from);
+        match (a.kind, b.kind) {
+            (Edges::RW, Edges::RW) if self.same_version(a_from, b_from) => Some(format!(
+                "{} and {} both {}{} and both wrote {key}: one update is lost.",
+                p.name(a.from),
+                p.name(b.from),
+                p.read(a_from),
+                closed(&p.origin(a_from)),
+            )),
+            (Edges::RW, Edges::WW) => Some(self.overwritten(a_from, a_to, b_to)),
+            (Edges::WW, Edges::RW) => Some(self.overwritten(b_from, b_to, a_to)),
+            _ => None,
+        }
+    }
+
+    /// Somebody read a version, and wrote over what another one had written meanwhile.
+    fn overwritten(&self, read: OpId, lost: OpId, winner: OpId) -> String {
+        let p = &self.0;
+        let grew = p.history.op(winner).kind() == OpKind::Append;
+        let end = if grew { "it had not seen that" } else { "that update is lost" };
+        format!(
+            "{} {}{} and then {}, though {} {} in between: {end}.",
+            p.whose(read),
+            p.read(read),
+            closed(&p.origin(read)),
+            p.wrote(winner),
+            p.whose(lost),
+            p.wrote(lost),
+        )
+    }
+
+    fn same_version(&self, a: OpId, b: OpId) -> bool {
+        let (a, b) = (self.0.history.op(a), self.0.history.op(b));
+        a.kind() == b.kind() && a.key() == b.key() && a.value() == b.value()
+    }
+
+    fn write_skew(&self) -> Option<String> {
+        let [a, b] = self.witness().steps[..] else { return None };
+        let (p, [(a_from, a_to), (b_from, b_to)]) = (&self.0, [Self::ops(&a)?, Self::ops(&b)?]);
+        if (a.kind, b.kind) != (Edges::RW, Edges::RW) {
+            return None;
+        }
+        Some(format!(
+            "{} {} and {}, while {} {} and {}: each overwrote what the other had read, so neither can \
+             have come first.",
+            p.name(a.from),
+            p.read(a_from),
+            p.wrote(b_to),
+            p.name(b.from),
+            p.read(b_from),
+            p.wrote(a_to),
+        ))
+    }
+
+    /// Two readers, each with what it saw and what it missed.
+    fn long_fork(&self) -> Option<String> {
+        let steps = &self.witness().steps;
+        let at = steps.iter().position(|step| step.kind == Edges::WR)?;
+        let turned: Vec<&Step> = steps[at..].iter().chain(&steps[..at]).collect();
+        let [wr, rw, other_wr, other_rw] = turned[..] else { return None };
+        let view = |saw: &Step, missed: &Step| {
+            let ((write, read), (old, new)) = (Self::ops(saw)?, Self::ops(missed)?);
+            let p = &self.0;
+            (saw.kind == Edges::WR && missed.kind == Edges::RW).then(|| {
+                let saw = format!("{} {} of {}", p.whose(read), p.read(read), p.whose(write));
+                format!("{saw}, but {}, {}", p.read(old), p.replaced(new))
+            })
+        };
+        Some(format!(
+            "{}; {}: they disagree about which came first.",
+            view(wr, rw)?,
+            view(other_wr, other_rw)?
+        ))
+    }
+
+    /// Cycles with one anti-dependency: somebody missed what it had to see.
+    fn missed(&self) -> Option<String> {
+        let steps = &self.witness().steps;
+        let mut anti = (0..steps.len()).filter(|at| steps[*at].kind == Edges::RW);
+        let (at, None) = (anti.next()?, anti.next()) else { return None };
+        let (old, new) = Self::ops(&steps[at])?;
+        let path: Vec<&Step> = steps[at + 1..].iter().chain(&steps[..at]).collect();
+        let p = &self.0;
+        let reader = p.name(steps[at].from);
+        let it = format!("{}{}, {}", p.read(old), p.origin(old), p.replaced(new));
+        if path.iter().any(|step| step.because.inferred) {
+            return None;
+        }
+        let way: Vec<String> = path.iter().rev().map(|step| self.clause(step)).collect();
+        let writer = p.name(steps[at].to);
+        Some(match (&path[..], self.witness().anomaly) {
+            ([only], Anomaly::NonMonotonicRead) => {
+                let (_, saw) = Self::ops(only)?;
+                format!("{reader} first {} of {writer}, and then {it}.", p.read(saw))
+            }
+            ([only], _) if only.kind == Edges::WR => {
+                let (_, saw) = Self::ops(only)?;
+                format!(
+                    "{reader} {} of {writer}, but {it}: it saw one part of {writer} and not the \
+                     other.",
+                    p.read(saw)
+                )
+            }
+            ([only], _) if only.kind == Edges::SO => {
+                format!("{reader} came after {writer} in the same session, and yet it {it}.")
+            }
+            ([only], _) if only.kind == Edges::RT => {
+                format!("{reader} began after {writer} had ended, and yet it {it}.")
+            }
+            _ if way.len() <= MOST => {
+                format!(
+                    "{}. So {reader} had to see what {writer} wrote, and yet it {it}.",
+                    joined(&way)
+                )
+            }
+            _ => format!(
+                "{reader} depends on {writer} by way of {} other transactions, and yet it {it}.",
+                path.len() - 1
+            ),
+        })
+    }
+
+    /// What a step says, as a clause: "T2 read x = 1 of T1".
+    fn clause(&self, step: &Step) -> String {
+        let p = &self.0;
+        let (from, to) = (p.name(step.from), p.name(step.to));
+        let ops = step.because.from_op.zip(step.because.to_op);
+        match (step.kind, ops) {
+            (Edges::SO, _) => format!("{to} came after {from} in its session"),
+            (Edges::RT, _) => format!("{to} began after {from} had ended"),
+            (Edges::WR, Some((_, read))) => format!("{to} {} of {from}", p.read(read)),
+            (Edges::WR, None) => format!("{to} read from {from}"),
+            (Edges::WW, Some((old, new))) => {
+                format!("{to} {} after {from} {}", p.wrote(new), p.wrote(old))
+            }
+            (Edges::WW, None) => format!("{to} wrote after {from}"),
+            (_, Some((old, new))) => {
+                format!("{from} {}, {}", p.read(old), p.replaces(new))
+            }
+            _ => format!("{to} overwrote what {from} read"),
+        }
+    }
+
+    /// Dependencies that nobody saw, each with the read that forces it.
+    fn forced(&self) -> Option<String> {
+        let (p, w) = (&self.0, self.witness());
+        let steps = w.steps.iter().enumerate();
+        let said: Vec<String> = steps
+            .take(MOST + 1)
+            .map(|(at, step)| match forced::reason(w, at) {
+                Some(reason) if step.kind == Edges::WW => {
+                    let (from, to) = (p.name(step.from), p.name(step.to));
+                    let read = format!("{} {} of {to}", p.whose(reason.read), p.read(reason.read));
+                    format!("{read} although it had seen {from}, so {from} came before {to}")
+                }
+                _ => self.clause(step),
+            })
+            .collect();
+        (!w.forced.is_empty() && said.len() <= MOST)
+            .then(|| format!("{}: no order of them does all that.", joined(&said)))
+    }
+
+    /// Any cycle.
+    fn cycle(&self) -> String {
+        let steps = &self.witness().steps;
+        let said: Vec<String> = steps.iter().take(MOST).map(|step| self.clause(step)).collect();
+        let names: Vec<TxnId> = steps.iter().map(|step| step.from).collect();
+        match steps.len() {
+            0 => capitalised(self.witness().anomaly.entry().meaning),
+            2 => format!(
+                "{}: each of {} must come before the other.",
+                said.join("; "),
+                self.0.names(&names)
+            ),
+            1..=MOST => format!(
+                "{}: each of {} must come before the next, and the last before the first.",
+                said.join("; "),
+                self.0.names(&names)
+            ),
+            n => format!(
+                "{n} transactions each must come before the next, and the last before the first. It \
+                 begins so: {}.",
+                said.join("; ")
+            ),
+        }
+    }
+
+    // ---- without a cycle ----
+
+    fn stuck(&self) -> Option<String> {
+        let stuck = self.witness().stuck.as_ref()?;
+        let (p, op) = (&self.0, self.0.history.op(stuck.op));
+        let did = if op.kind().writes() { p.wrote(stuck.op) } else { p.read(stuck.op) };
+        Some(format!("{} {did}, and no order explains that: {}.", p.whose(stuck.op), stuck.why))
+    }
+
+    fn local(&self) -> Option<String> {
+        let (p, w) = (&self.0, self.witness());
+        let op = |at: usize| w.ops.get(at).map(|op| p.history.op(*op));
+        let (first, second) = (op(0)?, op(1));
+        let all = [Some(first), second];
+        let reads = |op: &&Op<'_>| !op.kind().writes() || op.kind() == OpKind::Cas;
+        let read = all.iter().flatten().rfind(reads)?.id();
+        let write = all.iter().flatten().find(|op| op.kind().writes() && op.id() != read);
+        let (reader, did) = (p.whose(read), p.read(read));
+        let writer = write.map(|write| p.whose(write.id()));
+        Some(match (w.anomaly, write, second) {
+            (Anomaly::ThinAirRead, ..) => format!("{reader} {did}, which nobody wrote."),
+            (Anomaly::AbortedRead, Some(_), _) => {
+                format!("{reader} {did} of {}, which was rolled back.", writer?)
+            }
+            (Anomaly::IntermediateRead, Some(write), _) => {
+                let last = self.last_write(write);
+                format!("{reader} {did} of {}, which {last} before it committed.", writer?)
+            }
+            (Anomaly::FutureRead, Some(write), _) => {
+                format!("{reader} {did} before it {}.", p.wrote(write.id()))
+            }
+            (Anomaly::NotMyLastWrite | Anomaly::NotMyOwnWrite, Some(write), _) => {
+                format!("{reader} {} and then {did}.", p.wrote(write.id()))
+            }
+            (Anomaly::NonRepeatableReads, _, Some(second)) => {
+                format!(
+                    "{} {}, and later {}.",
+                    p.whose(first.id()),
+                    p.read(first.id()),
+                    p.read(second.id())
+                )
+            }
+            (Anomaly::IncompatibleOrder, _, Some(second)) => format!(
+                "{} {}, and {} {}: neither list grew out of the other.",
+                p.whose(first.id()),
+                p.read(first.id()),
+                p.whose(second.id()),
+                p.read(second.id()),
+            ),
+            (Anomaly::DuplicateElements, Some(write), _) => {
+                format!("{} {} once, but {reader} {did}.", writer?, p.wrote(write.id()))
+            }
+            (Anomaly::DirtyUpdate, Some(write), _) => format!(
+                "{} {} and was rolled back, but {reader} {did}: a committed element stands on top \
+                 of it.",
+                writer?,
+                p.wrote(write.id())
+            ),
+            _ => return None,
+        })
+    }
+
+    /// What became of a write in its own transaction: "overwrote it with 2".
+    fn last_write(&self, write: &Op<'_>) -> String {
+        let txn = self.0.history.txn(self.0.history.txn_of(write.id()));
+        let same = |op: &Op<'_>| op.kind().writes() && op.key() == write.key();
+        let last = txn.ops().filter(same).last().filter(|last| last.id() > write.id());
+        match last {
+            Some(last) if last.value() != Value::UNOBSERVED && last.kind() == OpKind::Write => {
+                format!("overwrote it with {}", self.0.value(last.value()))
+            }
+            Some(_) => "went on to change it".to_owned(),
+            None => "did not leave it so".to_owned(),
+        }
+    }
+}
+
+/// "a", "a, and b", "a, b, and c".
+fn joined(clauses: &[String]) -> String {
+    match clauses {
+        [] => String::new(),
+        [only] => only.clone(),
+        [most @ .., last] => format!("{}, and {last}", most.join(", ")),
+    }
+}
+
+/// An aside with the comma that ends it.
+fn closed(aside: &str) -> String {
+    if aside.is_empty() { String::new() } else { format!("{aside},") }
+}
+
+/// A clause as a sentence.
+fn capitalised(clause: &str) -> String {
+    let mut chars = clause.chars();
+    let first = chars.next().map(|c| c.to_ascii_uppercase());
+    first.into_iter().chain(chars).chain(['.']).collect()
 }

@@ -2,7 +2,12 @@
 
 use isolde_history::{Clock, History};
 
-use super::Part;
+use super::{Link, Part, schedule};
+use crate::names;
+use crate::wrap::shorten;
+
+/// How long the name of an event may be.
+const EVENT_LEN: usize = 60;
 
 /// What the order of rows rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,35 +59,94 @@ pub enum What {
     Event(String),
 }
 
-/// The time line of some transactions: by the clients' clocks where all are known, else in the order
-/// of the history. Of each transaction, what shows nothing is folded.
-pub(super) fn of(history: &History, parts: &[Part]) -> Timeline {
+/// How many operations that show nothing stand by themselves before they are folded into one row.
+const UNFOLDED: usize = 1;
+/// How many events of the whole system are shown.
+const MOST_EVENTS: usize = 12;
+
+/// The time line of some transactions: by the clients' clocks as far as they are known, and in an
+/// order that explains what was read where it can be. What shows nothing is folded.
+pub(super) fn of(history: &History, parts: &[Part], links: &[Link]) -> Timeline {
     let mut columns: Vec<String> = Vec::new();
-    let mut rows = Vec::new();
-    let timed = parts.iter().all(|part| part.begin.is_some() || part.end.is_some());
-    let mut order: Vec<usize> = (0..parts.len()).collect();
-    order.sort_by_key(|at| parts[*at].txn);
-    if timed {
-        order.sort_by_key(|at| parts[*at].begin.or(parts[*at].end));
-    }
-    for at in order {
-        let part = &parts[at];
-        let column = columns.iter().position(|name| *name == part.session).unwrap_or_else(|| {
-            columns.push(part.session.clone());
+    let mut by_session: Vec<usize> = (0..parts.len()).collect();
+    by_session.sort_by_key(|at| (parts[*at].begin, parts[*at].txn));
+    let mut column_of = vec![0; parts.len()];
+    for &at in &by_session {
+        let session = &parts[at].session;
+        column_of[at] = columns.iter().position(|name| name == session).unwrap_or_else(|| {
+            columns.push(session.clone());
             columns.len() - 1
         });
-        let mut push =
-            |time, what| rows.push(Row { time, column: Some(column), part: Some(at), what });
-        push(part.begin, What::Begin);
-        for op in 0..part.ops.len() {
-            push(None, What::Op(op));
-        }
-        push(part.end, What::End);
     }
+    let lanes: Vec<Vec<Row>> =
+        parts.iter().enumerate().map(|(at, part)| lane(history, part, at, column_of[at])).collect();
+    let mut rows = schedule::merge(parts, lanes, links);
+    add_events(history, &mut rows);
+    let timed = rows.iter().any(|row| row.time.is_some());
     let basis = match (timed, history.meta().clock) {
         (false, _) => Basis::Order,
         (true, Clock::Events) => Basis::Events,
         (true, Clock::Nanoseconds) => Basis::Nanoseconds,
     };
     Timeline { basis, columns, rows }
+}
+
+/// What one transaction did, in its order.
+fn lane(history: &History, part: &Part, at: usize, column: usize) -> Vec<Row> {
+    let row = |time, what| Row { time, column: Some(column), part: Some(at), what };
+    let mut rows = vec![row(part.begin, What::Begin)];
+    let times = answers(history, part);
+    let mut op = 0;
+    while op < part.ops.len() {
+        let cited = |op: &usize| part.ops[*op].cited;
+        let dull = (op..part.ops.len()).take_while(|op| !cited(op)).count();
+        if dull > UNFOLDED {
+            rows.push(row(None, What::Folded(op, dull)));
+            op += dull;
+        } else {
+            rows.push(row(times[op], What::Op(op)));
+            op += 1;
+        }
+    }
+    rows.push(row(part.end, What::End));
+    rows
+}
+
+/// When each operation was answered: the end of its statement. Where a transaction is one statement,
+/// that says no more than its own end.
+fn answers(history: &History, part: &Part) -> Vec<Option<i64>> {
+    let txn = history.txn(part.txn);
+    let mut times = vec![None; part.ops.len()];
+    if txn.stmts().len() < 2 {
+        return times;
+    }
+    for stmt in txn.stmts() {
+        let end = stmt.interval().end;
+        for op in stmt.ops() {
+            if let Ok(at) = part.ops.binary_search_by_key(&op.id(), |op| op.op) {
+                times[at] = end;
+            }
+        }
+    }
+    times
+}
+
+/// Puts what happened to the whole system meanwhile between the rows.
+fn add_events(history: &History, rows: &mut Vec<Row>) {
+    let times = || rows.iter().filter_map(|row| row.time);
+    let Some((first, last)) = times().min().zip(times().max()) else { return };
+    let begun = history.events().iter().filter_map(|event| Some((event.begin?, event.name)));
+    let meanwhile = begun.filter(|(time, _)| (first..=last).contains(time));
+    let events: Vec<Row> = meanwhile
+        .take(MOST_EVENTS)
+        .map(|(time, name)| {
+            let what = What::Event(shorten(&names::value(history, name), EVENT_LEN));
+            Row { time: Some(time), column: None, part: None, what }
+        })
+        .collect();
+    for event in events {
+        let later = |row: &Row| row.time > event.time;
+        let at = rows.iter().position(later).unwrap_or(rows.len());
+        rows.insert(at, event);
+    }
 }

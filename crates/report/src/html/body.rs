@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::data::Data;
 use super::picture_stub::picture;
 use super::times::Times;
-use super::{fold, labels};
+use super::labels;
 use crate::exhibit::{Exhibit, Link, Part, Role, StuckOrder, Timeline, What};
 use crate::names;
 use crate::wrap::{number, shorten};
@@ -124,7 +124,7 @@ fn timeline(data: &mut Data, exhibit: &Exhibit) -> Value {
     let unit = data.text(times.unit(timeline.basis));
     let columns: Vec<usize> = timeline.columns.iter().map(|name| data.text(name)).collect();
     let (mut rows, mut told) = (Vec::new(), Vec::new());
-    for row in fold::folded(exhibit) {
+    for row in &timeline.rows {
         let (code, a, b) = match &row.what {
             What::Begin => (0, 0, 0),
             What::Op(op) => (1, *op, 0),

@@ -9,27 +9,26 @@ use crate::wrap::number;
 const BINS: usize = 60;
 
 /// One anomaly: how often it was counted, and where it was found as far as that is known.
-pub(super) struct Series<I> {
+pub(super) struct Series<'c, I> {
     /// How often.
-    pub(super) counted: Counted,
+    pub(super) counted: &'c Counted,
     /// After how many transactions each is visible.
     pub(super) positions: I,
 }
 
-/// The anomalies of a verdict with the places of the witnesses that were kept.
+/// The anomalies of a verdict.
 pub(super) fn of(txns: usize, verdict: &Verdict) -> Value {
-    let series = verdict.counts.iter().map(|counted| {
-        let anomaly = counted.anomaly;
-        let those = verdict.witnesses().iter().filter(move |w| w.anomaly == anomaly);
-        Series { counted: *counted, positions: those.map(|w| w.position() as u64) }
-    });
+    let series = verdict.counts.iter();
+    let series =
+        series.map(|counted| Series { counted, positions: counted.positions.iter().copied() });
     chart(txns, series)
 }
 
-/// The chart of some anomalies over a history of so many transactions; null if nothing is placed.
-pub(super) fn chart<I>(txns: usize, series: impl Iterator<Item = Series<I>>) -> Value
+/// The chart of some anomalies over a history of so many transactions; null if fewer
+/// than two are placed.
+pub(super) fn chart<'c, I>(txns: usize, series: impl Iterator<Item = Series<'c, I>>) -> Value
 where
-    I: Iterator<Item = u64>,
+    I: Iterator<Item = u32>,
 {
     let size = txns.div_ceil(BINS).max(1);
     let bins = txns.div_ceil(size).max(1);
@@ -48,19 +47,19 @@ where
         rows.push(json!([one.counted.anomaly.name(), counts]));
         placed.push((one.counted, found));
     }
-    if placed.iter().all(|(_, found)| *found == 0) {
+    if placed.iter().map(|(_, found)| *found).sum::<u64>() < 2 {
         return Value::Null;
     }
     json!({"txns": txns, "size": size, "series": rows, "note": note(&placed)})
 }
 
 /// How many of the counted ones are in the chart.
-fn note(placed: &[(Counted, u64)]) -> String {
+fn note(placed: &[(&Counted, u64)]) -> String {
     let what = "Each violation is counted where it becomes visible";
     if placed.iter().all(|(counted, found)| counted.count <= *found) {
         return format!("{what}. All that were counted are here.");
     }
-    let some = |(counted, found): &(Counted, u64)| {
+    let some = |(counted, found): &(&Counted, u64)| {
         let least = if counted.at_least { "at least " } else { "" };
         format!("{} of {least}{} {}", number(found), number(counted.count), counted.anomaly)
     };
@@ -74,14 +73,16 @@ mod tests {
 
     use super::*;
 
-    fn series(count: u64, positions: &[u64]) -> Series<std::vec::IntoIter<u64>> {
-        let counted = Counted { anomaly: Anomaly::LostUpdate, count, at_least: false };
-        Series { counted, positions: positions.to_vec().into_iter() }
+    fn drawn(txns: usize, count: u64, positions: &[u32]) -> Value {
+        let positions = positions.to_vec();
+        let counted = Counted { anomaly: Anomaly::LostUpdate, count, at_least: false, positions };
+        let positions = counted.positions.iter().copied();
+        chart(txns, [Series { counted: &counted, positions }].into_iter())
     }
 
     #[test]
     fn a_short_history_has_a_bin_for_each_transaction() {
-        let chart = chart(4, [series(2, &[1, 4])].into_iter());
+        let chart = drawn(4, 2, &[1, 4]);
         assert_eq!(chart["size"], 1);
         assert_eq!(chart["series"][0][1], json!([1, 0, 0, 1]));
         assert!(chart["note"].as_str().unwrap().ends_with("All that were counted are here."));
@@ -89,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_long_one_has_few_bins_and_says_what_is_missing() {
-        let chart = chart(6001, [series(3412, &[0, 6001, 7000, u64::MAX])].into_iter());
+        let chart = drawn(6001, 3412, &[0, 6001, 7000, u32::MAX]);
         assert_eq!(chart["size"], 101);
         let bins = chart["series"][0][1].as_array().unwrap();
         assert_eq!((bins.len(), &bins[0], &bins[59]), (60, &json!(1), &json!(3)));
@@ -97,7 +98,8 @@ mod tests {
     }
 
     #[test]
-    fn nothing_makes_no_chart() {
-        assert_eq!(chart(0, [series(3, &[])].into_iter()), Value::Null);
+    fn one_violation_or_none_makes_no_chart() {
+        assert_eq!(drawn(0, 3, &[]), Value::Null);
+        assert_eq!(drawn(9, 1, &[3]), Value::Null);
     }
 }

@@ -147,9 +147,10 @@ fn described(case: &Case<'_>, verdicts: &[Value]) -> Value {
         "verdicts": verdicts,
         "figures": figures,
         "about": case.about,
-        "warnings": some(&case.warnings),
+        "warnings": some(&case.warnings, case.warning_count),
+        "warningCount": number(case.warning_count),
         "again": case.again,
-        "explain": format!("isolde explain {}", quoted(&case.name)),
+        "explain": case.explain,
         "seconds": format!("{:.2} s", case.seconds),
     })
 }
@@ -166,14 +167,7 @@ fn figures(history: &History) -> Value {
 /// What the page says first, and whether that is bad, good or open.
 fn headline(case: &Case<'_>, summary: &Summary, violated: Option<usize>) -> (u8, String) {
     if let Some(decided) = violated.and_then(|at| case.decided.get(at)) {
-        let others = case.decided.iter().filter(|d| d.verdict.holds() == Some(false)).count() - 1;
-        let level = decided.verdict.promise.level;
-        let more = match others {
-            0 => String::new(),
-            1 => ", and so is 1 other level".to_owned(),
-            n => format!(", and so are {n} other levels"),
-        };
-        return (1, format!("{level} is violated{more}"));
+        return (1, format!("{} is violated", decided.verdict.promise.level));
     }
     let names: Vec<&str> = summary.strongest.iter().map(|level| level.name()).collect();
     match names.len() {
@@ -196,13 +190,14 @@ fn strongest(case: &Case<'_>, summary: &Summary) -> String {
     let others: Vec<&str> = others.map(Level::name).collect();
     let follow = match others.len() {
         0 => String::new(),
-        1 => format!(" {} follows from it.", all_of(&others)),
-        _ => format!(" {} follow from it.", all_of(&others)),
+        1 => format!(" From that follows {}.", all_of(&others)),
+        _ => format!(" From that follow {}.", all_of(&others)),
     };
+    let asked = if case.every_level { "" } else { " of those that were asked" };
     match names.len() {
-        0 => format!("No level is known to hold{without}."),
-        1 => format!("Strongest level that holds{without}: {}.{follow}", all_of(&names)),
-        _ => format!("Strongest levels that hold{without}: {}.{follow}", all_of(&names)),
+        0 => format!("No level{asked} is known to hold{without}."),
+        1 => format!("Strongest level{asked} that holds{without}: {}.{follow}", all_of(&names)),
+        _ => format!("Strongest levels{asked} that hold{without}: {}.{follow}", all_of(&names)),
     }
 }
 
@@ -219,7 +214,7 @@ fn verdict(case: &Case<'_>, decided: &Decided) -> Value {
         "reason": reason,
         "aside": if decided.holds_without_session_order { without } else { "" },
         "promise": Some(handbook::level(level)).filter(|p| p.level == level).map(|p| p.promise),
-        "notes": some(&verdict.notes),
+        "notes": some(&verdict.notes, verdict.notes.len() as u64),
         "procedure": rows(verdict),
         "figures": verdict.procedure.figures.iter().filter(|(_, n)| *n > 0)
             .map(|(name, n)| json!([name, number(n)])).collect::<Vec<_>>(),
@@ -259,33 +254,12 @@ fn rows(verdict: &Verdict) -> Value {
     ])
 }
 
-/// The first of some texts, and how many more there are.
-fn some(texts: &[String]) -> Vec<String> {
+/// The first of so many texts, and how many more there are.
+fn some(texts: &[String], all: u64) -> Vec<String> {
     let mut some: Vec<String> = texts.iter().take(MOST_NOTES).cloned().collect();
-    if texts.len() > MOST_NOTES {
-        some.push(format!("{} more like these.", number(texts.len() - MOST_NOTES)));
+    let left = all.saturating_sub(some.len() as u64);
+    if left > 0 && !some.is_empty() {
+        some.push(format!("{} more.", number(left)));
     }
     some
-}
-
-/// A name as a shell takes it.
-fn quoted(name: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
-    if !name.is_empty() && name.chars().all(plain) && !name.starts_with('-') {
-        return name.to_owned();
-    }
-    format!("'{}'", name.replace('\'', "'\\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_quoted_for_the_shell() {
-        assert_eq!(quoted("histories/a-1.txt"), "histories/a-1.txt");
-        assert_eq!(quoted("it's here"), "'it'\\''s here'");
-        assert_eq!(quoted("$(rm)"), "'$(rm)'");
-        assert_eq!(quoted(""), "''");
-    }
 }

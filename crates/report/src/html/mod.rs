@@ -5,7 +5,6 @@
 mod body;
 mod chart;
 mod data;
-mod fold;
 mod labels;
 mod picture_stub;
 mod shared;
@@ -14,7 +13,8 @@ mod times;
 use std::fmt::Write;
 
 use crate::case::Case;
-use crate::text::to_text;
+use crate::text::{Telling, to_text};
+use crate::xml::escape;
 use picture_stub::picture_css;
 
 const PAGE: &str = include_str!("page.html");
@@ -60,18 +60,18 @@ impl HtmlReport {
             if self.plain.len() > MOST_TEXT {
                 break;
             }
-            self.plain += &to_text(case.history, decided, false);
+            self.plain += &to_text(case.history, decided, &Telling::default());
         }
         self.plain.push('\n');
     }
 
     /// The page.
     pub fn finish(self) -> String {
-        let title = escaped(&self.title);
-        let plain = escaped(&self.plain);
+        let title = escape(&self.title);
+        let plain = escape(&self.plain);
         let data = self.data.into_json(&self.title);
-        let style = format!("{STYLE}{}", picture_css());
-        let script = format!("(function () {{\n\"use strict\";\n{}}})();\n", SCRIPT.concat());
+        let style = lean(&format!("{STYLE}{}", picture_css()));
+        let script = format!("(function () {{\n\"use strict\";\n{}}})();\n", lean(&SCRIPT.concat()));
         let filled = [
             ("TITLE", title.as_str()),
             ("STYLE", &style),
@@ -95,18 +95,9 @@ impl HtmlReport {
     }
 }
 
-/// A text as HTML.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
+/// The lines without their indentation and without comments: the page is to be small.
+fn lean(code: &str) -> String {
+    let lines = code.lines().map(str::trim_start);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("//"));
+    lines.filter(|line| !line.starts_with("/*")).fold(String::new(), |out, line| out + line + "\n")
 }

@@ -5,7 +5,7 @@ use expect_test::Expect;
 use isolde_check::{Checker, Options, check};
 use isolde_history::History;
 use isolde_history::notation::parse;
-use isolde_report::{Decided, summary_to_text, to_text};
+use isolde_report::{Decided, Telling, summary_to_text, to_text};
 use isolde_spec::{Level, Promise, Verdict};
 
 pub fn decided(verdict: Verdict) -> Decided {
@@ -19,7 +19,7 @@ pub fn ask(history: &History, level: Level) -> Decided {
 #[track_caller]
 pub fn shows(text: &str, level: Level, expected: Expect) {
     let history = parse(text).unwrap();
-    let text = to_text(&history, &ask(&history, level), false);
+    let text = to_text(&history, &ask(&history, level), &Telling::default());
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     expected.assert_eq(&text);
 }
@@ -33,7 +33,7 @@ pub fn ask_all(history: &History) -> Vec<Decided> {
 #[track_caller]
 pub fn sums_up(text: &str, expected: Expect) {
     let history = parse(text).unwrap();
-    let text = summary_to_text(&history, &ask_all(&history));
+    let text = summary_to_text(&history, &ask_all(&history), &Telling::default());
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     expected.assert_eq(&text);
 }

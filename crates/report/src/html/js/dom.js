@@ -58,20 +58,20 @@ async function copy(text) {
   }
 }
 
-function copyButton(text, label) {
-  const button = el("button.small.copy", { type: "button", "aria-label": label }, "Copy");
+function copyButton(text, words, title) {
+  const button = el("button.small.copy", { type: "button", title }, words);
   button.addEventListener("click", async () => {
     const done = await copy(text);
     button.textContent = done ? "Copied" : "Select and copy";
     say(done ? "Copied." : "This browser does not let the page copy.");
-    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    setTimeout(() => { button.textContent = words; }, 2000);
   });
   return button;
 }
 
 /** A command with a button that copies it. */
 function command(text, label) {
-  return el("div.command", null, el("code", null, text), copyButton(text, label));
+  return el("div.command", null, el("code", null, text), copyButton(text, "Copy", label));
 }
 
 function download(name, type, text) {

@@ -94,7 +94,7 @@ function filtersNode(changed) {
     },
   });
   return el("form.filters", { role: "search", "aria-label": "Filter witnesses", submit: (event) => event.preventDefault() },
-    el("label.field.wide", null, el("span", null, "Search"), typed("filter-text", "text", null, "any word: /")),
+    field("Search", typed("filter-text", "text", null, "any words")),
     field("Level", select("filter-level", levelOptions(), "verdict")),
     field("Anomaly", select("filter-anomaly", anomalyOptions(), "anomaly")),
     field("Key", typed("filter-key", "key", "keys", "any")),

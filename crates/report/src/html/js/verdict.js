@@ -52,7 +52,7 @@ function showVerdict(choose, chooseHistory) {
           el("span", null, history.headline)),
         el("p.strongest", null, history.strongest),
         history.warnings.length > 0 && el("details.warnings", { open: history.warnings.length < 4 },
-          el("summary", null, `Warnings (${grouped(history.warnings.length)})`),
+          el("summary", null, `Warnings (${history.warningCount})`),
           el("ul", null, history.warnings.map((words) => el("li", null, words)))),
         el("h2.hidden", null, "Levels"),
         el("ul.levels", null, history.verdicts.map((verdict, at) => levelRow(verdict, at, choose)))),

@@ -136,7 +136,7 @@ function rawNode(body) {
 }
 
 function actionsNode(witness, body) {
-  const explain = `${raw.cases[witness.history].explain} ${commandId(witness)}`;
+  const { explain } = raw.cases[witness.history];
   const name = idOf(witness);
   const style = document.querySelector("style").textContent;
   const saveSvg = () => {
@@ -147,20 +147,20 @@ function actionsNode(witness, body) {
   };
   return el("section.actions", null,
     el("h3", null, "Take it with you"),
-    command(explain, "Copy the command that explains this witness"),
+    explain && command(`${explain} ${commandId(witness)}`, "Copy the command that explains this witness"),
     el("div.buttons", null,
       el("button.small", { type: "button", click: saveSvg }, "Save picture (.svg)"),
       body.excerpt && el("button.small", {
         type: "button",
         click: () => download(`${name}.txt`, "text/plain;charset=utf-8", body.excerpt),
       }, "Save excerpt (.txt)"),
-      body.excerpt && copyButton(body.excerpt, "Copy the excerpt as a history of its own")));
+      body.excerpt && copyButton(body.excerpt, "Copy excerpt", "Copy the excerpt as a history of its own")));
 }
 
 function promiseNode(witness, body) {
   const { level, promise } = levelOf(witness);
   const { harm } = body.anomaly;
-  const rows = [[`What ${level} promises`, promise], ["Where it is broken", body.breach], ["What it can do", harm]];
+  const rows = [[`${level} promises that`, promise], ["Broken here, because", body.breach], ["What it can do", harm]];
   const shown = rows.filter(([, words]) => words);
   return shown.length > 0 && el("dl.promise", null,
     shown.map(([name, words]) => [el("dt", null, name), el("dd", null, words)]));

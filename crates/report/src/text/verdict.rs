@@ -1,10 +1,13 @@
-//! A verdict in words.
+//! The verdict on one level.
 
 use isolde_history::History;
 use isolde_spec::{Answer, Counted, Procedure, Promise, Verdict};
 
+use super::Telling;
+use super::witness;
 use crate::decided::Decided;
-use crate::witness;
+use crate::exhibit::Exhibit;
+use crate::style::{Ink, Style};
 use crate::wrap::{number, paragraph, unbroken};
 
 /// How many notes are shown where not all are asked for.
@@ -13,27 +16,37 @@ const NOTES: usize = 3;
 /// The figures that are told in a sentence of their own.
 const SEARCH: [&str; 2] = ["search budget", "search spent"];
 
-/// The verdict as a text of several lines: with the first witness, or with `all` that were kept.
-pub fn to_text(history: &History, decided: &Decided, all: bool) -> String {
+/// The verdict as a text of several lines.
+pub fn to_text(history: &History, decided: &Decided, telling: &Telling) -> String {
     let mut out = String::new();
     let verdict = &decided.verdict;
     let promise = promise(verdict.promise);
+    let word = answer(&verdict.answer, telling.style);
     match &verdict.answer {
-        Answer::Holds => line(&mut out, &format!("{promise}: holds")),
+        Answer::Holds => line(&mut out, &format!("{promise}: {word}")),
         Answer::Unknown(reason) => {
-            let text = format!("{promise}: unknown, because {reason}");
+            let text = format!("{promise}: {word}, because {reason}");
             paragraph(&mut out, "", 2, usize::MAX, &text);
         }
         Answer::Violated(_) => {
-            line(&mut out, &format!("{promise}: violated"));
-            violation(history, verdict, all, &mut out);
+            line(&mut out, &format!("{promise}: {word}"));
+            violation(history, verdict, telling, &mut out);
         }
     }
     if decided.holds_without_session_order {
         line(&mut out, "  it holds without session order");
     }
-    about(verdict, all, &mut out);
+    about(verdict, telling.all, &mut out);
     out
+}
+
+/// "holds", "violated" or "unknown", in its colour.
+pub(super) fn answer(answer: &Answer, style: Style) -> String {
+    match answer {
+        Answer::Holds => style.paint(Ink::Good, "holds"),
+        Answer::Unknown(_) => style.paint(Ink::Open, "unknown"),
+        Answer::Violated(_) => style.paint(Ink::Bad, "violated"),
+    }
 }
 
 fn line(out: &mut String, text: &str) {
@@ -57,12 +70,16 @@ fn counted(counted: &Counted) -> String {
     unbroken(&format!("{least}{} {}", number(counted.count), counted.anomaly))
 }
 
-fn violation(history: &History, verdict: &Verdict, all: bool, out: &mut String) {
+fn violation(history: &History, verdict: &Verdict, telling: &Telling, out: &mut String) {
     let counts: Vec<String> = verdict.counts.iter().map(counted).collect();
     row(out, "found", &counts.join(", "));
     let witnesses = verdict.witnesses();
-    let shown = if all { witnesses.len() } else { 1 };
-    witnesses.iter().take(shown).for_each(|w| witness::to_text(history, w, out));
+    let shown = if telling.all { witnesses.len() } else { 1 };
+    let level = verdict.promise.level;
+    for (at, w) in witnesses.iter().enumerate().take(shown) {
+        let exhibit = Exhibit::new(history, level, at + 1, w);
+        witness::to_text(history, &exhibit, telling, out);
+    }
     let left = witnesses.len().saturating_sub(shown);
     if left > 0 {
         let them = if left == 1 { "it" } else { "them" };
@@ -90,7 +107,7 @@ fn notes(verdict: &Verdict, all: bool, out: &mut String) {
 }
 
 /// What is worth knowing beside the answer.
-pub(crate) fn about(verdict: &Verdict, all: bool, out: &mut String) {
+pub(super) fn about(verdict: &Verdict, all: bool, out: &mut String) {
     notes(verdict, all, out);
     procedure(&verdict.procedure, out);
 }

@@ -6,13 +6,15 @@ use isolde_history::History;
 use isolde_spec::{Anomaly, Answer, Counted, Edges, How, Level, Standing, Summary, Verdict};
 use serde_json::{Value, json};
 
+use super::Telling;
+use super::{verdict, witness};
 use crate::decided::Decided;
-use crate::text;
-use crate::witness;
+use crate::exhibit::Exhibit;
+use crate::sentence;
 use crate::wrap::{all_of, paragraph, unbroken};
 
 /// Which levels hold, what forbids each of the others, and the plainest violation in full.
-pub fn summary_to_text(history: &History, decided: &[Decided]) -> String {
+pub fn summary_to_text(history: &History, decided: &[Decided], telling: &Telling) -> String {
     let mut out = String::new();
     let summary = Summary::of(decided.iter().map(|d| &d.verdict));
     let header = strongest(&summary, decided);
@@ -33,9 +35,13 @@ pub fn summary_to_text(history: &History, decided: &[Decided]) -> String {
     }
     if let Some(d) = summary.plainest.and_then(|level| of(level, decided)) {
         // Writing to a String cannot fail.
-        let _ = writeln!(out, "why {} is violated:", d.verdict.promise.level);
-        d.verdict.witnesses().iter().take(1).for_each(|w| witness::to_text(history, w, &mut out));
-        text::about(&d.verdict, false, &mut out);
+        let level = d.verdict.promise.level;
+        let _ = writeln!(out, "why {level} is violated:");
+        if let Some(first) = d.verdict.witnesses().first() {
+            let exhibit = Exhibit::new(history, level, 1, first);
+            witness::to_text(history, &exhibit, telling, &mut out);
+        }
+        verdict::about(&d.verdict, false, &mut out);
     }
     out
 }
@@ -92,7 +98,7 @@ fn strongest(summary: &Summary, decided: &[Decided]) -> String {
     let open = summary.others.iter().find(|_| summary.plainest.is_none());
     let shown = summary.strongest.last().copied().or(open.map(|o| o.level));
     if let Some(d) = shown.and_then(|level| of(level, decided)) {
-        text::about(&d.verdict, false, &mut out);
+        verdict::about(&d.verdict, false, &mut out);
     }
     out
 }
@@ -106,7 +112,7 @@ fn standing(other: &Standing, decided: &[Decided]) -> String {
         (How::ViolatedAs(weaker), _) => format!("violated, because {weaker} is"),
         (_, Answer::Unknown(reason)) => format!("unknown: {reason}"),
         _ => {
-            let name = |(anomaly, needs)| unbroken(&witness::variant(anomaly, needs));
+            let name = |(anomaly, needs)| unbroken(&sentence::variant(anomaly, needs));
             let by: Vec<String> = anomalies(&d.verdict).into_iter().map(name).collect();
             format!("violated: {}{without}", by.join(", "))
         }

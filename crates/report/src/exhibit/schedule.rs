@@ -1,0 +1,99 @@
+//! In which order the rows of several transactions stand.
+//!
+//! Times of the clients' clocks are kept wherever they are known. Between them nothing was recorded:
+//! there an order is taken in which a value is written before it is read, and read before it is
+//! overwritten, if there is one. That makes a picture of how it may have happened, not of how it did.
+
+use std::collections::HashMap;
+
+use isolde_spec::Edges;
+
+use super::{Link, Part, Row, What};
+
+/// Merges what each transaction did.
+pub(super) fn merge(parts: &[Part], lanes: Vec<Vec<Row>>, links: &[Link]) -> Vec<Row> {
+    let mut merger = Merger::new(parts, lanes, links);
+    let total: usize = merger.lanes.iter().map(Vec::len).sum();
+    (0..total).filter_map(|_| merger.next()).collect()
+}
+
+struct Merger {
+    lanes: Vec<Vec<Row>>,
+    /// How many rows of each lane have been taken.
+    taken: Vec<usize>,
+    /// The last time that a lane has shown: what follows it is not earlier.
+    since: Vec<Option<i64>>,
+    /// The lanes in the order of the history.
+    order: Vec<usize>,
+    /// What must be taken before a row: by lane and row.
+    after: HashMap<(usize, usize), Vec<(usize, usize)>>,
+}
+
+impl Merger {
+    fn new(parts: &[Part], lanes: Vec<Vec<Row>>, links: &[Link]) -> Merger {
+        let mut order: Vec<usize> = (0..parts.len()).collect();
+        order.sort_by_key(|at| parts[*at].txn);
+        let mut after: HashMap<(usize, usize), Vec<(usize, usize)>> = HashMap::new();
+        for (first, second) in links.iter().filter_map(|link| before(&lanes, link)) {
+            if !surely_before(&lanes, second, first) {
+                after.entry(second).or_default().push(first);
+            }
+        }
+        let mut last_of: HashMap<&str, usize> = HashMap::new();
+        for &at in &order {
+            if let Some(previous) = last_of.insert(&parts[at].session, at) {
+                let end = (previous, lanes[previous].len() - 1);
+                if !surely_before(&lanes, (at, 0), end) {
+                    after.entry((at, 0)).or_default().push(end);
+                }
+            }
+        }
+        let (taken, since) = (vec![0; lanes.len()], vec![None; lanes.len()]);
+        Merger { lanes, taken, since, order, after }
+    }
+
+    fn next(&mut self) -> Option<Row> {
+        let open = || self.order.iter().copied().filter(|at| self.head(*at).is_some());
+        let free = open().filter(|at| !self.waits(*at)).min_by_key(|at| self.when(*at));
+        // Where everything waits for something else, the times decide, and else the history's order.
+        let at = free.or_else(|| open().min_by_key(|at| self.when(*at)))?;
+        let row = self.head(at)?.clone();
+        self.taken[at] += 1;
+        self.since[at] = self.since[at].max(row.time);
+        Some(row)
+    }
+
+    fn head(&self, at: usize) -> Option<&Row> {
+        self.lanes[at].get(self.taken[at])
+    }
+
+    /// Whether something must come first that has not.
+    fn waits(&self, at: usize) -> bool {
+        let first = self.after.get(&(at, self.taken[at])).into_iter().flatten();
+        first.into_iter().any(|(lane, row)| *row >= self.taken[*lane])
+    }
+
+    /// When the next row of a lane happened: at its time, or not before the last known one.
+    fn when(&self, at: usize) -> Option<i64> {
+        self.head(at).and_then(|row| row.time).max(self.since[at])
+    }
+}
+
+/// What a dependency says about two rows: the first comes before the second.
+fn before(lanes: &[Vec<Row>], link: &Link) -> Option<((usize, usize), (usize, usize))> {
+    let row = |lane: usize, op: Option<usize>| {
+        let wanted = What::Op(op?);
+        lanes[lane].iter().position(|row| row.what == wanted).map(|at| (lane, at))
+    };
+    match link.kind {
+        Edges::SO | Edges::RT => Some(((link.from, lanes[link.from].len() - 1), (link.to, 0))),
+        _ => row(link.from, link.from_op).zip(row(link.to, link.to_op)),
+    }
+}
+
+/// Whether the times say that one row came before another one.
+fn surely_before(lanes: &[Vec<Row>], first: (usize, usize), second: (usize, usize)) -> bool {
+    let latest = lanes[first.0][first.1..].iter().filter_map(|row| row.time).min();
+    let earliest = lanes[second.0][..=second.1].iter().filter_map(|row| row.time).max();
+    latest.zip(earliest).is_some_and(|(latest, earliest)| latest < earliest)
+}

@@ -1,0 +1,86 @@
+//! Verdicts as JUnit XML, which continuous integration shows: a history is a suite, a level a test.
+
+use std::fmt::Write;
+
+use isolde_spec::Answer;
+
+use crate::case::Case;
+use crate::text::{Telling, to_text};
+use crate::xml::escape;
+
+/// Collects suites.
+#[derive(Default)]
+pub struct Junit {
+    suites: String,
+    counts: [usize; 3],
+    seconds: f64,
+}
+
+/// How many tests, failures and errors there are.
+const TESTS: usize = 0;
+const FAILURES: usize = 1;
+const ERRORS: usize = 2;
+
+impl Junit {
+    /// Adds one history: a level that is violated has failed, one that nobody can decide is an error.
+    pub fn add(&mut self, case: &Case<'_>) {
+        let mut tests = String::new();
+        let mut counts = [0; 3];
+        for decided in case.decided {
+            counts[TESTS] += 1;
+            let (level, answer) = (decided.verdict.promise.level, &decided.verdict.answer);
+            let text = || escape(&to_text(case.history, decided, &Telling::default()));
+            let (element, message, kind) = match answer {
+                Answer::Holds => ("", String::new(), String::new()),
+                Answer::Violated(witnesses) => {
+                    counts[FAILURES] += 1;
+                    let story = case.story(decided).unwrap_or_default();
+                    let name = witnesses.first().map_or("", |w| w.anomaly.name());
+                    ("failure", story, name.to_owned())
+                }
+                Answer::Unknown(reason) => {
+                    counts[ERRORS] += 1;
+                    ("error", reason.clone(), "unknown".to_owned())
+                }
+            };
+            // Writing to a String cannot fail.
+            let _ = write!(
+                tests,
+                "    <testcase name=\"{level}\" classname=\"{}\" time=\"{:.6}\"",
+                escape(&case.name),
+                decided.seconds
+            );
+            let _ = if element.is_empty() {
+                writeln!(tests, "/>")
+            } else {
+                let (message, kind) = (escape(&message), escape(&kind));
+                let text = text();
+                writeln!(
+                    tests,
+                    ">\n      <{element} message=\"{message}\" type=\"{kind}\">{text}</{element}>\n    \
+                     </testcase>"
+                )
+            };
+        }
+        let [all, failures, errors] = counts;
+        let _ = writeln!(
+            self.suites,
+            "  <testsuite name=\"{}\" tests=\"{all}\" failures=\"{failures}\" errors=\"{errors}\" \
+             skipped=\"0\" time=\"{:.6}\">\n{tests}  </testsuite>",
+            escape(&case.name),
+            case.seconds
+        );
+        (0..counts.len()).for_each(|at| self.counts[at] += counts[at]);
+        self.seconds += case.seconds;
+    }
+
+    /// The whole file.
+    pub fn finish(self) -> String {
+        let [all, failures, errors] = self.counts;
+        format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"isolde\" tests=\"{all}\" \
+             failures=\"{failures}\" errors=\"{errors}\" time=\"{:.6}\">\n{}</testsuites>\n",
+            self.seconds, self.suites
+        )
+    }
+}

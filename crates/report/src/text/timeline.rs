@@ -1,0 +1,294 @@
+//! The sessions side by side, in characters.
+
+use std::fmt::Write;
+
+use isolde_history::Outcome;
+
+use crate::exhibit::{Basis, Exhibit, Part, Row, What};
+use crate::style::{Ink, Style};
+use crate::wrap::{WIDTH, number, shorten, width};
+
+/// How far from the left it stands.
+const INDENT: &str = "    ";
+/// How many rows are shown.
+const MOST: usize = 60;
+/// The narrowest column that says anything.
+const NARROWEST: usize = 15;
+/// The widest that is worth its room.
+const WIDEST: usize = 46;
+/// Between two columns.
+const GAP: usize = 2;
+
+/// Appends the time line, or where there are more sessions than columns fit, a list.
+pub(super) fn to_text(exhibit: &Exhibit, style: Style, out: &mut String) {
+    let clock = Clock::of(exhibit);
+    let lines = lines(exhibit, style);
+    let used = INDENT.len() + clock.wide + GAP;
+    let columns = exhibit.timeline.columns.len().max(1);
+    let each = (WIDTH - used) / columns;
+    if each < NARROWEST + GAP {
+        return list(exhibit, &clock, out);
+    }
+    let grid = Grid { exhibit, style, clock, each: each - GAP };
+    grid.draw(&lines, out);
+    let left = lines.len().saturating_sub(MOST);
+    if left > 0 {
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "{INDENT}... and {left} more lines: --json shows them");
+    }
+}
+
+/// A line of the time line: some rows of one transaction that stand together.
+struct Line<'a> {
+    row: &'a Row,
+    /// What came last in it.
+    what: &'a What,
+    text: String,
+    cited: bool,
+    /// Whether the transaction begins or ends with it.
+    begins: bool,
+    ends: bool,
+}
+
+impl Line<'_> {
+    fn new(row: &Row) -> Line<'_> {
+        let what = &row.what;
+        Line { row, what, text: String::new(), cited: false, begins: false, ends: false }
+    }
+}
+
+/// One line for each row, but a transaction begins with its first operation and ends with its last
+/// one where no time tells them apart.
+fn lines<'a>(exhibit: &'a Exhibit, style: Style) -> Vec<Line<'a>> {
+    let marks = exhibit.parts.iter().any(|part| part.ops.iter().any(|op| !op.cited));
+    let mut lines: Vec<Line<'a>> = Vec::new();
+    for row in &exhibit.timeline.rows {
+        let part = row.part.map(|at| &exhibit.parts[at]);
+        let mut line = Line::new(row);
+        match (&row.what, part) {
+            (What::Event(name), _) => line.text = format!("({name})"),
+            (_, None) => continue,
+            (What::Begin, Some(part)) => {
+                line.begins = true;
+                line.text.clone_from(&part.name);
+            }
+            (What::Op(op), Some(part)) => {
+                let op = &part.ops[*op];
+                let mark = if marks && op.cited { style.glyphs().look } else { " " };
+                let mark = if marks { format!("{mark} ") } else { String::new() };
+                line.text = format!("{mark}{}", op.text);
+                line.cited = op.cited;
+            }
+            (What::Folded(_, count), Some(_)) => {
+                let indent = if marks { "  " } else { "" };
+                line.text = format!("{indent}... {} more ...", number(count));
+            }
+            (What::End, Some(part)) => {
+                line.ends = true;
+                line.text = end(part).to_owned();
+            }
+        }
+        if !joined(&mut lines, &line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// Puts a line into the one before it, where both belong together.
+fn joined<'a>(lines: &mut [Line<'a>], line: &Line<'a>) -> bool {
+    let Some(last) = lines.last_mut() else { return false };
+    let same = last.row.part == line.row.part && line.row.part.is_some();
+    let untimed = line.row.time.is_none() || line.row.time == last.row.time;
+    if !same || !untimed {
+        return false;
+    }
+    let first_op = *last.what == What::Begin && matches!(line.row.what, What::Op(_));
+    let plain_end = line.ends && line.text == COMMITTED && *last.what != What::Begin;
+    if first_op {
+        let op = line.text.trim_start();
+        last.text = format!("{} {op}", last.text);
+        last.cited = line.cited;
+        last.what = &line.row.what;
+        return true;
+    }
+    if plain_end && line.row.time.is_none() {
+        last.ends = true;
+        return true;
+    }
+    false
+}
+
+const COMMITTED: &str = "committed";
+
+fn end(part: &Part) -> &'static str {
+    match part.outcome {
+        Outcome::Committed => COMMITTED,
+        Outcome::Aborted => "rolled back",
+        Outcome::Unknown => "outcome unknown",
+    }
+}
+
+// ---- times ----
+
+/// How times are told.
+struct Clock {
+    title: &'static str,
+    /// What is taken off, and what the rest is divided by.
+    origin: i64,
+    unit: i64,
+    wide: usize,
+}
+
+/// Times below it are told as they are.
+const SMALL: i64 = 1_000_000;
+
+impl Clock {
+    fn of(exhibit: &Exhibit) -> Clock {
+        let times = || exhibit.timeline.rows.iter().filter_map(|row| row.time);
+        let (first, last) = (times().min().unwrap_or(0), times().max().unwrap_or(0));
+        let span = last.saturating_sub(first);
+        let plain = Clock { title: "", origin: 0, unit: 1, wide: 0 };
+        let clock = match exhibit.timeline.basis {
+            Basis::Order => return plain,
+            Basis::Events => Clock { title: "event", ..plain },
+            Basis::Nanoseconds if (0..SMALL).contains(&first) && last < SMALL => {
+                Clock { title: "ns", ..plain }
+            }
+            Basis::Nanoseconds if span < 10_000_000 => {
+                Clock { title: "us", origin: first, unit: 1_000, ..plain }
+            }
+            Basis::Nanoseconds if span < 10_000_000_000 => {
+                Clock { title: "ms", origin: first, unit: 1_000_000, ..plain }
+            }
+            Basis::Nanoseconds => Clock { title: "s", origin: first, unit: 1_000_000_000, ..plain },
+        };
+        let wide = times().map(|time| clock.tell(Some(time)).len()).max().unwrap_or(0);
+        Clock { wide: wide.max(clock.title.len()), ..clock }
+    }
+
+    fn tell(&self, time: Option<i64>) -> String {
+        let Some(time) = time else { return String::new() };
+        if self.unit == 1 {
+            return time.to_string();
+        }
+        let after = time.saturating_sub(self.origin) as f64 / self.unit as f64;
+        format!("+{after:.3}")
+    }
+}
+
+// ---- columns ----
+
+struct Grid<'a> {
+    exhibit: &'a Exhibit,
+    style: Style,
+    clock: Clock,
+    /// How wide a column may be.
+    each: usize,
+}
+
+impl Grid<'_> {
+    fn draw(&self, lines: &[Line<'_>], out: &mut String) {
+        let columns = &self.exhibit.timeline.columns;
+        let widths: Vec<usize> =
+            (0..columns.len()).map(|column| self.width_of(column, lines)).collect();
+        let names = columns.iter().zip(&widths).map(|(name, wide)| {
+            let name = shorten(name, *wide);
+            self.cell(&name, Some(Ink::Strong), *wide)
+        });
+        self.line(self.clock.title, &names.collect::<Vec<_>>(), out);
+        // The transaction that is open in each column.
+        let mut open: Vec<bool> = vec![false; columns.len()];
+        for line in lines.iter().take(MOST) {
+            let cells = widths.iter().enumerate().map(|(column, wide)| {
+                if line.row.column == Some(column) {
+                    return self.content(line, *wide);
+                }
+                let inside = if open[column] { self.style.glyphs().inside } else { "" };
+                self.cell(inside, Some(Ink::Faint), *wide)
+            });
+            let mut cells: Vec<String> = cells.collect();
+            if line.row.column.is_none() {
+                cells = vec![self.cell(&line.text, Some(Ink::Open), WIDTH / 2)];
+            }
+            self.line(&self.clock.tell(line.row.time), &cells, out);
+            if let Some(column) = line.row.column {
+                open[column] = !line.ends;
+            }
+        }
+    }
+
+    /// As wide as what stands in it, as far as there is room.
+    fn width_of(&self, column: usize, lines: &[Line<'_>]) -> usize {
+        let own = lines.iter().filter(|line| line.row.column == Some(column));
+        let needed = own.map(|line| width(&line.text) + 2).max().unwrap_or(0);
+        let name = width(&self.exhibit.timeline.columns[column]);
+        needed.max(name).clamp(NARROWEST.min(self.each), self.each.min(WIDEST))
+    }
+
+    fn content(&self, line: &Line<'_>, wide: usize) -> String {
+        let glyphs = self.style.glyphs();
+        let border = match (line.begins, line.ends) {
+            (true, true) => glyphs.only,
+            (true, _) => glyphs.begin,
+            (_, true) => glyphs.end,
+            _ => glyphs.inside,
+        };
+        let text = format!("{border} {}", shorten(&line.text, wide - 2));
+        let ink = match &line.row.what {
+            _ if line.cited => Some(Ink::Strong),
+            What::Folded(..) => Some(Ink::Faint),
+            _ => None,
+        };
+        self.cell(&text, ink, wide)
+    }
+
+    fn cell(&self, text: &str, ink: Option<Ink>, wide: usize) -> String {
+        let pad = " ".repeat(wide.saturating_sub(width(text)));
+        let text = ink.map_or_else(|| text.to_owned(), |ink| self.style.paint(ink, text));
+        format!("{text}{pad}")
+    }
+
+    fn line(&self, time: &str, cells: &[String], out: &mut String) {
+        let gap = " ".repeat(GAP);
+        let time = if self.clock.wide == 0 {
+            String::new()
+        } else {
+            format!("{time:>wide$}{gap}", wide = self.clock.wide)
+        };
+        let text = format!("{INDENT}{time}{}", cells.join(&gap));
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "{}", text.trim_end());
+    }
+}
+
+/// Many sessions: one thing a line.
+fn list(exhibit: &Exhibit, clock: &Clock, out: &mut String) {
+    let lines = lines(exhibit, Style::default());
+    let part = |line: &Line<'_>| line.row.part.map(|at| &exhibit.parts[at]);
+    let name = |line: &Line<'_>| part(line).map_or("", |part| &part.name).to_owned();
+    let session = |line: &Line<'_>| shorten(part(line).map_or("", |part| &part.session), 20);
+    let wide = |text: &dyn Fn(&Line<'_>) -> String| {
+        lines.iter().map(|line| width(&text(line))).max().unwrap_or(0)
+    };
+    let (names, sessions) = (wide(&name), wide(&session));
+    for line in lines.iter().take(MOST) {
+        let prefix = format!(
+            "{INDENT}{:>time$}  {:<sessions$}  {:<names$}  ",
+            clock.tell(line.row.time),
+            session(line),
+            name(line),
+            time = clock.wide,
+        );
+        let text = match (line.begins, line.text.split_once(' ')) {
+            (true, Some((_, op))) => op,
+            (true, None) => "begins",
+            _ => &line.text,
+        };
+        let _ = writeln!(out, "{prefix}{}", shorten(text, WIDTH.saturating_sub(width(&prefix))));
+    }
+    let left = lines.len().saturating_sub(MOST);
+    if left > 0 {
+        let _ = writeln!(out, "{INDENT}... and {left} more lines: --json shows them");
+    }
+}

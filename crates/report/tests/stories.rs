@@ -1,0 +1,270 @@
+//! The story of each anomaly, with the real keys, values and transactions.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::needless_pass_by_value, reason = "expectations are made where they are used")]
+
+mod shown;
+
+use expect_test::{Expect, expect};
+use isolde_history::notation::parse;
+use isolde_report::Exhibit;
+use isolde_spec::Level;
+use shown::ask;
+
+/// The stories of the first witness of each anomaly that breaks a level.
+#[track_caller]
+fn tells(text: &str, level: Level, expected: Expect) {
+    let history = parse(text).unwrap_or_else(|e| panic!("{e}"));
+    let decided = ask(&history, level);
+    let mut told = String::new();
+    let mut known = Vec::new();
+    for (at, witness) in decided.verdict.witnesses().iter().enumerate() {
+        if !known.contains(&witness.anomaly) {
+            known.push(witness.anomaly);
+            let exhibit = Exhibit::new(&history, level, at + 1, witness);
+            told += &format!("{}: {}\n", exhibit.title, exhibit.story);
+        }
+    }
+    expected.assert_eq(&told);
+}
+
+#[test]
+fn reads_from_nowhere() {
+    let level = Level::ReadCommitted;
+    tells(
+        "initial 0\na 1: r(x,7)",
+        level,
+        expect![[r#"
+        ThinAirRead: T1 read x = 7, which nobody wrote.
+    "#]],
+    );
+    tells(
+        "initial 0\na 1: w(x,1) abort\nb 2: r(x,1)",
+        level,
+        expect![[r#"
+        AbortedRead: T2 read x = 1 of T1, which was rolled back.
+    "#]],
+    );
+    tells(
+        "initial 0\na 1: w(x,1) w(x,2)\nb 2: r(x,1)",
+        level,
+        expect![[r#"
+        IntermediateRead: T2 read x = 1 of T1, which overwrote it with 2 before it committed.
+    "#]],
+    );
+    tells(
+        "a 1: append(l,1) append(l,2)\nb 2: list(l,[1])",
+        level,
+        expect![[r#"
+        IntermediateRead: T2 read l = [1] of T1, which went on to change it before it committed.
+    "#]],
+    );
+}
+
+#[test]
+fn inside_a_transaction() {
+    let level = Level::ReadAtomic;
+    tells(
+        "initial 0\na 1: r(x,1) w(x,1)",
+        level,
+        expect![[r#"
+        FutureRead: T1 read x = 1 before it wrote x = 1.
+    "#]],
+    );
+    tells(
+        "initial 0\na 1: w(x,1) w(x,2) r(x,1)",
+        level,
+        expect![[r#"
+        NotMyLastWrite: T1 wrote x = 2 and then read x = 1.
+    "#]],
+    );
+    tells(
+        "initial 0\na 1: w(x,1) r(x,0)",
+        level,
+        expect![[r#"
+        NotMyOwnWrite: T1 wrote x = 1 and then read x = 0.
+    "#]],
+    );
+    tells(
+        "initial 0\na 1: r(x,0) w(x,1)\nb 2: r(x,0) r(x,1)",
+        level,
+        expect![[r#"
+        NonRepeatableReads: T2 read x = 0, and later read x = 1.
+        FracturedRead: T2 read x = 1 of T1, but read x = 0, the initial value, which T1 had overwritten with 1: it saw one part of T1 and not the other.
+    "#]],
+    );
+}
+
+#[test]
+fn lists() {
+    let level = Level::ReadCommitted;
+    tells(
+        "a 1: append(l,1)\nb 2: append(l,2)\nc 3: list(l,[1,2])\nd 4: list(l,[2,1])",
+        level,
+        expect![[r#"
+            IncompatibleOrder: T3 read l = [1,2], and T4 read l = [2,1]: neither list grew out of the other.
+        "#]],
+    );
+    tells(
+        "a 1: append(l,1)\nb 2: list(l,[1,1])",
+        level,
+        expect![[r#"
+        DuplicateElements: T1 appended 1 to l once, but T2 read l = [1,1].
+    "#]],
+    );
+    tells(
+        "a 1: append(l,1) abort\nb 2: append(l,2)\nc 3: list(l,[1,2])",
+        level,
+        expect![[r#"
+            DirtyUpdate: T1 appended 1 to l and was rolled back, but T3 read l = [1,2]: a committed element stands on top of it.
+        "#]],
+    );
+}
+
+#[test]
+fn two_transactions() {
+    let si = Level::SnapshotIsolation;
+    tells(
+        "initial 0\na 1: r(x,0) w(x,1) r(y,0) w(y,1)\nb 2: r(x,0) r(y,1)",
+        si,
+        expect![[r#"
+        FracturedRead: T2 read y = 1 of T1, but read x = 0, the initial value, which T1 had overwritten with 1: it saw one part of T1 and not the other.
+    "#]],
+    );
+    tells(
+        "initial 0\na 1: r(x,0) w(x,1) r(y,0) w(y,1)\nb 2: r(y,1) r(x,0)",
+        si,
+        expect![[r#"
+        NonMonotonicRead: T2 first read y = 1 of T1, and then read x = 0, the initial value, which T1 had overwritten with 1.
+    "#]],
+    );
+    tells(
+        "initial 0\na 1: r(x,0) w(x,1)\na 2: r(x,0)",
+        si,
+        expect![[r#"
+        SessionGuaranteeViolation (needs session order): T2 came after T1 in the same session, and yet it read x = 0, the initial value, which T1 had overwritten with 1.
+    "#]],
+    );
+    tells(
+        "initial 0\na 1: r(x,0) w(x,1)\nb 2: r(x,0) w(x,2)",
+        si,
+        expect![[r#"
+        LostUpdate: T1 and T2 both read x = 0, the initial value, and both wrote x: one update is lost.
+    "#]],
+    );
+    tells(
+        "a 1: r(x,absent) w(x,1)\nb 2: r(x,absent) w(x,2)",
+        si,
+        expect![[r#"
+        LostUpdate: T1 and T2 both found no x and both wrote x: one update is lost.
+    "#]],
+    );
+    tells(
+        "a 1: list(l,[]) append(l,1)\nb 2: list(l,[]) append(l,2)\nc 3: list(l,[1,2])",
+        si,
+        expect![[r#"
+            LostUpdate: T2 read l = [] and then appended 2 to l, though T1 appended 1 to l in between: it had not seen that.
+        "#]],
+    );
+    let given = "initial 0\na 1: r(x,0) w(x,1)\nb 2: w(x,2)\norder x: 0 2 1";
+    tells(
+        given,
+        si,
+        expect![[r#"
+            LostUpdate: T1 read x = 0, the initial value, and then wrote x = 1, though T2 wrote x = 2 in between: that update is lost.
+        "#]],
+    );
+    let skew = "initial 0\na 1: r(x,0) r(y,0) w(x,1)\nb 2: r(x,0) r(y,0) w(y,1)";
+    tells(
+        skew,
+        Level::Serializable,
+        expect![[r#"
+        WriteSkew: T1 read y = 0 and wrote x = 1, while T2 read x = 0 and wrote y = 1: each overwrote what the other had read, so neither can have come first.
+    "#]],
+    );
+    let rows = "a 1: pred(p) insert(x,1)\nb 2: pred(p) insert(y,1)\nc 3: pred(p,x=1,y=1)";
+    tells(
+        rows,
+        Level::Serializable,
+        expect![[r#"
+            WriteSkew: T1 looked for p and found nothing and inserted x = 1, while T2 looked for p and found nothing and inserted y = 1: each overwrote what the other had read, so neither can have come first.
+        "#]],
+    );
+}
+
+#[test]
+fn several_transactions() {
+    let si = Level::SnapshotIsolation;
+    let causality = "initial 0\na 1: r(x,0) w(x,1)\nb 2: r(x,1) r(y,0) w(y,1)\nc 3: r(y,1) r(x,0)";
+    tells(
+        causality,
+        si,
+        expect![[r#"
+        CausalityViolation: T3 read y = 1 of T2, and T2 read x = 1 of T1. So T3 had to see what T1 wrote, and yet it read x = 0, the initial value, which T1 had overwritten with 1.
+    "#]],
+    );
+    let fork =
+        "initial 0\na 1: r(x,0) w(x,1)\nb 2: r(y,0) w(y,1)\nc 3: r(x,1) r(y,0)\nd 4: r(x,0) r(y,1)";
+    tells(
+        fork,
+        si,
+        expect![[r#"
+        LongFork: T4 read y = 1 of T2, but read x = 0, which T1 had overwritten with 1; T3 read x = 1 of T1, but read y = 0, which T2 had overwritten with 1: they disagree about which came first.
+    "#]],
+    );
+    let writes = "initial 0\na 1: w(x,1) w(y,1)\nb 2: w(x,2) w(y,2)\norder x: 1 2\norder y: 2 1";
+    tells(
+        writes,
+        si,
+        expect![[r#"
+            G0: T2 wrote x = 2 after T1 wrote x = 1; T1 wrote y = 1 after T2 wrote y = 2: each of T1 and T2 must come before the other.
+        "#]],
+    );
+    tells(
+        "initial 0\na 1: r(x,2) w(y,1)\nb 2: r(y,1) w(x,2)",
+        si,
+        expect![[r#"
+            CyclicCausality: T2 read y = 1 of T1; T1 read x = 2 of T2: each of T1 and T2 must come before the other.
+        "#]],
+    );
+    let three = "initial 0\na 1: r(x,0) w(y,1)\nb 2: r(y,0) w(z,1)\nc 3: r(z,0) w(x,1)";
+    tells(
+        three,
+        Level::Serializable,
+        expect![[r#"
+            G2-item: T1 read x = 0, which T3 overwrote with 1; T3 read z = 0, which T2 overwrote with 1; T2 read y = 0, which T1 overwrote with 1: each of T1, T3 and T2 must come before the next, and the last before the first.
+        "#]],
+    );
+    let prefix = "initial 0\na 1: append(log,1) w(price,1)\nb 2: append(log,2) w(name,2)\n\
+                  c 3: list(log,[1,2])\nd 4: r(name,2) r(price,0)";
+    tells(
+        prefix,
+        Level::Prefix,
+        expect![[r#"
+        PrefixViolation: T4 read name = 2 of T2, and T2 appended 2 to log after T1 appended 1 to log. So T4 had to see what T1 wrote, and yet it read price = 0, the initial value, which T1 had overwritten with 1.
+    "#]],
+    );
+}
+
+#[test]
+fn long_cycles_are_summed_up() {
+    let mut text = "initial 0\n".to_owned();
+    (0..12).for_each(|n| text += &format!("s{n} {n}: r(k{n},0) w(k{},1)\n", (n + 1) % 12));
+    tells(
+        &text,
+        Level::Serializable,
+        expect![[r#"
+            G2-item: 12 transactions each must come before the next, and the last before the first. It begins so: T0 read k0 = 0, which T11 overwrote with 1; T11 read k11 = 0, which T10 overwrote with 1; T10 read k10 = 0, which T9 overwrote with 1; T9 read k9 = 0, which T8 overwrote with 1.
+        "#]],
+    );
+}
+
+#[test]
+fn names_are_left_as_they_are() {
+    tells(
+        "initial 0\na tx-a: r(x,0) w(x,1)\nb tx-b: r(x,0) w(x,2)",
+        Level::SnapshotIsolation,
+        expect![[r#"
+            LostUpdate: tx-a and tx-b both read x = 0, the initial value, and both wrote x: one update is lost.
+        "#]],
+    );
+}
