@@ -103,14 +103,19 @@ const levelOf = (witness) => raw.cases[witness.history].verdicts[witness.verdict
 const commandId = (witness) => `${levelOf(witness).level}-${witness.number}`;
 const idOf = (witness) => commandId(witness) + (witness.history ? `@${witness.history + 1}` : "");
 
-const storyOf = (witness) => bodyOf(witness.body).story;
-
-/** The texts in which the free text filter searches, made when first needed. */
+/** The texts in which the free text filter searches; made before they are needed, a few at a time. */
 const searched = [];
 function searchText(body) {
   if (searched[body] === undefined) {
-    const { title, story, names, keys } = bodyOf(body);
-    searched[body] = [title, story, ...names, ...keys].join("\n").toLowerCase();
+    const [, title, story, , , members, , , , , , keys] = raw.bodies[body];
+    const names = namesOf(members.map(txnOf));
+    searched[body] = [text(title), fill(text(story), names), ...names, ...keys.map(text)].join("\n").toLowerCase();
   }
   return searched[body];
+}
+
+function prepareSearch(from) {
+  const until = Math.min(from + 250, raw.bodies.length);
+  for (let body = from; body < until; body += 1) searchText(body);
+  if (until < raw.bodies.length) setTimeout(prepareSearch, 20, until);
 }

@@ -8,9 +8,9 @@ const wanted = { history: 0, verdict: -1, anomaly: -1, key: "", session: "", tex
 function matching(typed, numbers) {
   const needle = typed.trim();
   if (!needle) return null;
-  const exact = [...numbers].filter((number) => text(number) === needle);
+  const exact = numbers.filter((number) => text(number) === needle);
   const lower = needle.toLowerCase();
-  const found = exact.length ? exact : [...numbers].filter((number) => text(number).toLowerCase().includes(lower));
+  const found = exact.length ? exact : numbers.filter((number) => text(number).toLowerCase().includes(lower));
   return new Set(found);
 }
 
@@ -26,14 +26,25 @@ function tally(list, numbersOf) {
   return counts;
 }
 
+/** The witnesses of each history, and their keys and sessions. */
+const known = new Map();
+function knownOf(history) {
+  if (!known.has(history)) {
+    const all = witnesses.filter((witness) => witness.history === history);
+    const [keys, sessions] = [keysOf, sessionsOf].map((numbersOf) => [...tally(all, numbersOf).keys()]);
+    known.set(history, { all, keys, sessions });
+  }
+  return known.get(history);
+}
+
 /** The witnesses that the filters leave. */
 function filtered() {
-  const ofHistory = witnesses.filter((witness) => witness.history === wanted.history);
-  const keys = wanted.key && matching(wanted.key, tally(ofHistory, keysOf).keys());
-  const sessions = wanted.session && matching(wanted.session, tally(ofHistory, sessionsOf).keys());
+  const { all, keys: allKeys, sessions: allSessions } = knownOf(wanted.history);
+  const keys = matching(wanted.key, allKeys);
+  const sessions = matching(wanted.session, allSessions);
   const words = wanted.text.trim().toLowerCase().split(/\s+/).filter(Boolean);
   const { verdict, anomaly, range } = wanted;
-  return ofHistory.filter((witness) => {
+  return all.filter((witness) => {
     const body = raw.bodies[witness.body];
     return (verdict < 0 || witness.verdict === verdict)
       && (anomaly < 0 || body[0] === anomaly)
@@ -49,7 +60,7 @@ function option(value, label, count, chosen) {
 }
 
 function levelOptions() {
-  const list = witnesses.filter((witness) => witness.history === wanted.history);
+  const list = knownOf(wanted.history).all;
   const counts = tally(list, (witness) => [witness.verdict]);
   const { verdicts } = raw.cases[wanted.history];
   return [option(-1, "All levels", list.length, wanted.verdict < 0)].concat(
@@ -57,8 +68,8 @@ function levelOptions() {
 }
 
 function inLevel() {
-  return witnesses.filter((witness) => witness.history === wanted.history
-    && (wanted.verdict < 0 || witness.verdict === wanted.verdict));
+  const { all } = knownOf(wanted.history);
+  return wanted.verdict < 0 ? all : all.filter((witness) => witness.verdict === wanted.verdict);
 }
 
 function anomalyOptions() {

@@ -52,9 +52,15 @@ function linkUp(root, body) {
     root.classList.toggle("pinned", Boolean(pinned));
     show(pinned);
   };
-  const point = (event) => show(subjectOf(event.target) || pinned);
+  /** Where nothing is pointed at: what has the focus of the keyboard, or is pinned. */
+  const atRest = () => {
+    const focused = document.activeElement;
+    const keyboard = focused && root.contains(focused) && focused.matches(":focus-visible");
+    return (keyboard && subjectOf(focused)) || pinned;
+  };
+  const point = (event) => show(subjectOf(event.target) || atRest());
   root.addEventListener("mouseover", point);
-  root.addEventListener("mouseleave", () => show(pinned));
+  root.addEventListener("mouseleave", () => show(atRest()));
   root.addEventListener("focusin", point);
   root.addEventListener("focusout", () => show(pinned));
   root.addEventListener("click", (event) => {

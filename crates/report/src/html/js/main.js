@@ -119,6 +119,7 @@ function start() {
     find(find("board").hidden ? "title" : "witness").focus();
   });
   listenToKeys(move);
+  setTimeout(prepareSearch, 300, 0);
 }
 
 start();
