@@ -9,6 +9,7 @@ mod html;
 mod json;
 mod junit;
 mod names;
+mod picture;
 mod sentence;
 mod stuck;
 mod style;
@@ -22,6 +23,7 @@ pub use exhibit::{Basis, Exhibit, Link, Part, PartOp, Role, Row, StuckOrder, Tim
 pub use html::HtmlReport;
 pub use json::{REPORT_VERSION, case_to_json, to_json};
 pub use junit::Junit;
+pub use picture::{Picture, dot, lattice, picture, picture_css, svg};
 pub use style::Style;
 pub use text::{Telling, exhibit_to_text, summary_to_json, summary_to_text, to_text};
 pub use wrap::number;

@@ -7,11 +7,11 @@ use isolde_history::{History, Outcome};
 use serde_json::{Value, json};
 
 use super::data::Data;
-use super::picture_stub::picture;
 use super::times::Times;
 use super::labels;
 use crate::exhibit::{Exhibit, Link, Part, Role, StuckOrder, Timeline, What};
 use crate::names;
+use crate::picture::picture;
 use crate::wrap::{number, shorten};
 
 /// How long a transaction may be that is shown in full.

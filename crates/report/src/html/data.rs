@@ -135,6 +135,8 @@ fn described(case: &Case<'_>, verdicts: &[Value]) -> Value {
     let violated = |d: &Decided| d.verdict.holds() == Some(false);
     let first = case.decided.iter().position(plainest);
     let first = first.or_else(|| case.decided.iter().position(violated));
+    let strong = |d: &Decided| summary.strongest.last() == Some(&d.verdict.promise.level);
+    let decisive = first.or_else(|| case.decided.iter().position(strong)).unwrap_or(0);
     let (state, line) = headline(case, &summary, first);
     let figures = figures(case.history);
     json!({
@@ -144,6 +146,7 @@ fn described(case: &Case<'_>, verdicts: &[Value]) -> Value {
         "headline": line,
         "strongest": strongest(case, &summary),
         "plainest": first,
+        "decisive": decisive,
         "verdicts": verdicts,
         "figures": figures,
         "about": case.about,

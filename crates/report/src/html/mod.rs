@@ -6,19 +6,20 @@ mod body;
 mod chart;
 mod data;
 mod labels;
-mod picture_stub;
 mod shared;
 mod times;
 
 use std::fmt::Write;
 
 use crate::case::Case;
+use crate::picture::picture_css;
 use crate::text::{Telling, to_text};
 use crate::xml::escape;
-use picture_stub::picture_css;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("report.css");
+/// The colours of a picture that is saved as a file.
+const COLOURS: &str = include_str!("../picture/colours.css");
 /// The script, in the order in which its pieces need each other.
 const SCRIPT: [&str; 12] = [
     include_str!("js/dom.js"),
@@ -70,11 +71,14 @@ impl HtmlReport {
         let title = escape(&self.title);
         let plain = escape(&self.plain);
         let data = self.data.into_json(&self.title);
-        let style = lean(&format!("{STYLE}{}", picture_css()));
+        let style = lean(STYLE);
+        let picture = lean(picture_css());
         let script = format!("(function () {{\n\"use strict\";\n{}}})();\n", lean(&SCRIPT.concat()));
         let filled = [
             ("TITLE", title.as_str()),
             ("STYLE", &style),
+            ("PICTURE", &picture),
+            ("COLOURS", COLOURS),
             ("PLAIN", &plain),
             ("DATA", &data),
             ("SCRIPT", &script),

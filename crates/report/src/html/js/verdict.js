@@ -62,17 +62,17 @@ function showVerdict(choose, chooseHistory) {
 
 function methodNode(verdict, open) {
   return el("details.level-method", { open },
-    el("summary", null, verdict.level, " ", stateNode(verdict.state)),
+    el("summary", null, `${verdict.level} `, stateNode(verdict.state)),
     rowsNode("dl.rows", verdict.procedure.concat(verdict.notes.map((note) => ["Note", note]))),
     el("ul.figures", null, verdict.figures.map(([name, n]) => el("li", null, el("b", null, n), ` ${name}`))));
 }
 
 /** Folded where there is something worse to look at. */
 function showMethod(history) {
-  const first = history.plainest === null ? 0 : history.plainest;
-  replace(find("method"), history.verdicts.length > 0 && el("details.method", { open: history.state !== 1 },
+  const { verdicts, decisive } = history;
+  replace(find("method"), verdicts.length > 0 && el("details.method", { open: history.state !== 1 },
     el("summary", null, el("h2", null, "How this was decided")),
-    history.verdicts.map((verdict, at) => methodNode(verdict, at === first || history.verdicts.length < 3))));
+    el("div.methods", null, verdicts.map((verdict, at) => methodNode(verdict, at === decisive)))));
 }
 
 function markLevel() {

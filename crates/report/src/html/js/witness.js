@@ -20,6 +20,15 @@ function pictureText({ template, labels }) {
   return raw.pictures[template].replace(/\{(\d+)\}/g, at);
 }
 
+/** The picture as a file of its own, with its colours. */
+function pictureFile(picture) {
+  const rules = find("picture-colours").textContent + find("picture-rules").textContent;
+  const within = `<style>${rules}</style><rect class="paper" width="100%" height="100%"/>`;
+  const svg = pictureText(picture).replace(/^<svg([^>]*)>/, (all, rest) =>
+    `<svg xmlns="http://www.w3.org/2000/svg"${rest}>${within}`);
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${svg}\n`;
+}
+
 function pictureNode(body) {
   const holder = el("div.picture.scroll", { tabindex: "0", role: "group", "aria-label": "Dependencies" });
   holder.innerHTML = pictureText(body.picture);
@@ -41,8 +50,6 @@ function pictureNode(body) {
   };
   each("part", (at) => body.parts[at] && body.parts[at].name);
   each("link", (at) => body.links[at] && body.links[at].sentence);
-  const svg = holder.querySelector("svg");
-  if (svg && !svg.hasAttribute("aria-label")) svg.setAttribute("aria-hidden", "false");
   return holder;
 }
 
@@ -138,13 +145,7 @@ function rawNode(body) {
 function actionsNode(witness, body) {
   const { explain } = raw.cases[witness.history];
   const name = idOf(witness);
-  const style = document.querySelector("style").textContent;
-  const saveSvg = () => {
-    const svg = pictureText(body.picture);
-    const rules = `<style>${escapeXml(style.slice(style.indexOf(":root")))}</style>`;
-    const whole = svg.includes("<style") ? svg : svg.replace(/(<svg[^>]*>)/, `$1${rules}`);
-    download(`${name}.svg`, "image/svg+xml", whole);
-  };
+  const saveSvg = () => download(`${name}.svg`, "image/svg+xml", pictureFile(body.picture));
   return el("section.actions", null,
     el("h3", null, "Take it with you"),
     explain && command(`${explain} ${commandId(witness)}`, "Copy the command that explains this witness"),
