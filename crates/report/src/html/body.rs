@@ -57,10 +57,17 @@ fn names_of(exhibit: &Exhibit) -> Vec<String> {
         for op in part.ops.iter().filter(|op| op.cited) {
             names.push(op.text.clone());
             names.extend(op.key.clone());
+            names.push(value(&op.text).to_owned());
         }
     }
     names.truncate(labels::MOST);
     names
+}
+
+/// The value that an operation read or wrote, or what stands in its place: the end of its text.
+fn value(op: &str) -> &str {
+    let inner = op.strip_suffix(')').unwrap_or(op);
+    inner.rsplit_once(',').map_or(inner, |(_, value)| value)
 }
 
 /// The keys of what is cited, each once.
@@ -145,5 +152,6 @@ fn drawn(data: &mut Data, exhibit: &Exhibit, names: &[String]) -> Value {
     let picture = picture(exhibit);
     let template = data.pictures.number(&picture.template);
     let labels = picture.labels.iter().map(|label| data.text(&labels::without(label, names)));
-    json!([template, labels.collect::<Vec<_>>()])
+    let labels = json!(labels.collect::<Vec<_>>()).to_string();
+    json!([template, data.shapes.number(&labels)])
 }

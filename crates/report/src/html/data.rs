@@ -28,8 +28,8 @@ pub(super) struct Data {
     pub(super) line_bytes: usize,
     /// Witnesses, without the level that they break.
     pub(super) bodies: Shared,
-    /// What many witnesses have in common: dependencies, and rows of time lines, without names and
-    /// times.
+    /// What many witnesses have in common: dependencies, rows of time lines, and the texts of
+    /// pictures, without names and times.
     pub(super) shapes: Shared,
     /// Pictures, without names.
     pub(super) pictures: Shared,

@@ -13,7 +13,7 @@ use std::fmt::Write;
 
 use crate::case::Case;
 use crate::picture::picture_css;
-use crate::text::{Telling, to_text};
+use crate::text::{Telling, summary_to_text, to_text};
 use crate::xml::escape;
 
 const PAGE: &str = include_str!("page.html");
@@ -35,8 +35,10 @@ const SCRIPT: [&str; 12] = [
     include_str!("js/print.js"),
     include_str!("js/main.js"),
 ];
-/// How long the text for browsers without a script may be, in bytes.
+/// How long the text for browsers without a script may be, in bytes, before a history is left out.
 const MOST_TEXT: usize = 64 << 10;
+/// So many verdicts of a history are told one by one in it; more are summed up.
+const MOST_VERDICTS: usize = 3;
 
 /// A page about one history or several.
 pub struct HtmlReport {
@@ -57,11 +59,15 @@ impl HtmlReport {
         self.data.add(case);
         // Writing to a String cannot fail.
         let _ = writeln!(self.plain, "{}", case.name);
-        for decided in case.decided {
-            if self.plain.len() > MOST_TEXT {
-                break;
-            }
-            self.plain += &to_text(case.history, decided, &Telling::default());
+        let telling = Telling::default();
+        if self.plain.len() > MOST_TEXT {
+            return;
+        }
+        if case.decided.len() > MOST_VERDICTS {
+            self.plain += &summary_to_text(case.history, case.decided, &telling);
+        } else {
+            let told = case.decided.iter().map(|d| to_text(case.history, d, &telling));
+            self.plain.extend(told);
         }
         self.plain.push('\n');
     }

@@ -7,8 +7,17 @@ const bodies = new Map();
 /** Puts names where their marks are; see labels.rs. */
 function fill(text, names) {
   return text.replace(/\uF8FF([\s\S])|[\uE000-\uF8FE]/gu, (mark, literal) =>
-    literal !== undefined ? literal : names[mark.charCodeAt(0) - 0xE000] ?? "");
+    literal !== undefined ? literal : apart(names[mark.charCodeAt(0) - 0xE000] ?? ""));
 }
+
+const TURNING = /[\u200E\u200F\u202A-\u202E\u2066-\u2069]/g;
+const RIGHT_TO_LEFT = /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC]|\uD802|\uD803|\uD83A|\uD83B/;
+
+/** A name that is written from right to left stays apart from the sentence around it. */
+const apart = (name) => (RIGHT_TO_LEFT.test(name) ? `\u2068${name}\u2069` : name);
+
+/** A text without what would turn around the text beside it. */
+const calm = (words) => words.replace(TURNING, "\uFFFD");
 
 const text = (number) => (number < 0 ? "" : raw.texts[number]);
 
@@ -34,6 +43,8 @@ function namesOf(parts) {
       if (!op.cited) continue;
       names.push(op.text);
       if (op.key >= 0) names.push(text(op.key));
+      const inner = op.text.endsWith(")") ? op.text.slice(0, -1) : op.text;
+      names.push(inner.slice(inner.lastIndexOf(",") + 1));
     }
   }
   return names;
@@ -69,7 +80,7 @@ function bodyOf(number) {
   const body = raw.bodies[number];
   const parts = body[5].map(txnOf);
   const names = namesOf(parts);
-  const told = (at) => fill(text(at), names);
+  const told = (at) => fill(calm(text(at)), names.map(calm));
   const [basis, unit, columns, rows, times] = body[7];
   const [template, labels] = body[10];
   const decoded = {
@@ -84,7 +95,7 @@ function bodyOf(number) {
     timeline: { basis: text(basis), unit: text(unit), columns: columns.map(text), rows: rowsOf(raw.shapes[rows], times) },
     stuck: body[8] ? { order: body[8][0], next: body[8][1], why: told(body[8][2]) } : null,
     leftOut: text(body[9]),
-    picture: { template, labels: labels.map(told) },
+    picture: { template, labels: raw.shapes[labels].map((at) => fill(text(at), names)) },
     keys: body[11].map(text),
     excerpt: excerpts.get(number),
     names,

@@ -32,24 +32,16 @@ function pictureFile(picture) {
 function pictureNode(body) {
   const holder = el("div.picture.scroll", { tabindex: "0", role: "group", "aria-label": "Dependencies" });
   holder.innerHTML = pictureText(body.picture);
-  const focusable = (node, label) => {
+  // What an edge says is its title; the button is told by it.
+  const once = new Set();
+  for (const node of holder.querySelectorAll("[data-link],[data-part]")) {
+    const { kind, id } = subjectOf(node);
+    if (once.has(kind + id) || !node.querySelector("title")) continue;
+    once.add(kind + id);
     node.setAttribute("tabindex", "0");
     node.setAttribute("role", "button");
-    node.setAttribute("aria-label", label);
     node.setAttribute("aria-pressed", "false");
-  };
-  const once = new Set();
-  const each = (kind, label) => {
-    for (const node of holder.querySelectorAll(`[data-${kind}]`)) {
-      const id = `${kind} ${node.getAttribute(`data-${kind}`)}`;
-      if (once.has(id) || (kind === "part" && node.closest("[data-link],[data-op]"))) continue;
-      once.add(id);
-      const words = label(Number(node.getAttribute(`data-${kind}`)));
-      if (words) focusable(node, words);
-    }
-  };
-  each("part", (at) => body.parts[at] && body.parts[at].name);
-  each("link", (at) => body.links[at] && body.links[at].sentence);
+  }
   return holder;
 }
 
