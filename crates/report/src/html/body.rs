@@ -127,7 +127,7 @@ fn part(data: &mut Data, history: &History, part: &Part) -> Value {
 fn timeline(data: &mut Data, exhibit: &Exhibit) -> Value {
     let timeline: &Timeline = &exhibit.timeline;
     let times = Times::of(timeline);
-    let basis = data.text(&times.basis(timeline.basis));
+    let basis = data.text(times.basis(timeline.basis));
     let unit = data.text(times.unit(timeline.basis));
     let columns: Vec<usize> = timeline.columns.iter().map(|name| data.text(name)).collect();
     let (mut rows, mut told) = (Vec::new(), Vec::new());

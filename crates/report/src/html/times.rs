@@ -49,12 +49,14 @@ impl Times {
     }
 
     /// What the rows rest on, in a sentence.
-    pub(super) fn basis(&self, basis: Basis) -> String {
+    pub(super) fn basis(&self, basis: Basis) -> &'static str {
         match (basis, self.how) {
-            (Basis::Order, _) => "No times are known: the order is that of the history.".to_owned(),
-            (Basis::Events, _) => "In the order of the log.".to_owned(),
-            (_, How::AsTheyAre) => "By the clients' clocks, in nanoseconds.".to_owned(),
-            _ => "By the clients' clocks, from the first of these times on.".to_owned(),
+            (Basis::Order, _) => {
+                "No times are known: this order fits what was read, as far as one does."
+            }
+            (Basis::Events, _) => "In the order of the log.",
+            (_, How::AsTheyAre) => "By the clients' clocks, in nanoseconds.",
+            _ => "By the clients' clocks, from the first of these times on.",
         }
     }
 

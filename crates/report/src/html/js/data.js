@@ -24,13 +24,13 @@ const text = (number) => (number < 0 ? "" : raw.texts[number]);
 function txnOf([number, support, cited]) {
   const [name, session, outcome, leftOut, line, ops, keys] = raw.txns[number];
   return {
-    name: text(name),
-    session: text(session),
+    name: calm(text(name)),
+    session: calm(text(session)),
     outcome: ["committed", "aborted", "unknown"][outcome],
     leftOut: text(leftOut),
-    line: text(line),
+    line: calm(text(line)),
     support: support === 1,
-    ops: ops.map((op, at) => ({ text: text(op), key: keys[at], cited: cited.includes(at) })),
+    ops: ops.map((op, at) => ({ text: calm(text(op)), key: keys[at], cited: cited.includes(at) })),
   };
 }
 
@@ -42,7 +42,7 @@ function namesOf(parts) {
     for (const op of part.ops) {
       if (!op.cited) continue;
       names.push(op.text);
-      if (op.key >= 0) names.push(text(op.key));
+      if (op.key >= 0) names.push(calm(text(op.key)));
       const inner = op.text.endsWith(")") ? op.text.slice(0, -1) : op.text;
       names.push(inner.slice(inner.lastIndexOf(",") + 1));
     }
@@ -80,7 +80,7 @@ function bodyOf(number) {
   const body = raw.bodies[number];
   const parts = body[5].map(txnOf);
   const names = namesOf(parts);
-  const told = (at) => fill(calm(text(at)), names.map(calm));
+  const told = (at) => fill(calm(text(at)), names);
   const [basis, unit, columns, rows, times] = body[7];
   const [template, labels] = body[10];
   const decoded = {
@@ -92,10 +92,15 @@ function bodyOf(number) {
     position: body[4],
     parts,
     links: raw.shapes[body[6]].map((link) => linkOf(link, told)),
-    timeline: { basis: text(basis), unit: text(unit), columns: columns.map(text), rows: rowsOf(raw.shapes[rows], times) },
+    timeline: {
+      basis: text(basis),
+      unit: text(unit),
+      columns: columns.map((name) => calm(text(name))),
+      rows: rowsOf(raw.shapes[rows], times),
+    },
     stuck: body[8] ? { order: body[8][0], next: body[8][1], why: told(body[8][2]) } : null,
     leftOut: text(body[9]),
-    picture: { template, labels: raw.shapes[labels].map((at) => fill(text(at), names)) },
+    picture: { template, labels: raw.shapes[labels].map(told) },
     keys: body[11].map(text),
     excerpt: excerpts.get(number),
     names,

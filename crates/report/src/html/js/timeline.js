@@ -55,7 +55,7 @@ function timelineNode(body) {
   const grid = el("div.timeline");
   const timed = timeline.rows.some((row) => row.time);
   grid.style.gridTemplateColumns =
-    `${timed ? "minmax(3.5rem,max-content)" : "0"} repeat(${total}, minmax(8.5rem, 1fr))`;
+    `${timed ? "minmax(3.5rem,max-content)" : "0"} repeat(${total}, minmax(8.5rem, 20rem))`;
   const put = (node, row, column, span) => {
     node.style.gridRow = row;
     node.style.gridColumn = span ? `${column} / span ${span}` : column;

@@ -121,11 +121,12 @@ function lineNode(body, part) {
 }
 
 function rawNode(body) {
+  const cycle = body.links.some((link) => link.role === "cycle");
   const one = (part, at) => el("li", { "data-part": at },
     el("div.who", null, el("b", null, part.name),
       el("span.muted", null, `session `, el("bdi", null, part.session)),
       el(`span.outcome.${part.outcome}`, null, part.outcome),
-      part.support && el("span.tag", null, "beside the cycle")),
+      part.support && el("span.tag", null, cycle ? "beside the cycle" : "beside them")),
     lineNode(body, at),
     part.leftOut && el("p.muted", null, part.leftOut));
   return el("section.raw", null,
