@@ -1,18 +1,20 @@
 //! What can be typed. Help, man page and completions all come from here.
 
+mod asking;
+mod explaining;
 mod running;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use isolde_check::{Options, Road};
 use isolde_spec::{Anomaly, Level};
 use isolde_workload::simulate::Planted;
 use isolde_workload::{Distribution, Kind};
 
-use crate::typed::{anomaly, count, duration, kind, level, small_count};
+use crate::typed::{anomaly, count, kind, level, small_count};
 
+pub(crate) use asking::AskArgs;
+pub(crate) use explaining::ExplainArgs;
 pub(crate) use running::{RecordArgs, RunArgs, TargetsArgs, TestArgs};
 
 /// Does this database really deliver the isolation it promises?
@@ -38,6 +40,7 @@ pub(crate) enum Command {
     Record(RecordArgs),
     Targets(TargetsArgs),
     Check(CheckArgs),
+    Explain(ExplainArgs),
     Stat(StatArgs),
     Convert(ConvertArgs),
     Generate(GenerateArgs),
@@ -76,6 +79,7 @@ pub(crate) enum Command {
                         several files, the worst: violated, at fault, unknown.\n\n\
                         Examples:\n  isolde check history.edn\n  \
                         isolde check --level si --level ser history.isolde\n  \
+                        isolde check --level si history.edn --report si.html --report si.xml\n  \
                         isolde check --level linearizable --timeout 30s register.edn\n  \
                         isolde check --level sser --clock-skew 2000000 history.jsonl --json"
 )]
@@ -87,71 +91,27 @@ pub(crate) struct CheckArgs {
     /// All of them must hold
     #[arg(long, short, value_name = "LEVEL", value_delimiter = ',')]
     pub(crate) level: Vec<String>,
-    /// Do not bind the transactions of a session to their order
-    #[arg(long)]
-    pub(crate) no_session_order: bool,
-    /// How far the clients' clocks may be apart, in the unit of the history's clock: real time
-    /// counts only where an end plus this lies before a beginning
-    #[arg(long, value_name = "TIME", default_value_t = 0, allow_negative_numbers = true,
-          value_parser = clap::value_parser!(i64).range(0..))]
-    pub(crate) clock_skew: i64,
-    /// How to decide, if the evidence is not to choose
-    #[arg(long, value_enum)]
-    pub(crate) procedure: Option<Procedure>,
-    /// How many witnesses of each anomaly to keep; what can be counted is counted beyond it
-    #[arg(long, value_name = "N", default_value_t = 10,
-          value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) witnesses: u32,
-    /// How many dependencies the search for the shortest cycles may look at; where it runs out, a
-    /// violation is still shown, but perhaps not by the shortest cycle
-    #[arg(long, value_name = "N", default_value_t = Options::default().search_budget)]
-    pub(crate) search_budget: usize,
-    /// How many steps the search for an order of single operations may try, for each object
-    /// (linearizable); where it runs out, the answer is unknown
-    #[arg(long, value_name = "N", default_value_t = Options::default().order_steps,
-          value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) order_steps: u64,
-    /// How many megabytes that search may use to remember where it was, for each object
-    #[arg(long, value_name = "MB", default_value_t = (Options::default().order_memory >> 20) as u64,
-          value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) order_memory: u64,
-    /// After how long that search gives up, for each history, such as 30s or 5m; the answer is then
-    /// unknown
-    /// [default: never]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub(crate) timeout: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
     /// Show every witness that was kept, not only the first (with --level)
     #[arg(long, requires = "level")]
     pub(crate) all: bool,
+    /// Write a report, of the kind that the name says: .html (for people: pictures, time lines,
+    /// filters), .json (docs/report.schema.json), .xml (JUnit, with --level), .txt, .svg or .dot (the
+    /// plainest witness); one --report each for several
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Vec<PathBuf>,
     /// Write the transactions of every witness into this folder, each as a small history of its own
-    /// that shows the same anomaly: for a bug report
+    /// that shows the same anomaly: for a bug report, or for another checker
     #[arg(long, value_name = "FOLDER")]
     pub(crate) excerpts: Option<PathBuf>,
-    /// The format, if it is not to be recognised from the content (see `isolde formats`)
-    #[arg(long, short, value_name = "FORMAT")]
-    pub(crate) format: Option<String>,
+    /// As what to write them: any format that is written (see `isolde formats`), svg or dot
+    /// [default: notation]
+    #[arg(long, value_name = "FORMAT", requires = "excerpts")]
+    pub(crate) excerpts_as: Option<String>,
     /// Print JSON: all that the text says, and every witness that was kept; one object a file
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// How to decide.
-#[derive(ValueEnum, Clone, Copy, Debug)]
-pub(crate) enum Procedure {
-    /// The dependencies that are certain, and nothing else: fast, and unknown where the order of
-    /// versions is not known
-    Graph,
-    /// The graph, the dependencies that every explanation must have, and a try at a serial execution
-    Saturation,
-}
-
-impl From<Procedure> for Road {
-    fn from(procedure: Procedure) -> Road {
-        match procedure {
-            Procedure::Graph => Road::Graph,
-            Procedure::Saturation => Road::Saturation,
-        }
-    }
 }
 
 /// Say what is in a history

@@ -1,29 +1,26 @@
 //! `isolde check`.
 
-use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Result;
-use isolde_check::{Checker, Options, Road};
-use isolde_history::History;
-use isolde_report::{Decided, summary_to_json, summary_to_text, to_json, to_text};
+use isolde_check::Checker;
+use isolde_report::{Case, Decided, Telling, case_to_json};
 use isolde_spec::Level;
-use serde_json::json;
 
 use crate::args::CheckArgs;
 use crate::desk::{self, Desk, exit_code};
-use crate::excerpts;
 use crate::load::{self, Loaded};
-use crate::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
+use crate::reports::{self, Reports};
+use crate::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED, excerpts, ran, shell, terminal};
 
 /// Checks every file; the exit code is that of the worst.
 pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
     let levels = desk::levels(&args.level)?;
+    let mut reports = Reports::new(&args.report, !levels.is_empty())?;
     let mut codes = Vec::new();
     for file in &args.histories {
-        match check_file(args, file, &levels) {
+        match check_file(args, file, &levels, &mut reports) {
             Ok(code) => codes.push(code),
             Err(error) if crate::is_broken_pipe(&error) => return Err(error),
             Err(error) => {
@@ -32,91 +29,70 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
             }
         }
     }
+    reports.write()?;
     let worst = [EXIT_VIOLATED, EXIT_FAULT, EXIT_UNKNOWN].into_iter().find(|c| codes.contains(c));
     Ok(worst.unwrap_or(EXIT_OK))
 }
 
-fn options(args: &CheckArgs) -> Options {
-    Options {
-        clock_skew: args.clock_skew,
-        witnesses: args.witnesses as usize,
-        search_budget: args.search_budget,
-        procedure: args.procedure.map(Road::from),
-        order_steps: args.order_steps,
-        order_memory: usize::try_from(args.order_memory << 20).unwrap_or(usize::MAX),
-        deadline: args.timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
-        ..Options::default()
-    }
-}
-
-fn check_file(args: &CheckArgs, file: &Path, levels: &[Level]) -> Result<u8> {
+fn check_file(
+    args: &CheckArgs,
+    file: &Path,
+    levels: &[Level],
+    reports: &mut Reports,
+) -> Result<u8> {
     let began = Instant::now();
-    let loaded = load::load(file, args.format.as_deref())?;
+    let loaded = load::load(file, args.ask.format.as_deref())?;
     let progress = load::progress(&format!("checking {}", file.display()));
     let desk = Desk {
-        checker: Checker::new(&loaded.history, options(args)),
-        session_order: !args.no_session_order,
+        checker: Checker::new(&loaded.history, args.ask.options()),
+        session_order: !args.ask.no_session_order,
     };
     let decided = if levels.is_empty() { desk.all(&loaded.history) } else { desk.each(levels) };
     progress.finish_and_clear();
+    let case = case(args, file, &loaded, &decided, began);
     let text = if args.json {
-        as_json(args, file, &loaded, &decided, began)?
+        serde_json::to_string_pretty(&case_to_json(&case))? + "\n"
     } else {
-        as_text(args, file, &loaded.history, &decided)
+        let telling =
+            Telling { all: args.all, style: terminal::style(), ..reports::telling(&case) };
+        reports::as_text(&case, &telling)
     };
     if let Some(folder) = &args.excerpts {
-        excerpts::write(folder, file, &loaded.history, &decided)?;
+        excerpts::write(folder, file, &case, args.excerpts_as.as_deref())?;
     }
-    std::io::stdout().lock().write_all(text.as_bytes())?;
+    reports.add(&case);
+    ran::print(&text)?;
     Ok(exit_code(&decided, levels.is_empty()))
 }
 
-// ---- saying ----
-
-fn as_text(args: &CheckArgs, file: &Path, history: &History, decided: &[Decided]) -> String {
-    let mut out = format!("{}\n", file.display());
-    if args.level.is_empty() {
-        out += &summary_to_text(history, decided);
-        if decided.iter().any(|d| d.verdict.holds() == Some(false)) {
-            // Writing to a String cannot fail.
-            let _ = writeln!(out, "more: isolde check --level LEVEL {}", file.display());
-        }
-    } else {
-        decided.iter().for_each(|d| out += &to_text(history, d, args.all));
-    }
-    out
-}
-
-fn as_json(
+fn case<'a>(
     args: &CheckArgs,
     file: &Path,
-    loaded: &Loaded,
-    decided: &[Decided],
+    loaded: &'a Loaded,
+    decided: &'a [Decided],
     began: Instant,
-) -> Result<String> {
-    let history = &loaded.history;
-    let options = options(args);
-    let mut report = json!({
-        "history": file.display().to_string(),
-        "format": loaded.format.name,
-        "transactions": history.txn_count(),
-        "options": {
-            "session_order": !args.no_session_order,
-            "clock_skew": options.clock_skew,
-            "procedure": options.procedure.map(Road::name),
-            "witnesses": options.witnesses,
-            "search_budget": options.search_budget,
-            "order_steps": options.order_steps,
-            "order_memory": options.order_memory,
-            "timeout": args.timeout.map(|timeout| timeout.as_secs_f64()),
-        },
-        "verdicts": decided.iter().map(|d| to_json(history, d)).collect::<Vec<_>>(),
-        "warnings": loaded.warnings.kept.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "warning_count": loaded.warnings.count,
-        "seconds": began.elapsed().as_secs_f64(),
-    });
-    if args.level.is_empty() {
-        report["summary"] = summary_to_json(decided);
+) -> Case<'a> {
+    let options = args.ask.typed();
+    // What came in by standard input cannot be read again.
+    let name = Some(file).filter(|file| file.as_os_str() != "-");
+    let name = name.map(|file| shell::quoted(&file.display().to_string()));
+    let level = |l: &String| format!(" --level {}", shell::quoted(l));
+    let levels: String = args.level.iter().map(level).collect();
+    let again = name
+        .iter()
+        .map(|name| ("check it again".to_owned(), format!("isolde check{options}{levels} {name}")));
+    Case {
+        history: &loaded.history,
+        name: file.display().to_string(),
+        format: loaded.format.name.to_owned(),
+        decided,
+        about: crate::about::of(&loaded.history),
+        warnings: loaded.warnings.kept.iter().map(ToString::to_string).collect(),
+        warning_count: loaded.warnings.count,
+        every_level: args.level.is_empty(),
+        options: args.ask.to_json(),
+        again: again.collect(),
+        explain: name.as_ref().map(|name| format!("isolde explain{options} {name}")),
+        seconds: began.elapsed().as_secs_f64(),
     }
-    Ok(serde_json::to_string_pretty(&report)? + "\n")
 }

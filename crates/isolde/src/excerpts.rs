@@ -1,34 +1,178 @@
-//! `isolde check --excerpts`: witnesses as files.
+//! Witnesses as files of their own: small histories in any format that is written, or pictures.
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
-use isolde_history::History;
-use isolde_report::Decided;
-use isolde_spec::excerpt;
+use anyhow::{Context, Result, bail};
+use isolde_check::{Options, check};
+use isolde_history::notation::parse;
+use isolde_history::{Format, History, Key};
+use isolde_report::{Case, Exhibit, dot, svg};
+use isolde_spec::{Level, Promise, Witness, excerpt};
 
-/// Writes a small history for every witness: `NAME-LEVEL-NUMBER-ANOMALY.txt`.
+use crate::plain::{Plain, plain};
+use crate::{load, output};
+
+/// How many keys are named when they are numbered.
+const KEYS: usize = 8;
+
+/// What a witness is written as.
+#[derive(Clone, Copy)]
+pub(crate) enum As {
+    /// The notation, with a comment that says what it is.
+    Notation,
+    /// A history in another format.
+    Format(&'static Format),
+    /// A picture.
+    Svg,
+    /// A graph for Graphviz.
+    Dot,
+}
+
+impl As {
+    /// By the name of a format, or of a picture.
+    pub(crate) fn named(name: &str) -> Result<As> {
+        Ok(match name {
+            "svg" => As::Svg,
+            "dot" => As::Dot,
+            "notation" => As::Notation,
+            _ => {
+                let format = load::named(name)?;
+                if format.write.is_none() {
+                    bail!("{name} is read but not written\n  hint: see `isolde formats`");
+                }
+                As::Format(format)
+            }
+        })
+    }
+
+    /// By the ending of a file's name.
+    pub(crate) fn of(file: &Path) -> Result<As> {
+        Ok(match file.extension().and_then(|e| e.to_str()) {
+            Some("txt") => As::Notation,
+            Some("svg") => As::Svg,
+            Some("dot" | "gv") => As::Dot,
+            _ => As::Format(output::format(file, None)?),
+        })
+    }
+
+    fn ending(self) -> &'static str {
+        match self {
+            As::Notation => "txt",
+            As::Svg => "svg",
+            As::Dot => "dot",
+            As::Format(format) => match format.name {
+                "isolde" => "isolde",
+                "jsonl" => "jsonl",
+                "jepsen-edn" => "edn",
+                "dbcop-bincode" => "bincode",
+                name if name.ends_with("json") => "json",
+                _ => "txt",
+            },
+        }
+    }
+}
+
+/// Writes every witness: `NAME-LEVEL-NUMBER-ANOMALY.txt`. One that the format cannot express is named,
+/// and does not keep the others from being written.
 pub(crate) fn write(
     folder: &Path,
     file: &Path,
-    history: &History,
-    decided: &[Decided],
+    case: &Case<'_>,
+    named: Option<&str>,
 ) -> Result<()> {
+    let kind = named.map_or(Ok(As::Notation), As::named)?;
     std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
     let stem = file.file_stem().map_or("history".into(), std::ffi::OsStr::to_string_lossy);
-    for verdict in decided.iter().map(|d| &d.verdict) {
+    for verdict in case.decided.iter().map(|d| &d.verdict) {
         let level = verdict.promise.level;
-        for (number, witness) in verdict.witnesses().iter().enumerate() {
-            let anomaly = witness.anomaly;
-            let path = folder.join(format!("{stem}-{level}-{}-{anomaly}.txt", number + 1));
-            let text = format!(
-                "# {anomaly}: {}\n# {level} forbids it; from {}\n{}",
-                anomaly.entry().meaning,
-                file.display(),
-                excerpt(history, witness)
-            );
-            std::fs::write(&path, text).with_context(|| format!("{}", path.display()))?;
+        for (at, witness) in verdict.witnesses().iter().enumerate() {
+            let exhibit = Exhibit::new(case.history, level, at + 1, witness);
+            let name = format!("{stem}-{}-{}.{}", exhibit.id, witness.anomaly, kind.ending());
+            let shown = Shown { history: case.history, level, witness, exhibit: &exhibit };
+            match shown.write(&folder.join(name), kind, &case.name) {
+                Err(error) if matches!(kind, As::Format(_)) => {
+                    let label = load::WARNING.label("warning");
+                    anstream::eprintln!("{label}: {} was not written: {error:#}", exhibit.id);
+                }
+                done => done?,
+            }
         }
     }
     Ok(())
+}
+
+/// One witness to be written.
+pub(crate) struct Shown<'a> {
+    pub(crate) history: &'a History,
+    pub(crate) level: Level,
+    pub(crate) witness: &'a Witness,
+    pub(crate) exhibit: &'a Exhibit,
+}
+
+impl Shown<'_> {
+    /// Writes it into a file; `from` is where it was found.
+    pub(crate) fn write(&self, to: &Path, kind: As, from: &str) -> Result<()> {
+        let text = match kind {
+            As::Svg => svg(self.exhibit),
+            As::Dot => dot(self.exhibit),
+            As::Notation => self.notation(from),
+            As::Format(format) => return self.history(to, format),
+        };
+        output::write(to, |out| Ok(out.write_all(text.as_bytes())?))
+    }
+
+    /// As a history in another format: as it is, or where the format cannot say that, as plain reads and
+    /// writes that show the same.
+    fn history(&self, to: &Path, format: &'static Format) -> Result<()> {
+        let write = format.write.context("the format is not written")?;
+        let written = |history: &History| {
+            let mut bytes = Vec::new();
+            write(history, &mut bytes).map(|()| bytes)
+        };
+        let mut bytes = written(&parse(&excerpt(self.history, self.witness))?);
+        if let Err(refused) = &bytes {
+            let forms = [false, true].map(|absent| plain(self.history, self.witness, absent));
+            let same = |plain: &Plain| self.shows_the_same(&plain.history);
+            let mut forms = forms.into_iter().flatten().filter(same);
+            let found = forms.find_map(|plain| Some((written(&plain.history).ok()?, plain.keys)));
+            let (plain, keys) = found.with_context(|| refused.to_string())?;
+            let named = |(key, number): &(Key, u32)| {
+                format!("{number} is {}", key_name(self.history, *key))
+            };
+            let keys: Vec<String> = keys.iter().take(KEYS).map(named).collect();
+            anstream::eprintln!(
+                "note: {} cannot say all of it: as plain reads and writes of numbers, without times \
+                 and names, it shows the same (key {})",
+                format.name,
+                keys.join(", ")
+            );
+            bytes = Ok(plain);
+        }
+        let bytes = bytes?;
+        output::write(to, |out| Ok(out.write_all(&bytes)?))
+    }
+
+    /// Whether another history breaks the level by the same anomaly.
+    fn shows_the_same(&self, other: &History) -> bool {
+        let verdict = check(other, Promise::of(self.level), &Options::default());
+        verdict.witnesses().iter().any(|w| w.anomaly == self.witness.anomaly)
+    }
+
+    fn notation(&self, from: &str) -> String {
+        let (anomaly, level) = (self.witness.anomaly, self.level);
+        let from = from.replace(['\n', '\r'], " ");
+        let story = self.exhibit.story.replace(['\n', '\r'], " ");
+        let meaning = anomaly.entry().meaning;
+        format!(
+            "# {anomaly}: {meaning}\n# {story}\n# {level} forbids it; from {from}\n{}",
+            excerpt(self.history, self.witness)
+        )
+    }
+}
+
+fn key_name(history: &History, key: Key) -> String {
+    let mut name = String::new();
+    let value = history.pool().key_name(key);
+    isolde_history::notation::write_value(history.pool(), value, &mut name);
+    name
 }

@@ -1,21 +1,27 @@
 //! The `isolde` command: parse, call, print, exit code.
 
+mod about;
 mod args;
 mod check;
 mod convert;
 mod desk;
 mod excerpts;
+mod explain;
 mod formats;
 mod generate;
 mod interrupt;
 mod load;
 mod manual;
 mod output;
+mod plain;
 mod ran;
 mod record;
+mod reports;
 mod running;
+mod shell;
 mod stat;
 mod targets;
+mod terminal;
 mod test;
 mod trials;
 mod typed;
@@ -45,6 +51,7 @@ fn main() -> ExitCode {
         Command::Record(args) => record::run(args),
         Command::Targets(args) => targets::run(args).map(|()| EXIT_OK),
         Command::Check(args) => check::run(args),
+        Command::Explain(args) => explain::run(args).map(|()| EXIT_OK),
         Command::Stat(args) => stat::run(args).map(|()| EXIT_OK),
         Command::Convert(args) => convert::run(args).map(|()| EXIT_OK),
         Command::Generate(args) => generate::run(args).map(|()| EXIT_OK),

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use isolde_check::{Checker, Options};
 use isolde_history::History;
-use isolde_report::{Decided, number, to_json, to_text};
+use isolde_report::{
+    Case, Decided, HtmlReport, REPORT_VERSION, Style, Telling, number, to_json, to_text,
+};
 use isolde_run::Ran;
 use isolde_spec::Level;
 use isolde_target::Failure;
@@ -16,25 +18,31 @@ use serde_json::{Value, json};
 
 use crate::args::TestArgs;
 use crate::desk::{self, Desk, exit_code};
+use crate::reports::Reports;
 use crate::running::{Stage, command_line};
 use crate::trials::Trials;
-use crate::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED, excerpts, interrupt, load, ran};
+use crate::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
+use crate::{about, excerpts, interrupt, load, ran, shell, terminal};
 
 /// What the history of a run is called.
 const HISTORY: &str = "history.isolde";
 
 pub(crate) fn run(args: &TestArgs) -> Result<u8> {
     let named = desk::levels(&args.level)?;
+    let mut reports = Reports::new(&args.report, true)?;
     interrupt::listen()?;
     let stage = Stage::open(&args.run, &named)?;
     let levels = if named.is_empty() { vec![stage.offer.promises] } else { named };
-    let tested = test(args, &stage, &levels);
+    let tested = test(args, &stage, &levels, &mut reports);
     stage.clean();
-    tested
+    // Whatever was found until something went wrong is worth reporting.
+    let written = reports.write();
+    let code = tested?;
+    written.map(|()| code)
 }
 
 /// As many runs as were asked for. The exit code is that of the worst.
-fn test(args: &TestArgs, stage: &Stage, levels: &[Level]) -> Result<u8> {
+fn test(args: &TestArgs, stage: &Stage, levels: &[Level], reports: &mut Reports) -> Result<u8> {
     let began = Instant::now();
     let several = args.trials.is_some() || args.repeat.is_some() || args.budget.is_some();
     // A budget alone is as many runs as fit into it.
@@ -53,13 +61,14 @@ fn test(args: &TestArgs, stage: &Stage, levels: &[Level]) -> Result<u8> {
         let trial = Trial::run(args, stage, levels, stage.seed().wrapping_add(number))?;
         trials.add(&trial.outcome());
         let found = trial.code == EXIT_VIOLATED;
+        reports.add(&trial.case(stage));
         trial.write(args, stage)?;
         if args.json && several {
             ran::print(&(trial.to_json(stage).to_string() + "\n"))?;
         } else if args.json {
             ran::print(&(serde_json::to_string_pretty(&trial.to_json(stage))? + "\n"))?;
         } else if !several || trial.keep {
-            ran::print(&trial.to_text(stage, args.all))?;
+            ran::print(&trial.to_text(stage, args.all, terminal::style()))?;
         }
         if !trial.keep {
             trial.folder.remove();
@@ -175,7 +184,7 @@ impl Trial {
         }
     }
 
-    /// Writes the report beside the history, where something was found.
+    /// Writes the reports beside the history, where something was found.
     fn write(&self, args: &TestArgs, stage: &Stage) -> Result<()> {
         if !self.keep {
             return Ok(());
@@ -184,17 +193,53 @@ impl Trial {
             let path = self.folder.file(name);
             fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))
         };
-        write("report.txt", &self.to_text(stage, args.all))?;
+        write("report.txt", &self.to_text(stage, args.all, Style::default()))?;
         let json = serde_json::to_string_pretty(&self.to_json(stage))? + "\n";
         write("report.json", &json)?;
+        let case = self.case(stage);
+        let mut html = HtmlReport::new(&stage.place());
+        html.add(&case);
+        write("report.html", &html.finish())?;
         if self.code == EXIT_VIOLATED {
-            let excerpts = self.folder.file("excerpts");
-            excerpts::write(&excerpts, Path::new("witness"), &self.history, &self.decided)?;
+            excerpts::write(&self.folder.file("excerpts"), Path::new("witness"), &case, None)?;
         }
         Ok(())
     }
 
-    fn to_text(&self, stage: &Stage, all: bool) -> String {
+    /// All that a report says of it.
+    fn case(&self, stage: &Stage) -> Case<'_> {
+        let row = |name: &str, text: String| (name.to_owned(), text);
+        let mut about = vec![
+            row("database", stage.place()),
+            row("workload", stage.workload(self.seed)),
+            row("run", ran::to_text(&self.ran)),
+        ];
+        about.extend(about::size(&self.history));
+        let file = self.folder.file(HISTORY).display().to_string();
+        let again = row("run it again", command_line(Some(self.seed)));
+        Case {
+            history: &self.history,
+            name: if self.keep { file } else { stage.place() },
+            format: "isolde".to_owned(),
+            decided: &self.decided,
+            about,
+            warnings: Vec::new(),
+            warning_count: 0,
+            every_level: false,
+            options: json!({"session_order": true}),
+            explain: self.explain(),
+            again: vec![again],
+            seconds: self.verification.as_secs_f64(),
+        }
+    }
+
+    /// The command that shows a witness, if the history is kept.
+    fn explain(&self) -> Option<String> {
+        let file = self.folder.file(HISTORY).display().to_string();
+        self.keep.then(|| format!("isolde explain {}", shell::quoted(&file)))
+    }
+
+    fn to_text(&self, stage: &Stage, all: bool, style: Style) -> String {
         let mut text = format!(
             "database   {}\nworkload   {}\nrun        {}\n",
             stage.place(),
@@ -205,8 +250,9 @@ impl Trial {
             let (count, code) = (number(trouble.count), &trouble.code);
             text += &format!("           {count} x {code}: {}\n", first_line(&trouble.message));
         }
+        let telling = Telling { all, style, explain: self.explain() };
         for decided in &self.decided {
-            text += &to_text(&self.history, decided, all);
+            text += &to_text(&self.history, decided, &telling);
         }
         let memory = ran::peak_memory()
             .map_or(String::new(), |bytes| format!(", peak memory {} MB", bytes.div_ceil(1 << 20)));
@@ -229,6 +275,7 @@ impl Trial {
 
     fn to_json(&self, stage: &Stage) -> Value {
         let mut report = stage.to_json(self.seed);
+        report["isolde_report"] = json!(REPORT_VERSION);
         report["run"] = ran::to_json(&self.ran);
         let verdicts: Vec<Value> = self.decided.iter().map(|d| to_json(&self.history, d)).collect();
         report["verdicts"] = json!(verdicts);

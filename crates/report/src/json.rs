@@ -48,7 +48,15 @@ pub fn to_json(history: &History, decided: &Decided) -> Value {
         Answer::Unknown(reason) => ("unknown", Some(reason)),
         Answer::Violated(_) => ("violated", None),
     };
-    let count = |c: &Counted| json!({"anomaly": c.anomaly.name(), "count": c.count, "at_least": c.at_least});
+    let txns = history.txn_count();
+    let count = |c: &Counted| {
+        json!({
+            "anomaly": c.anomaly.name(),
+            "count": c.count,
+            "at_least": c.at_least,
+            "over_the_run": over_the_run(c, txns),
+        })
+    };
     json!({
         "level": verdict.promise.level.name(),
         "session_order": verdict.promise.session_order,
@@ -61,6 +69,22 @@ pub fn to_json(history: &History, decided: &Decided) -> Value {
         "procedure": procedure(&verdict.procedure),
         "seconds": decided.seconds,
     })
+}
+
+/// How many equal parts a run is divided into.
+const PARTS: usize = 60;
+
+/// How many of an anomaly are visible first in each part of the run.
+fn over_the_run(counted: &Counted, txns: usize) -> Vec<u64> {
+    let mut parts = vec![0; PARTS.min(txns)];
+    for &position in &counted.positions {
+        // A position is from 1 to the number of transactions.
+        let at = (position as usize).saturating_sub(1) * parts.len() / txns.max(1);
+        if let Some(part) = parts.get_mut(at) {
+            *part += 1;
+        }
+    }
+    parts
 }
 
 fn procedure(procedure: &Procedure) -> Value {
@@ -77,10 +101,12 @@ fn procedure(procedure: &Procedure) -> Value {
 fn witnesses(history: &History, verdict: &Verdict) -> Vec<Value> {
     let level = verdict.promise.level;
     let numbered = verdict.witnesses().iter().enumerate();
-    numbered.map(|(at, w)| witness(history, w, &Exhibit::new(history, level, at + 1, w))).collect()
+    let exhibit = |at: usize, w: &Witness| Exhibit::new(history, level, at + 1, w);
+    numbered.map(|(at, w)| witness_to_json(history, w, &exhibit(at, w))).collect()
 }
 
-fn witness(history: &History, w: &Witness, exhibit: &Exhibit) -> Value {
+/// A witness as JSON.
+pub fn witness_to_json(history: &History, w: &Witness, exhibit: &Exhibit) -> Value {
     let entry = w.anomaly.entry();
     let txn = |id: &TxnId| txn(history, *id);
     let op = |op: &OpId| {

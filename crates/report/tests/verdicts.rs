@@ -56,8 +56,10 @@ fn a_cycle_is_told_step_by_step() {
 
                 T1 -rw-> T2  T2 overwrote what T1 read of y: r(y,0), w(y,1)
                 T2 -rw-> T1  T1 overwrote what T2 read of x: r(x,0), w(x,1)
-                promise  serializable promises that 
-                broken   because 
+                promise  serializable promises that some order of the transactions, one after another, explains
+                         everything that was read, and keeps the order of every session
+                broken   because one of the two has to come first, and then the other has to see its write, and
+                         neither saw the other's
                 visible  after the first 2 of 2 transactions
               procedure  graph, because the order of versions is known
               evidence   values; order of versions: one version (2 keys); session order
@@ -88,8 +90,11 @@ fn a_cycle_comes_with_what_supports_it_and_says_how_much_more_there_is() {
 
                 T2 -rw-> T3  T3 overwrote what T2 read of x: r(x,1), w(x,3)
                 T3 -rw-> T2  T2 overwrote what T3 read of x: r(x,1), w(x,2)
-                promise  snapshot-isolation promises that 
-                broken   because 
+                promise  snapshot-isolation promises that every transaction reads from a snapshot of the
+                         committed state, and of two concurrent transactions that write the same key only one
+                         commits
+                broken   because of two that read the same version and overwrite it one has to be refused,
+                         because what it had read was no longer current, and both committed
                 visible  after the first 3 of 4 transactions
               witnesses  1 more kept: --all shows it, --json too
               procedure  graph, because the order of versions is known
@@ -128,8 +133,11 @@ fn a_local_anomaly_names_its_operations() {
                 + rolled back
                                  + #1 r(x,1)
 
-                promise  snapshot-isolation promises that 
-                broken   because 
+                promise  snapshot-isolation promises that every transaction reads from a snapshot of the
+                         committed state, and of two concurrent transactions that write the same key only one
+                         commits
+                broken   because what an aborted transaction wrote never was part of the data, and somebody read
+                         it
                 visible  after the first 2 of 2 transactions
               procedure  graph, because the order of versions is known
               evidence   values; order of versions: one version (1 key); session order
@@ -158,8 +166,10 @@ fn a_variant_says_that_it_needs_session_order() {
 
                 T9 -rw-> T8  T8 overwrote what T9 read of x: r(x,0), w(x,1)
                 T8 -so-> T9  T8 came before T9 in their session
-                promise  serializable promises that 
-                broken   because 
+                promise  serializable promises that some order of the transactions, one after another, explains
+                         everything that was read, and keeps the order of every session
+                broken   because a transaction has to see what its own session wrote before, and here it missed
+                         such a write
                 visible  after the first 2 of 2 transactions
               procedure  graph, because the order of versions is known
               evidence   values; order of versions: one version (1 key); session order
@@ -191,8 +201,11 @@ fn a_variant_says_that_it_needs_real_time() {
 
                 T2 -rw-> T1  T1 overwrote what T2 read of x: r(x,0), w(x,1)
                 T1 -rt-> T2  T1 had ended before T2 began
-                promise  strict-serializable promises that 
-                broken   because 
+                promise  strict-serializable promises that some order of the transactions, one after another,
+                         explains everything that was read, and whoever had ended before another began comes
+                         first
+                broken   because a transaction came after another one, whose write it overwrote or saw or which
+                         had ended before, and its snapshot missed what that one had written
                 visible  after the first 2 of 2 transactions
               procedure  graph, because the order of versions is known
               evidence   values; order of versions: one version (1 key); session order; client intervals
@@ -233,8 +246,10 @@ fn what_nobody_saw_says_so() {
                     nobody saw that; but T3, which had seen T1, read r(y,2) of T2, so T1 came first. It had seen
                       T1, because
                       T3 read what T1 wrote to x: w(x,1), r(x,1)
-                promise  serializable promises that 
-                broken   because 
+                promise  serializable promises that some order of the transactions, one after another, explains
+                         everything that was read, and keeps the order of every session
+                broken   because of another transaction all writes are seen or none, and here one was seen and
+                         another missed
                 visible  after the first 3 of 3 transactions
               procedure  saturation, because the order of versions is open for 2 keys
               evidence   values; order of versions: not known (2 keys); session order
@@ -321,8 +336,10 @@ fn without_a_level_the_strongest_that_holds() {
 
                 T1 -rw-> T2  T2 overwrote what T1 read of y: r(y,0), w(y,1)
                 T2 -rw-> T1  T1 overwrote what T2 read of x: r(x,0), w(x,1)
-                promise  serializable promises that 
-                broken   because 
+                promise  serializable promises that some order of the transactions, one after another, explains
+                         everything that was read, and keeps the order of every session
+                broken   because one of the two has to come first, and then the other has to see its write, and
+                         neither saw the other's
                 visible  after the first 2 of 2 transactions
               procedure  graph, because the order of versions is known
               evidence   values; order of versions: one version (2 keys); session order
@@ -366,8 +383,11 @@ fn two_levels_may_be_the_strongest() {
                 T2 -rw-> T3  T3 overwrote what T2 read of y: r(y,0), w(y,1)
                 T3 -rt-> T1  T3 had ended before T1 began
                 T1 -rw-> T2  T2 overwrote what T1 read of x: r(x,0), w(x,1)
-                promise  strict-serializable promises that 
-                broken   because 
+                promise  strict-serializable promises that some order of the transactions, one after another,
+                         explains everything that was read, and whoever had ended before another began comes
+                         first
+                broken   because whoever missed a write comes before its writer, and these come before each
+                         other in a circle
                 visible  after the first 3 of 3 transactions
               procedure  graph, because the order of versions is known
               evidence   values; order of versions: one version (2 keys); session order; client intervals
@@ -404,8 +424,10 @@ fn no_level_at_all() {
                 + #0 w(x,1)
                 + r(x,0)
 
-                promise  read-uncommitted promises that 
-                broken   because 
+                promise  read-uncommitted promises that transactions do not overwrite each other in a cycle, and
+                         each one sees its own writes
+                broken   because a transaction that has written a key has to read its own write of it, and this
+                         one read something else
                 visible  after the first 1 of 1 transactions
               procedure  axiom, because only the order of versions that was shown counts
               evidence   values
@@ -455,7 +477,11 @@ fn json_has_everything_of_a_verdict() {
             {
               "anomaly": "G-single",
               "at_least": true,
-              "count": 1
+              "count": 1,
+              "over_the_run": [
+                0,
+                1
+              ]
             }
           ],
           "holds_without_session_order": false,
@@ -492,7 +518,7 @@ fn json_has_everything_of_a_verdict() {
             {
               "adya": "G-single",
               "anomaly": "G-single",
-              "broken_because": "",
+              "broken_because": "a transaction came after another one, whose write it overwrote or saw or which had ended before, and its snapshot missed what that one had written",
               "cycle": [
                 {
                   "from": "T2",
@@ -524,7 +550,7 @@ fn json_has_everything_of_a_verdict() {
               ],
               "operations": [],
               "position": 2,
-              "promise": "",
+              "promise": "some order of the transactions, one after another, explains everything that was read, and whoever had ended before another began comes first",
               "story": "T2 began after T1 had ended, and yet it read x = 0, the initial value, which T1 had overwritten with 1.",
               "stuck": null,
               "support": [],

@@ -47,7 +47,11 @@ pub(crate) struct TestArgs {
     /// Begin no other run after so much time; alone, run again until a violation is found
     #[arg(long, value_name = "TIME", value_parser = typed::duration)]
     pub(crate) budget: Option<Duration>,
-    /// Where to write history and report of a run that found something
+    /// Write a report of all runs, of the kind that the name says: .html, .json, .xml (JUnit), .txt,
+    /// .svg or .dot (the plainest witness); one --report each for several
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Vec<PathBuf>,
+    /// Where to write history and reports of a run that found something
     #[arg(long, value_name = "FOLDER", default_value = "isolde-runs")]
     pub(crate) out: PathBuf,
     /// Keep the history of every run, not only of those that found something

@@ -1,9 +1,21 @@
 //! The handbook: every level and every anomaly explained, as data.
+//!
+//! What follows from the catalogue (which level forbids what) is derived from it and not written
+//! here again. Tests check every history, and every command that names something to plant.
 
 mod anomalies;
+mod gallery;
+mod json;
+mod lattice;
 mod levels;
+mod text;
 
 use isolde_spec::{Anomaly, Level};
+
+pub use gallery::{Page, Scene, Shown, gallery};
+pub use json::{anomaly_to_json, level_to_json};
+pub use lattice::{allowing, beyond, forbidding, next_stronger};
+pub use text::{anomaly_to_text, index_to_text, level_to_text};
 
 /// What the handbook says of an anomaly.
 #[derive(Clone, Copy, Debug)]
@@ -14,11 +26,15 @@ pub struct AnomalyPage {
     pub also_called: &'static [&'static str],
     /// What it is, exactly, in a few sentences.
     pub definition: &'static str,
-    /// Why a level that forbids it cannot explain it, in one sentence without names: "the second
+    /// How it differs from those that it is taken for; may be empty.
+    pub differs: &'static str,
+    /// Why a level that forbids it cannot explain it, as a clause without names: "the second
     /// writer had to be refused, because what it had read was no longer current".
     pub breach: &'static str,
     /// What it does to an application, by example, in one or two sentences.
     pub harm: &'static str,
+    /// What helps against it, or where to look first.
+    pub remedy: &'static str,
     /// The smallest history that shows it, in the notation.
     pub history: &'static str,
     /// Databases and levels that show it by design.
@@ -34,11 +50,12 @@ pub struct LevelPage {
     pub level: Level,
     /// Other names that people use for it.
     pub also_called: &'static [&'static str],
-    /// What it promises, in one sentence.
+    /// What it promises, as a clause: "every transaction reads from a snapshot".
     pub promise: &'static str,
     /// What it is, exactly, in a few sentences.
     pub definition: &'static str,
-    /// A history that it allows and that the next stronger levels forbid, in the notation.
+    /// A history that it allows and that the next stronger levels forbid, in the notation. The
+    /// strongest levels have none: there it is one that looks odd and is allowed.
     pub allows: &'static str,
     /// A history that it forbids and that the next weaker levels allow, in the notation.
     pub forbids: &'static str,
@@ -48,12 +65,12 @@ pub struct LevelPage {
     pub reproduce: &'static [Recipe],
 }
 
-/// A database that shows something by design.
+/// A database that shows or offers something by design.
 #[derive(Clone, Copy, Debug)]
 pub struct ByDesign {
     /// The database: "PostgreSQL".
     pub database: &'static str,
-    /// The level in its own words: "read committed".
+    /// The level in its own words: "READ COMMITTED".
     pub level: &'static str,
     /// Why, or under which circumstances.
     pub why: &'static str,
@@ -68,14 +85,27 @@ pub struct Recipe {
     pub command: &'static str,
 }
 
+const fn by(database: &'static str, level: &'static str, why: &'static str) -> ByDesign {
+    ByDesign { database, level, why }
+}
+
+const fn run(what: &'static str, command: &'static str) -> Recipe {
+    Recipe { what, command }
+}
+
+impl AnomalyPage {
+    /// The weakest level that its history breaks.
+    pub fn level(&self) -> Level {
+        self.anomaly.entry().forbidden_from
+    }
+}
+
 /// What the handbook says of an anomaly.
 pub fn anomaly(anomaly: Anomaly) -> &'static AnomalyPage {
-    // Every anomaly has a page (a test checks it); the first stands in for none.
-    anomalies::PAGES.iter().find(|page| page.anomaly == anomaly).unwrap_or(&anomalies::PAGES[0])
+    anomalies::page(anomaly)
 }
 
 /// What the handbook says of a level.
 pub fn level(level: Level) -> &'static LevelPage {
-    // Every level has a page (a test checks it); the first stands in for none.
-    levels::PAGES.iter().find(|page| page.level == level).unwrap_or(&levels::PAGES[0])
+    levels::page(level)
 }

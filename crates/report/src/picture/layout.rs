@@ -151,7 +151,7 @@ fn wish(grid: &Grid, at: usize, round: usize, x: &[f64]) -> (f64, f64) {
     let (up, down) = match round {
         0 => (1.0, 0.0),
         _ if round + 6 > ROUNDS => (1.0, 1.0),
-        _ if round % 2 == 0 => (1.0, 0.1),
+        _ if round.is_multiple_of(2) => (1.0, 0.1),
         _ => (0.1, 1.0),
     };
     let bound = item.above.iter().map(|(to, weight)| (*to, weight * up));

@@ -138,10 +138,14 @@ impl<'a> Router<'a> {
             let (top, bottom) = span(wire);
             let label = self.wires[wire].label;
             let passed = right[top..=bottom].iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            // The label is where there is most room for it, beside other labels rather than boxes.
+            let needs = |row: usize| (passed + ASIDE).max(right[row] + 8.0 + label.width / 2.0);
+            // The label is where it pushes the lane out least, and then in the middle.
+            let off = |row: usize| (2 * row).abs_diff(top + bottom);
             let rows = (top + 1..bottom).step_by(2);
-            let row = rows.min_by(|a, b| right[*a].total_cmp(&right[*b])).unwrap_or(top);
-            let lane = half((passed + ASIDE).max(right[row] + 8.0 + label.width / 2.0));
+            let best =
+                |a: &usize, b: &usize| needs(*a).total_cmp(&needs(*b)).then(off(*a).cmp(&off(*b)));
+            let row = rows.min_by(best).unwrap_or(top);
+            let lane = half(needs(row));
             self.lane[wire] = lane;
             let band = self.placed.bands[row];
             self.label_y[wire] = (band.top + band.bottom) / 2.0;

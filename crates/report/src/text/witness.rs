@@ -65,6 +65,14 @@ pub fn exhibit_to_text(history: &History, exhibit: &Exhibit, telling: &Telling) 
     out
 }
 
+/// One witness in a line or two: its name and its story.
+pub fn exhibit_to_line(exhibit: &Exhibit) -> String {
+    let mut out = String::new();
+    let text = format!("{}: {}", exhibit.title, exhibit.story);
+    paragraph(&mut out, &format!("  {}  ", exhibit.id), 6, 3, &text);
+    out
+}
+
 /// A row with its name on the left.
 fn row(out: &mut String, name: &str, text: &str) {
     paragraph(out, &format!("    {name:<8} "), 13, usize::MAX, text);

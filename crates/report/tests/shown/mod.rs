@@ -1,5 +1,6 @@
 //! Asking and showing, for the tests of this crate.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
+#![allow(clippy::needless_pass_by_value, reason = "expectations are made where they are used")]
 
 use expect_test::Expect;
 use isolde_check::{Checker, Options, check};

@@ -1,0 +1,126 @@
+//! How a history is checked: the same for every command that does.
+
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+use isolde_check::{Options, Road};
+use serde_json::{Value, json};
+
+use crate::typed::duration;
+
+/// How a history is checked.
+#[derive(clap::Args, Debug)]
+pub(crate) struct AskArgs {
+    /// Do not bind the transactions of a session to their order
+    #[arg(long)]
+    pub(crate) no_session_order: bool,
+    /// How far the clients' clocks may be apart, in the unit of the history's clock: real time
+    /// counts only where an end plus this lies before a beginning
+    #[arg(long, value_name = "TIME", default_value_t = 0, allow_negative_numbers = true,
+          value_parser = clap::value_parser!(i64).range(0..))]
+    pub(crate) clock_skew: i64,
+    /// How to decide, if the evidence is not to choose
+    #[arg(long, value_enum)]
+    pub(crate) procedure: Option<Procedure>,
+    /// How many witnesses of each anomaly to keep; what can be counted is counted beyond it
+    #[arg(long, value_name = "N", default_value_t = Options::default().witnesses as u32,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) witnesses: u32,
+    /// How many dependencies the search for the shortest cycles may look at; where it runs out, a
+    /// violation is still shown, but perhaps not by the shortest cycle
+    #[arg(long, value_name = "N", default_value_t = Options::default().search_budget)]
+    pub(crate) search_budget: usize,
+    /// How many steps the search for an order of single operations may try, for each object
+    /// (linearizable); where it runs out, the answer is unknown
+    #[arg(long, value_name = "N", default_value_t = Options::default().order_steps,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) order_steps: u64,
+    /// How many megabytes that search may use to remember where it was, for each object
+    #[arg(long, value_name = "MB", default_value_t = (Options::default().order_memory >> 20) as u64,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) order_memory: u64,
+    /// After how long that search gives up, for each history, such as 30s or 5m; the answer is then
+    /// unknown
+    /// [default: never]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// The format, if it is not to be recognised from the content (see `isolde formats`)
+    #[arg(long, short, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
+}
+
+/// How to decide.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum Procedure {
+    /// The dependencies that are certain, and nothing else: fast, and unknown where the order of
+    /// versions is not known
+    Graph,
+    /// The graph, the dependencies that every explanation must have, and a try at a serial execution
+    Saturation,
+}
+
+impl From<Procedure> for Road {
+    fn from(procedure: Procedure) -> Road {
+        match procedure {
+            Procedure::Graph => Road::Graph,
+            Procedure::Saturation => Road::Saturation,
+        }
+    }
+}
+
+impl AskArgs {
+    /// For the checker. The time begins to run now.
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            clock_skew: self.clock_skew,
+            witnesses: self.witnesses as usize,
+            search_budget: self.search_budget,
+            procedure: self.procedure.map(Road::from),
+            order_steps: self.order_steps,
+            order_memory: usize::try_from(self.order_memory << 20).unwrap_or(usize::MAX),
+            deadline: self.timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
+            ..Options::default()
+        }
+    }
+
+    /// For machines.
+    pub(crate) fn to_json(&self) -> Value {
+        let options = self.options();
+        json!({
+            "session_order": !self.no_session_order,
+            "clock_skew": options.clock_skew,
+            "procedure": options.procedure.map(Road::name),
+            "witnesses": options.witnesses,
+            "search_budget": options.search_budget,
+            "order_steps": options.order_steps,
+            "order_memory": options.order_memory,
+            "timeout": self.timeout.map(|timeout| timeout.as_secs_f64()),
+        })
+    }
+
+    /// What of it must be typed to ask the same again: everything that is not as usual.
+    pub(crate) fn typed(&self) -> String {
+        let usual = Options::default();
+        let mut words = Vec::new();
+        let mut say = |unusual: bool, word: String| words.extend(unusual.then_some(word));
+        say(self.no_session_order, "--no-session-order".to_owned());
+        say(self.clock_skew != 0, format!("--clock-skew {}", self.clock_skew));
+        if let Some(procedure) = self.procedure {
+            say(true, format!("--procedure {}", Road::from(procedure).name()));
+        }
+        say(self.witnesses as usize != usual.witnesses, format!("--witnesses {}", self.witnesses));
+        let budget = self.search_budget;
+        say(budget != usual.search_budget, format!("--search-budget {budget}"));
+        let steps = self.order_steps;
+        say(steps != usual.order_steps, format!("--order-steps {steps}"));
+        let memory = self.order_memory;
+        say(memory != (usual.order_memory >> 20) as u64, format!("--order-memory {memory}"));
+        if let Some(timeout) = self.timeout {
+            say(true, format!("--timeout {}ms", timeout.as_millis()));
+        }
+        if let Some(format) = &self.format {
+            say(true, format!("--format {format}"));
+        }
+        words.iter().map(|word| format!(" {word}")).collect()
+    }
+}

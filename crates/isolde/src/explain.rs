@@ -1,0 +1,232 @@
+//! `isolde explain`: witnesses of a history, and the handbook.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, bail};
+use isolde_check::{Checker, Options, check};
+use isolde_history::History;
+use isolde_history::notation::parse;
+use isolde_report::handbook::{
+    anomaly_to_json, anomaly_to_text, index_to_text, level_to_json, level_to_text,
+};
+use isolde_report::{
+    Decided, Exhibit, Telling, exhibit_to_text, handbook, number, witness_to_json,
+};
+use isolde_spec::{Anomaly, Level, Promise, Summary, Witness};
+
+use crate::args::ExplainArgs;
+use crate::desk::Desk;
+use crate::excerpts::{As, Shown};
+use crate::{load, output, ran, shell, terminal};
+
+/// How many witnesses of a level are listed.
+const MOST: usize = 200;
+
+pub(crate) fn run(args: &ExplainArgs) -> Result<()> {
+    let Some(what) = &args.what else {
+        if args.history || args.json {
+            bail!("nothing was named\n  hint: `isolde explain` lists the levels and anomalies");
+        }
+        return ran::print(&index_to_text());
+    };
+    let named = args.witness.is_none();
+    if let Some(anomaly) = Anomaly::named(what).filter(|_| named) {
+        return of_anomaly(args, anomaly);
+    }
+    if let Some(level) = Level::named(what).filter(|_| named) {
+        return of_level(args, level);
+    }
+    if args.history {
+        bail!("{what} is no anomaly and no level\n  hint: `isolde explain` lists them");
+    }
+    if what != "-" && !Path::new(what).exists() {
+        bail!(
+            "there is no file, anomaly or level '{what}'\n  hint: `isolde explain` lists the levels \
+             and anomalies"
+        );
+    }
+    of_history(args, what)
+}
+
+// ---- the handbook ----
+
+fn of_anomaly(args: &ExplainArgs, anomaly: Anomaly) -> Result<()> {
+    let page = handbook::anomaly(anomaly);
+    if args.history {
+        return ran::print(page.history);
+    }
+    if args.json {
+        return ran::print(&(serde_json::to_string_pretty(&anomaly_to_json(page))? + "\n"));
+    }
+    let shown = shown(page.history, page.level())?;
+    ran::print(&anomaly_to_text(page, &shown))
+}
+
+fn of_level(args: &ExplainArgs, level: Level) -> Result<()> {
+    let page = handbook::level(level);
+    if args.history {
+        return ran::print(page.forbids);
+    }
+    if args.json {
+        return ran::print(&(serde_json::to_string_pretty(&level_to_json(page))? + "\n"));
+    }
+    // What the level allows, a stronger one forbids: its picture is the one to look at.
+    let stronger = Level::ALL.into_iter().filter(|l| l.next_weaker().contains(&level));
+    let allowed = stronger.map(|stronger| shown(page.allows, stronger));
+    let allowed = allowed.collect::<Result<Vec<String>>>()?;
+    let allowed = allowed.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
+    ran::print(&level_to_text(page, &allowed, &shown(page.forbids, level)?))
+}
+
+/// The first witness of a small history that breaks a level, in words; nothing if none does.
+fn shown(text: &str, level: Level) -> Result<String> {
+    let history = parse(text).context("in the handbook")?;
+    let verdict = check(&history, Promise::of(level), &Options::default());
+    let telling = Telling { style: terminal::style(), ..Telling::default() };
+    let first = verdict.witnesses().first();
+    let exhibit = first.map(|witness| Exhibit::new(&history, level, 1, witness));
+    Ok(exhibit.map_or(String::new(), |exhibit| exhibit_to_text(&history, &exhibit, &telling)))
+}
+
+// ---- histories ----
+
+/// Which witness is meant.
+enum Wanted {
+    /// Of a level, or of the one that is violated most plainly: the number from 1.
+    Number(Option<Level>, usize),
+    /// The first of its kind.
+    First(Anomaly),
+}
+
+impl Wanted {
+    fn named(text: &str) -> Result<Wanted> {
+        if let Ok(number) = text.parse() {
+            return Ok(Wanted::Number(None, number));
+        }
+        if let Some((level, number)) = text.rsplit_once('-')
+            && let (Some(level), Ok(number)) = (Level::named(level), number.parse())
+        {
+            return Ok(Wanted::Number(Some(level), number));
+        }
+        Anomaly::named(text).map(Wanted::First).ok_or_else(|| {
+            anyhow!(
+                "'{text}' names no witness\n  hint: a witness is LEVEL-NUMBER such as si-1, a number, \
+                 or an anomaly"
+            )
+        })
+    }
+}
+
+fn of_history(args: &ExplainArgs, what: &str) -> Result<()> {
+    let file = Path::new(what);
+    let wanted = args.witness.as_deref().map(Wanted::named).transpose()?;
+    args.write.iter().try_for_each(|to| output::may_write(to, args.force))?;
+    let loaded = load::load(file, args.ask.format.as_deref())?;
+    let history = &loaded.history;
+    let progress = load::progress(&format!("checking {}", file.display()));
+    let desk = Desk {
+        checker: Checker::new(history, args.ask.options()),
+        session_order: !args.ask.no_session_order,
+    };
+    let decided = match wanted {
+        Some(Wanted::Number(Some(level), _)) => desk.each(&[level]),
+        _ => desk.all(history),
+    };
+    progress.finish_and_clear();
+    let name = shell::quoted(what);
+    let explain = (what != "-").then(|| format!("isolde explain{} {name}", args.ask.typed()));
+    let telling = Telling { style: terminal::style(), explain, ..Telling::default() };
+    let Some(wanted) = wanted else { return list(args, history, &decided, &telling) };
+    let (level, number, witness) = find(&decided, &wanted)?;
+    let exhibit = Exhibit::new(history, level, number, witness);
+    if args.json {
+        let json = witness_to_json(history, witness, &exhibit);
+        ran::print(&(serde_json::to_string_pretty(&json)? + "\n"))?;
+    } else if args.write.is_empty() {
+        let more = telling.explain.as_ref();
+        let more = more.map(|explain| format!("{explain} {} --write witness.svg", exhibit.id));
+        let telling = Telling { explain: None, ..telling };
+        let mut text = exhibit_to_text(history, &exhibit, &telling);
+        text.extend(more.map(|more| format!("  picture    {more}\n")));
+        ran::print(&text)?;
+    }
+    let shown = Shown { history, level, witness, exhibit: &exhibit };
+    for to in &args.write {
+        let kind = match &args.to_format {
+            Some(format) => As::named(format)?,
+            None => As::of(to)?,
+        };
+        shown.write(to, kind, what)?;
+    }
+    Ok(())
+}
+
+/// One witness of what was decided.
+fn find<'d>(decided: &'d [Decided], wanted: &Wanted) -> Result<(Level, usize, &'d Witness)> {
+    let plainest = Summary::of(decided.iter().map(|d| &d.verdict)).plainest;
+    let Some(plainest) = plainest else {
+        bail!("nothing is violated, so there is no witness\n  hint: `isolde check` says what holds")
+    };
+    match wanted {
+        Wanted::Number(level, wanted) => {
+            let level = level.unwrap_or(plainest);
+            let witnesses = of(decided, level);
+            let witness = wanted.checked_sub(1).and_then(|at| witnesses.get(at));
+            let witness = witness.with_context(|| {
+                let count = witnesses.len();
+                format!("there is no witness {wanted} of {level}: {count} were kept, from 1 on")
+            })?;
+            Ok((level, *wanted, witness))
+        }
+        Wanted::First(anomaly) => {
+            let levels = [plainest].into_iter().chain(Level::ALL);
+            let named = |level: Level| {
+                let at = of(decided, level).iter().position(|w| w.anomaly == *anomaly)?;
+                Some((level, at + 1, &of(decided, level)[at]))
+            };
+            let found = levels.into_iter().find_map(named);
+            found.with_context(|| format!("no level is violated by {anomaly}"))
+        }
+    }
+}
+
+fn of(decided: &[Decided], level: Level) -> &[Witness] {
+    let own = decided.iter().find(|d| d.verdict.promise.level == level);
+    own.map_or(&[], |d| d.verdict.witnesses())
+}
+
+/// The witnesses of the level that is violated most plainly, one line each, and how to see others.
+fn list(
+    args: &ExplainArgs,
+    history: &History,
+    decided: &[Decided],
+    telling: &Telling,
+) -> Result<()> {
+    let summary = Summary::of(decided.iter().map(|d| &d.verdict));
+    let violated = decided.iter().filter(|d| !d.verdict.witnesses().is_empty());
+    let exhibits = |d: &Decided| {
+        let level = d.verdict.promise.level;
+        let all = d.verdict.witnesses().iter().enumerate().take(MOST);
+        all.map(|(at, w)| Exhibit::new(history, level, at + 1, w)).collect::<Vec<_>>()
+    };
+    if args.json {
+        let id = |e: &Exhibit| serde_json::json!({"id": e.id, "anomaly": e.anomaly.name(), "story": e.story});
+        let all: Vec<_> = violated.flat_map(exhibits).map(|e| id(&e)).collect();
+        return ran::print(&(serde_json::to_string_pretty(&all)? + "\n"));
+    }
+    let Some(plainest) = summary.plainest else {
+        return ran::print("nothing is violated, so there is no witness\n");
+    };
+    let mut text = String::new();
+    for d in violated {
+        let (level, count) = (d.verdict.promise.level, d.verdict.witnesses().len());
+        if level == plainest {
+            text += &format!("{level}: {} kept\n", number(count));
+            exhibits(d).iter().for_each(|e| text += &isolde_report::exhibit_to_line(e));
+        } else {
+            text += &format!("{level}: {} kept, {level}-1 and so on\n", number(count));
+        }
+    }
+    text.extend(telling.explain.as_ref().map(|e| format!("more: {e} WITNESS\n")));
+    ran::print(&text)
+}

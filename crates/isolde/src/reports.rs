@@ -1,0 +1,122 @@
+//! `--report FILE`: what was found as a file, of the kind that the ending of its name says.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use isolde_report::{
+    Case, Exhibit, HtmlReport, Junit, REPORT_VERSION, Telling, case_to_json, dot, summary_to_text,
+    svg, to_text,
+};
+use isolde_spec::Summary;
+use serde_json::{Value, json};
+
+use crate::{load, output};
+
+/// The endings, for help and errors.
+const ENDINGS: &str = ".html, .json, .xml (JUnit), .txt, .svg and .dot (the plainest witness)";
+
+/// A report of one kind, while histories are added to it.
+enum Kind {
+    Html(Box<HtmlReport>),
+    Json(Vec<Value>),
+    Junit(Junit),
+    Text(String),
+    /// The first picture that there is.
+    Picture(fn(&Exhibit) -> String, Option<String>),
+}
+
+/// All reports that were asked for.
+pub(crate) struct Reports(Vec<(PathBuf, Kind)>);
+
+impl Reports {
+    /// Refuses what cannot be written before anything is checked.
+    pub(crate) fn new(files: &[PathBuf], levels_named: bool) -> Result<Reports> {
+        let mut reports = Vec::new();
+        for file in files {
+            let ending = file.extension().and_then(|e| e.to_str()).unwrap_or_default();
+            let kind = match ending.to_ascii_lowercase().as_str() {
+                "html" | "htm" => Kind::Html(Box::new(HtmlReport::new("Isolde"))),
+                "json" => Kind::Json(Vec::new()),
+                "xml" if levels_named => Kind::Junit(Junit::default()),
+                "xml" => bail!(
+                    "a JUnit report says which promises are kept, and none was named\n  hint: --level \
+                     names the levels that must hold"
+                ),
+                "txt" => Kind::Text(String::new()),
+                "svg" => Kind::Picture(svg, None),
+                "dot" | "gv" => Kind::Picture(dot, None),
+                _ => bail!(
+                    "the name {} does not say what to write\n  hint: endings are {ENDINGS}",
+                    file.display()
+                ),
+            };
+            reports.push((file.clone(), kind));
+        }
+        Ok(Reports(reports))
+    }
+
+    pub(crate) fn add(&mut self, case: &Case<'_>) {
+        for (_, kind) in &mut self.0 {
+            match kind {
+                Kind::Html(report) => report.add(case),
+                Kind::Json(all) => all.push(case_to_json(case)),
+                Kind::Junit(report) => report.add(case),
+                Kind::Text(text) => {
+                    *text += &as_text(case, &Telling { all: true, ..telling(case) });
+                }
+                Kind::Picture(draw, drawn) => {
+                    *drawn = drawn.take().or_else(|| plainest(case).as_ref().map(*draw));
+                }
+            }
+        }
+    }
+
+    pub(crate) fn write(self) -> Result<()> {
+        for (file, kind) in self.0 {
+            let text = match kind {
+                Kind::Html(report) => report.finish(),
+                Kind::Json(all) => {
+                    let report = json!({"isolde_report": REPORT_VERSION, "histories": all});
+                    serde_json::to_string_pretty(&report)? + "\n"
+                }
+                Kind::Junit(report) => report.finish(),
+                Kind::Text(text) => text,
+                Kind::Picture(_, Some(picture)) => picture,
+                Kind::Picture(_, None) => {
+                    nothing_to_draw(&file);
+                    continue;
+                }
+            };
+            output::write(&file, |out| Ok(out.write_all(text.as_bytes())?))?;
+        }
+        Ok(())
+    }
+}
+
+fn nothing_to_draw(file: &Path) {
+    let label = load::WARNING.label("warning");
+    anstream::eprintln!("{label}: nothing is violated, so {} was not written", file.display());
+}
+
+/// How a case is told where there is no terminal.
+pub(crate) fn telling(case: &Case<'_>) -> Telling {
+    Telling { explain: case.explain.clone(), ..Telling::default() }
+}
+
+/// A case in words.
+pub(crate) fn as_text(case: &Case<'_>, telling: &Telling) -> String {
+    let mut out = format!("{}\n", case.name);
+    if case.every_level {
+        out += &summary_to_text(case.history, case.decided, telling);
+    } else {
+        case.decided.iter().for_each(|d| out += &to_text(case.history, d, telling));
+    }
+    out
+}
+
+/// The first witness of the level whose first witness says most in the fewest words.
+fn plainest(case: &Case<'_>) -> Option<Exhibit> {
+    let summary = Summary::of(case.decided.iter().map(|d| &d.verdict));
+    let wanted = summary.plainest?;
+    case.exhibits().find(|exhibit| exhibit.level == wanted)
+}

@@ -1,0 +1,31 @@
+//! The pages of anomalies, in files by what goes wrong.
+
+mod conflicts;
+mod cycles;
+mod lists;
+mod local;
+mod missed;
+mod nowhere;
+mod operations;
+
+use isolde_spec::Anomaly;
+
+use super::AnomalyPage;
+
+/// All of them.
+static PAGES: [&[AnomalyPage]; 7] = [
+    &local::PAGES,
+    &nowhere::PAGES,
+    &lists::PAGES,
+    &cycles::PAGES,
+    &missed::PAGES,
+    &conflicts::PAGES,
+    &operations::PAGES,
+];
+
+/// The page of an anomaly.
+pub(super) fn page(anomaly: Anomaly) -> &'static AnomalyPage {
+    // Every anomaly has a page (a test checks it); the first stands in for none.
+    let mut all = PAGES.iter().flat_map(|pages| pages.iter());
+    all.find(|page| page.anomaly == anomaly).unwrap_or(&local::PAGES[0])
+}

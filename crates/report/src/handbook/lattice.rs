@@ -1,0 +1,143 @@
+//! What follows from the catalogue: which level is next to which, and which forbids what.
+
+use isolde_spec::{Anomaly, CATALOGUE, Finding, Level};
+
+/// The levels that imply this one directly.
+pub fn next_stronger(level: Level) -> Vec<Level> {
+    Level::ALL.into_iter().filter(|other| other.next_weaker().contains(&level)).collect()
+}
+
+/// The levels that forbid an anomaly, weakest first as far as they compare.
+pub fn forbidding(anomaly: Anomaly) -> Vec<Level> {
+    Level::ALL.into_iter().filter(|level| anomaly.forbidden_at(*level)).collect()
+}
+
+/// The levels that allow an anomaly. What is wrong with single operations is no matter of levels of
+/// transactions, which have other names for it.
+pub fn allowing(anomaly: Anomaly) -> Vec<Level> {
+    let single = anomaly.entry().finding == Finding::Orders;
+    let allows = |l: &Level| !anomaly.forbidden_at(*l) && (!single || l.of_operations());
+    Level::ALL.into_iter().filter(allows).collect()
+}
+
+/// The anomalies that a level forbids and a weaker one allows.
+pub fn beyond(level: Level, weaker: Level) -> Vec<Anomaly> {
+    all().filter(|a| a.forbidden_at(level) && !a.forbidden_at(weaker)).collect()
+}
+
+/// The anomalies that a level forbids.
+pub(super) fn forbidden(level: Level) -> Vec<Anomaly> {
+    all().filter(|anomaly| anomaly.forbidden_at(level)).collect()
+}
+
+/// The anomalies that a level allows.
+pub(super) fn allowed(level: Level) -> Vec<Anomaly> {
+    all().filter(|anomaly| allowing(*anomaly).contains(&level)).collect()
+}
+
+/// What a level forbids beyond the next weaker ones, each with a name; what nothing is named after
+/// is said in words.
+pub(super) fn gains(level: Level, list: &dyn Fn(&[Anomaly]) -> String) -> Vec<(String, String)> {
+    if level.next_weaker().is_empty() {
+        return vec![("forbids".to_owned(), list(&forbidden(level)))];
+    }
+    let gain = |weaker: &Level| {
+        let more = beyond(level, *weaker);
+        let text = match (more.is_empty(), level.needs_real_time()) {
+            (false, _) => list(&more),
+            (true, true) => "nothing by name, but every cycle that needs real time".to_owned(),
+            (true, false) => "nothing: it is the same, asked of single operations".to_owned(),
+        };
+        (format!("beyond {weaker}"), text)
+    };
+    level.next_weaker().iter().map(gain).collect()
+}
+
+/// Every anomaly, the most basic first.
+pub(super) fn all() -> impl Iterator<Item = Anomaly> {
+    CATALOGUE.iter().map(|entry| entry.anomaly)
+}
+
+/// All levels, each above those that it implies. A test checks that none is missing, and that none
+/// stands below one that it implies.
+pub(super) const DRAWING: &str = r"
+                      linearizable
+                      /          \
+       strict-serializable    sequential
+            /           \       /
+strong-snapshot-isolation  serializable
+            \           /       \
+       snapshot-isolation     repeatable-read
+            /           \       /
+         prefix      cursor-stability
+            |               |
+          causal            |
+            |               |
+       read-atomic          |
+            |               |
+      read-committed        |
+               \           /
+                    pl-2
+                      |
+               read-uncommitted
+";
+
+/// A level between its neighbours: the stronger ones above, the weaker ones below. No level has
+/// more than two of either (a test checks it).
+pub(super) fn neighbours(level: Level) -> String {
+    let above = next_stronger(level);
+    let below = level.next_weaker();
+    let rows = [row(&above), row(&[level]), row(below)];
+    let width = rows.iter().map(String::len).max().unwrap_or(0);
+    let centred = |row: &str| format!("{}{row}", " ".repeat((width - row.len()) / 2));
+    let mut lines = Vec::new();
+    if !above.is_empty() {
+        lines.push(centred(&rows[0]));
+        lines.push(centred(if above.len() == 1 { "|" } else { r"\         /" }));
+    }
+    lines.push(centred(&rows[1]));
+    if !below.is_empty() {
+        lines.push(centred(if below.len() == 1 { "|" } else { r"/         \" }));
+        lines.push(centred(&rows[2]));
+    }
+    lines.iter().map(|line| format!("    {line}\n")).collect()
+}
+
+fn row(levels: &[Level]) -> String {
+    levels.iter().map(|level| level.name()).collect::<Vec<_>>().join("     ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_drawing_has_every_level_above_what_it_implies() {
+        let line = |level: Level| {
+            let has = |line: &str| line.split_whitespace().any(|word| word == level.name());
+            DRAWING.lines().position(has).unwrap_or_else(|| panic!("{level} is not drawn"))
+        };
+        for level in Level::ALL {
+            assert!(
+                level.next_weaker().iter().all(|weaker| line(*weaker) > line(level)),
+                "{level}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_level_has_more_than_two_neighbours_on_a_side() {
+        for level in Level::ALL {
+            assert!(level.next_weaker().len() <= 2 && next_stronger(level).len() <= 2, "{level}");
+        }
+    }
+
+    #[test]
+    fn what_a_level_adds() {
+        use Anomaly::{GNonadjacent, GSingle, LostUpdate};
+        let more = beyond(Level::SnapshotIsolation, Level::Prefix);
+        assert_eq!(more, [LostUpdate, GSingle, GNonadjacent]);
+        assert_eq!(beyond(Level::StrictSerializable, Level::Serializable), []);
+        assert_eq!(allowing(Anomaly::NotLinearizable), [Level::Sequential]);
+    }
+}

@@ -1,0 +1,19 @@
+//! The pages of levels.
+
+mod operations;
+mod strong;
+mod weak;
+
+use isolde_spec::Level;
+
+use super::LevelPage;
+
+/// All of them.
+static PAGES: [&[LevelPage]; 3] = [&weak::PAGES, &strong::PAGES, &operations::PAGES];
+
+/// The page of a level.
+pub(super) fn page(level: Level) -> &'static LevelPage {
+    // Every level has a page (a test checks it); the first stands in for none.
+    let mut all = PAGES.iter().flat_map(|pages| pages.iter());
+    all.find(|page| page.level == level).unwrap_or(&weak::PAGES[0])
+}

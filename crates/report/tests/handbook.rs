@@ -1,0 +1,242 @@
+//! The handbook: its histories show what they are said to show, and its commands name what exists.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::needless_pass_by_value, reason = "expectations are made where they are used")]
+
+mod shown;
+
+use isolde_history::notation::parse;
+use isolde_report::handbook::{self, ByDesign, Recipe, next_stronger};
+use isolde_spec::{Anomaly, CATALOGUE, Level, Verdict};
+use isolde_workload::simulate::{Planted, plantable};
+use isolde_workload::{Kind, favoured};
+use shown::ask;
+
+fn verdict(history: &str, level: Level) -> Verdict {
+    ask(&parse(history).unwrap_or_else(|e| panic!("{e}\n{history}")), level).verdict
+}
+
+fn holds(history: &str, level: Level) -> bool {
+    verdict(history, level).holds() == Some(true)
+}
+
+fn violated(history: &str, level: Level) -> bool {
+    verdict(history, level).holds() == Some(false)
+}
+
+/// The first name that a level has for what is wrong.
+fn first(history: &str, level: Level) -> Option<Anomaly> {
+    verdict(history, level).witnesses().first().map(|witness| witness.anomaly)
+}
+
+/// Where transactions are single operations these pairs mean the same, so that no history tells
+/// them apart; and of longer transactions the stronger one is not asked.
+fn the_same(stronger: Level, weaker: Level) -> bool {
+    matches!(
+        (stronger, weaker),
+        (Level::Linearizable, Level::StrictSerializable) | (Level::Sequential, Level::Serializable)
+    )
+}
+
+fn all_anomalies() -> impl Iterator<Item = &'static handbook::AnomalyPage> {
+    CATALOGUE.iter().map(|entry| handbook::anomaly(entry.anomaly))
+}
+
+fn all_levels() -> impl Iterator<Item = &'static handbook::LevelPage> {
+    Level::ALL.into_iter().map(handbook::level)
+}
+
+#[test]
+fn every_anomaly_and_every_level_has_a_page() {
+    for entry in CATALOGUE {
+        assert_eq!(handbook::anomaly(entry.anomaly).anomaly, entry.anomaly);
+    }
+    for level in Level::ALL {
+        assert_eq!(handbook::level(level).level, level);
+    }
+}
+
+#[test]
+fn every_anomaly_is_shown_by_its_history() {
+    for page in all_anomalies() {
+        let entry = page.anomaly.entry();
+        for from in [Some(entry.forbidden_from), entry.also_from].into_iter().flatten() {
+            let witnesses = verdict(page.history, from);
+            let witness = witnesses.witnesses().first();
+            let witness = witness.unwrap_or_else(|| panic!("{}: nothing at {from}", entry.name));
+            assert_eq!(witness.anomaly, page.anomaly, "at {from}");
+            assert_eq!(witness.forbidden_from(), entry.forbidden_from, "{}", entry.name);
+            for weaker in from.next_weaker().iter().filter(|l| !page.anomaly.forbidden_at(**l)) {
+                let same = the_same(from, *weaker);
+                assert!(same || holds(page.history, *weaker), "{} at {weaker}", entry.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_else_is_wrong_with_it() {
+    // Other levels have other names for these two, and forbid them under those.
+    let renamed = [Anomaly::PrefixViolation, Anomaly::NotLinearizable];
+    for page in all_anomalies().filter(|page| !renamed.contains(&page.anomaly)) {
+        for level in Level::ALL.into_iter().filter(|level| !level.of_operations()) {
+            // Without intervals of the whole history nothing holds at the levels of real time.
+            let forbidden = page.anomaly.forbidden_at(level);
+            assert_eq!(violated(page.history, level), forbidden, "{} at {level}", page.anomaly);
+            assert_eq!(holds(page.history, level), !forbidden, "{} at {level}", page.anomaly);
+        }
+    }
+}
+
+#[test]
+fn no_transaction_can_be_left_out_of_it() {
+    for page in all_anomalies() {
+        let from = page.anomaly.entry().forbidden_from;
+        let lines: Vec<&str> = page.history.lines().collect();
+        let is_txn = |line: &str| line.contains(": ") && !line.starts_with(['#', 'o']);
+        for left_out in (0..lines.len()).filter(|at| is_txn(lines[*at])) {
+            let rest = |orders: bool| -> String {
+                let kept = lines.iter().enumerate().filter(|(at, line)| {
+                    *at != left_out && (orders || !line.starts_with("order "))
+                });
+                kept.map(|(_, line)| format!("{line}\n")).collect()
+            };
+            // An order of versions may name what is no longer written.
+            let history = if parse(&rest(true)).is_ok() { rest(true) } else { rest(false) };
+            assert_ne!(first(&history, from), Some(page.anomaly), "{}\n{history}", page.anomaly);
+        }
+    }
+}
+
+#[test]
+fn every_level_allows_what_it_is_said_to_allow() {
+    for page in all_levels() {
+        assert!(holds(page.allows, page.level), "{}", page.level);
+        let mut stronger = next_stronger(page.level);
+        stronger.retain(|stronger| !the_same(*stronger, page.level));
+        for stronger in stronger {
+            assert!(violated(page.allows, stronger), "{} at {stronger}", page.level);
+        }
+    }
+}
+
+#[test]
+fn every_level_forbids_what_it_is_said_to_forbid() {
+    for page in all_levels() {
+        assert!(violated(page.forbids, page.level), "{}", page.level);
+        for weaker in page.level.next_weaker() {
+            let same = the_same(page.level, *weaker);
+            assert!(same || holds(page.forbids, *weaker), "{} at {weaker}", page.level);
+        }
+    }
+}
+
+/// The word after an option of a command.
+fn option<'a>(command: &'a str, names: [&str; 2]) -> Option<&'a str> {
+    let mut words = command.split(' ');
+    words.find(|word| names.contains(word))?;
+    words.next()
+}
+
+fn check_names(command: &str) {
+    let kind = option(command, ["--workload", "-w"]).map_or("mini", |kind| kind);
+    let kind = Kind::named(kind).unwrap_or_else(|| panic!("{command}"));
+    if let Some(planted) = option(command, ["--plant", "--plant"]) {
+        let anomaly = planted.parse::<Planted>().unwrap().anomaly.unwrap();
+        assert!(plantable(kind).any(|other| other == anomaly), "{command}");
+    }
+    if let Some(anomaly) = option(command, ["--favour", "--favour"]) {
+        let anomaly = Anomaly::named(anomaly).unwrap_or_else(|| panic!("{command}"));
+        assert!(kind == Kind::Mini && favoured().any(|other| other == anomaly), "{command}");
+    }
+    if let Some(levels) = option(command, ["--level", "-l"]) {
+        assert!(levels.split(',').all(|level| Level::named(level).is_some()), "{command}");
+    }
+    if let Some(name) = option(command, ["explain", "explain"]) {
+        assert!(Anomaly::named(name).is_some(), "{command}");
+    }
+}
+
+fn check_commands(recipes: &[Recipe]) {
+    assert!(!recipes.is_empty());
+    let mut made: Vec<&str> = Vec::new();
+    for recipe in recipes {
+        let command = recipe.command;
+        assert!(command.starts_with("isolde ") && command.len() <= 94, "{command}");
+        check_names(command);
+        let words: Vec<&str> = command.split(' ').collect();
+        match words[1] {
+            "generate" => made.push(words[2]),
+            "explain" => made.push(words[words.len() - 1]),
+            "check" => assert!(made.contains(words.last().unwrap()), "{command}"),
+            _ => assert_eq!(words[1], "test"),
+        }
+    }
+}
+
+#[test]
+fn commands_name_what_exists() {
+    all_anomalies().for_each(|page| check_commands(page.reproduce));
+    all_levels().for_each(|page| check_commands(page.reproduce));
+}
+
+fn is_clause(text: &str) {
+    assert!(text.starts_with(|c: char| c.is_lowercase()) && !text.ends_with('.'), "{text}");
+    is_plain(text);
+}
+
+fn is_text(text: &str) {
+    assert!(text.starts_with(|c: char| c.is_uppercase()) && text.ends_with('.'), "{text}");
+    is_plain(text);
+}
+
+fn is_plain(text: &str) {
+    assert!(text.is_ascii() && !text.contains("  ") && !text.contains(['\n', '|']), "{text}");
+}
+
+fn are_plain(databases: &[ByDesign]) {
+    for by in databases {
+        assert!(
+            !by.why.ends_with('.') && !by.database.is_empty() && !by.level.is_empty(),
+            "{by:?}"
+        );
+        [by.database, by.level, by.why].into_iter().for_each(is_plain);
+    }
+}
+
+#[test]
+fn pages_are_written_as_they_are_used() {
+    for page in all_anomalies() {
+        is_clause(page.breach);
+        [page.definition, page.harm, page.remedy].into_iter().for_each(is_text);
+        assert!(page.differs.is_empty() || page.differs.ends_with('.'), "{}", page.differs);
+        assert!(page.history.starts_with("# ") && page.history.is_ascii(), "{}", page.anomaly);
+        are_plain(page.shown_by);
+    }
+    for page in all_levels() {
+        is_clause(page.promise);
+        is_text(page.definition);
+        assert!(page.allows.starts_with("# ") && page.forbids.starts_with("# "), "{}", page.level);
+        are_plain(page.offered_by);
+    }
+}
+
+#[test]
+fn texts_fit_a_terminal() {
+    let mut texts = vec![handbook::index_to_text()];
+    texts.extend(all_anomalies().map(|page| handbook::anomaly_to_text(page, "")));
+    texts.extend(all_levels().map(|page| handbook::level_to_text(page, "", "")));
+    for text in texts {
+        assert!(text.is_ascii(), "{text}");
+        let wide = text.lines().find(|line| line.len() > 100);
+        assert!(wide.is_none(), "{wide:?}");
+        assert!(!text.lines().any(|line| line.ends_with(' ')), "{text}");
+    }
+}
+
+#[test]
+fn the_index_names_everything() {
+    let index = handbook::index_to_text();
+    for name in CATALOGUE.iter().map(|e| e.name).chain(Level::ALL.iter().map(|l| l.name())) {
+        assert!(index.contains(&format!("  {name} ")), "{name}");
+    }
+}
