@@ -1,5 +1,6 @@
 //! Pictures of witnesses: nothing overlaps, nothing is missing, and nothing breaks them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::needless_pass_by_value, reason = "expectations are made where they are used")]
 
 mod drawn;
 mod shown;

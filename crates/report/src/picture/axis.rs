@@ -41,7 +41,8 @@ impl Axis {
         moments.sort_unstable();
         moments.dedup();
         let gaps = moments.len().saturating_sub(1).max(1);
-        let unit = half((WIDTH / gaps as f64).clamp(LEAST, MOST));
+        // Without times, texts are what needs the room.
+        let unit = if timed { half((WIDTH / gaps as f64).clamp(LEAST, MOST)) } else { MOST };
         let basis = if timed { exhibit.timeline.basis } else { Basis::Order };
         Axis { moments, left: left + BEYOND, unit, spans, basis }
     }

@@ -99,7 +99,7 @@ fn call<'a>(at: usize, part: &'a Part, axis: &Axis, stuck: &StuckOrder) -> Call<
     let (left, right) = axis.span(at);
     let extra = if is_stuck { STUCK.len() + 2 } else { 0 };
     let extra = extra + badge(part.outcome).map_or(0, |badge| badge.len() + 2);
-    let said = width(&name, 12.0) + width(&text, 12.0) + 10.0 + width(&"-".repeat(extra), 11.0);
+    let said = width(&name, 12.0) + width(&text, 12.0) + 10.0 + width(&"-".repeat(extra), 12.0);
     let place = stuck.order.iter().position(|other| *other == at).map(|place| place + 1);
     Call {
         at,
@@ -172,15 +172,17 @@ impl Call<'_> {
 
     fn draw_place(&self, sheet: &mut Sheet, top: f64) {
         let (x, y) = (self.left + 10.0 + if self.open.0 { 6.0 } else { 0.0 }, top + BAR / 2.0);
+        if self.stuck || self.place.is_some() {
+            sheet.put(format_args!(r#"<circle class="place" cx="{x}" cy="{y}" r="7.5"/>"#));
+        }
         if self.stuck {
             let (a, b, c, d) = (x - 3.0, x + 3.0, y - 3.0, y + 3.0);
-            sheet.put(format_args!(
-                r#"<circle class="place" cx="{x}" cy="{y}" r="7.5"/><path class="cross" d="M{a} {c}L{b} {d}M{b} {c}L{a} {d}"/>"#
-            ));
+            sheet
+                .put(format_args!(r#"<path class="cross" d="M{a} {c}L{b} {d}M{b} {c}L{a} {d}"/>"#));
         } else if let Some(place) = self.place {
             let base = y + 3.5;
             sheet.put(format_args!(
-                r#"<circle class="place" cx="{x}" cy="{y}" r="7.5"/><text class="nth" x="{x}" y="{base}" text-anchor="middle">{place}</text>"#
+                r#"<text class="nth" x="{x}" y="{base}" text-anchor="middle">{place}</text>"#
             ));
         }
     }

@@ -95,7 +95,10 @@ pub(super) fn lay_out(sizes: &[Size], wires: &[Wire]) -> Plan {
     let layers = layers(sizes.len(), wires);
     let grid = grid(sizes, wires, &layers);
     let mut x = columns(&grid);
-    straighten(&grid, wires, &mut x);
+    // What became straight may have made room for others.
+    for _ in 0..2 {
+        straighten(&grid, wires, &mut x);
+    }
     let bands = bands(&grid, &layers, wires, &x);
     let boxes = sizes.iter().enumerate().map(|(at, size)| {
         let band = bands[grid.items[at].layer];
@@ -191,17 +194,31 @@ fn straighten(grid: &Grid, wires: &[Wire], x: &mut [f64]) {
     };
     let both = |a: (f64, f64), b: (f64, f64)| (a.0.max(b.0), a.1.min(b.1));
     for (chain, wire) in grid.chains.iter().zip(wires) {
-        // A strong wire from row to row pulls its lower box along; others are straight in between.
-        let short = wire.strong && chain.len() == 3;
-        let end = if short { chain.len() } else { chain.len().saturating_sub(1) };
-        let moved = chain.get(1..end).unwrap_or_default();
-        let (low, high) = moved.iter().map(|at| room(*at, x)).fold(EVERYWHERE, both);
-        let mean = moved.iter().map(|at| x[*at]).sum::<f64>() / moved.len().max(1) as f64;
-        let target = if short { x[wire.from] } else { mean };
+        let bends = chain.get(1..chain.len().saturating_sub(1)).unwrap_or_default();
+        let mut rest = bends;
+        // As many bends at a time as have a place in common.
+        while !rest.is_empty() {
+            let mut common = EVERYWHERE;
+            let fits = |at: &&usize| {
+                let next = both(common, room(**at, x));
+                let fits = next.0 <= next.1;
+                common = if fits { next } else { common };
+                fits
+            };
+            let count = rest.iter().take_while(fits).count().max(1);
+            let (run, others) = rest.split_at(count);
+            let mean = run.iter().map(|at| x[*at]).sum::<f64>() / count as f64;
+            if common.0 <= common.1 {
+                run.iter().for_each(|at| x[*at] = mean.clamp(common.0, common.1));
+            }
+            rest = others;
+        }
+        // A strong wire from row to row pulls its lower box along.
+        let (target, moved) = (x[wire.from], chain.get(1..).unwrap_or_default());
         let near = moved.iter().all(|at| (x[*at] - target).abs() < NEARLY);
-        if moved.len() > 1 && low <= high && (near || !short) {
-            let target = target.clamp(low, high);
-            moved.iter().for_each(|at| x[*at] = target);
+        for at in moved.iter().filter(|_| wire.strong && near && moved.len() == 2) {
+            let (low, high) = room(*at, x);
+            x[*at] = if low <= high { target.clamp(low, high) } else { x[*at] };
         }
     }
 }

@@ -83,11 +83,14 @@ impl Sheet {
     /// All that was drawn, as an element of that name and size.
     pub(super) fn finish(mut self, name: &str, size: Size) -> Picture {
         let name = self.label(name);
-        let Size { width, height } = size;
-        let template = format!(
-            r#"<svg class="isolde-picture" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="group" aria-label="{name}">{}</svg>"#,
-            self.out
-        );
+        let frame = frame(size);
+        let template = format!(r#"<svg {frame} aria-label="{name}">{}</svg>"#, self.out);
         Picture { template, labels: self.labels }
     }
+}
+
+/// The attributes of a whole picture.
+pub(super) fn frame(Size { width, height }: Size) -> String {
+    let sizes = format!(r#"viewBox="0 0 {width} {height}" width="{width}" height="{height}""#);
+    format!(r#"class="isolde-picture" {sizes} role="group""#)
 }

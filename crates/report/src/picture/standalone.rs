@@ -42,10 +42,11 @@ pub(super) fn file(size: Size, (title, story): (&str, &str), body: &str) -> Stri
     let title = super::text::escaped(&long(title, STORY));
     let story = super::text::escaped(story);
     let (colours, rules) = (include_str!("colours.css"), picture_css());
+    let frame = sheet::frame(size);
     format!(
-        r#"<svg xmlns="http://www.w3.org/2000/svg" class="isolde-picture" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="group" aria-labelledby="isolde-title isolde-desc">
-<title id="isolde-title">{title}</title>
-<desc id="isolde-desc">{story}</desc>
+        r#"<svg xmlns="http://www.w3.org/2000/svg" {frame}>
+<title>{title}</title>
+<desc>{story}</desc>
 <style>
 {colours}{rules}</style>
 <rect class="paper" width="{width}" height="{height}"/>

@@ -161,7 +161,7 @@ fn boxes_and_arrows(exhibit: &Exhibit, document: &Document<'_>) {
         assert!(boxes[link.to].border_has(tip), "{:?} {tip:?}", boxes[link.to]);
         for point in line {
             let cut = boxes.iter().find(|area| area.inner(1.0).holds(point));
-            assert!(cut.is_none(), "a wire cuts a box: {point:?} {cut:?} {}", head);
+            assert!(cut.is_none(), "a wire cuts a box: {point:?} {cut:?} {head}");
         }
     }
 }
