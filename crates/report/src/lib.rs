@@ -5,6 +5,7 @@ mod decided;
 mod exhibit;
 mod forced;
 pub mod handbook;
+mod html;
 mod json;
 mod junit;
 mod names;
@@ -19,6 +20,7 @@ mod xml;
 pub use case::Case;
 pub use decided::Decided;
 pub use exhibit::{Basis, Exhibit, Link, Part, PartOp, Role, Row, StuckOrder, Timeline, What};
+pub use html::HtmlReport;
 pub use json::{REPORT_VERSION, case_to_json, to_json, witness_to_json};
 pub use junit::Junit;
 pub use picture::{Picture, dot, lattice, picture, picture_css, svg};
@@ -28,5 +30,3 @@ pub use text::{
     transactions_to_text,
 };
 pub use wrap::number;
-mod stub;
-pub use stub::*;

@@ -1,0 +1,268 @@
+//! All that the page shows, as compact data. Texts, transactions, witnesses and pictures are kept
+//! once each and referred to by number.
+
+use isolde_history::History;
+use isolde_spec::{Anomaly, Answer, Counted, How, Level, Summary, Verdict};
+use serde_json::{Value, json};
+
+use super::shared::Shared;
+use super::{body, chart};
+use crate::case::Case;
+use crate::decided::Decided;
+use crate::handbook;
+use crate::wrap::{all_of, number};
+
+/// How many witnesses a report has at most.
+const MOST_WITNESSES: usize = 50_000;
+/// How many of them come with an excerpt to be saved.
+const MOST_EXCERPTS: usize = 200;
+/// How many notes and warnings are shown.
+const MOST_NOTES: usize = 50;
+
+/// What has been gathered.
+#[derive(Default)]
+pub(super) struct Data {
+    texts: Shared,
+    txns: Shared,
+    /// Bytes of transactions in full.
+    pub(super) line_bytes: usize,
+    /// Witnesses, without the level that they break.
+    pub(super) bodies: Shared,
+    /// What many witnesses have in common: dependencies, rows of time lines, and the texts of
+    /// pictures, without names and times.
+    pub(super) shapes: Shared,
+    /// Pictures, without names.
+    pub(super) pictures: Shared,
+    anomalies: Vec<Anomaly>,
+    /// For each witness: history, verdict, number, body.
+    witnesses: Vec<[usize; 4]>,
+    /// For some bodies, the excerpt.
+    excerpts: Vec<(usize, String)>,
+    cases: Vec<Value>,
+    left_out: usize,
+}
+
+impl Data {
+    /// Adds a history with all its witnesses.
+    pub(super) fn add(&mut self, case: &Case<'_>) {
+        let at = self.cases.len();
+        let verdicts = case.decided.iter().map(|d| verdict(case, d)).collect::<Vec<_>>();
+        let mut exhibits = case.exhibits();
+        for (number_of_verdict, decided) in case.decided.iter().enumerate() {
+            for (number, witness) in decided.verdict.witnesses().iter().enumerate() {
+                if self.witnesses.len() >= MOST_WITNESSES {
+                    self.left_out += 1;
+                    continue;
+                }
+                let Some(exhibit) = exhibits.next() else { break };
+                let known = self.bodies.len();
+                let body = body::add(self, case.history, &exhibit);
+                self.witnesses.push([at, number_of_verdict, number + 1, body]);
+                if body == known && self.excerpts.len() < MOST_EXCERPTS {
+                    self.excerpts.push((body, isolde_spec::excerpt(case.history, witness)));
+                }
+            }
+        }
+        self.cases.push(described(case, &verdicts));
+    }
+
+    /// The number of a text.
+    pub(super) fn text(&mut self, text: &str) -> usize {
+        self.texts.number(text)
+    }
+
+    /// The number of a transaction.
+    pub(super) fn txn(&mut self, json: &str) -> usize {
+        let known = self.txns.len();
+        let at = self.txns.number(json);
+        if at == known {
+            self.line_bytes += json.len();
+        }
+        at
+    }
+
+    /// The number of an anomaly.
+    pub(super) fn anomaly(&mut self, anomaly: Anomaly) -> usize {
+        self.anomalies.iter().position(|known| *known == anomaly).unwrap_or_else(|| {
+            self.anomalies.push(anomaly);
+            self.anomalies.len() - 1
+        })
+    }
+
+    /// Everything as JSON that may stand within a page.
+    pub(super) fn into_json(self, title: &str) -> String {
+        let anomalies: Vec<Value> = self.anomalies.iter().map(|a| anomaly(*a)).collect();
+        let left_out = match self.left_out {
+            0 => String::new(),
+            n => format!("{} more witnesses are left out of this page.", number(n)),
+        };
+        let parts = [
+            ("title", json!(title).to_string()),
+            ("version", json!(env!("CARGO_PKG_VERSION")).to_string()),
+            ("cases", Value::Array(self.cases).to_string()),
+            ("anomalies", Value::Array(anomalies).to_string()),
+            ("witnesses", json!(self.witnesses).to_string()),
+            ("bodies", self.bodies.into_json()),
+            ("shapes", self.shapes.into_json()),
+            ("excerpts", json!(self.excerpts).to_string()),
+            ("pictures", self.pictures.into_strings()),
+            ("txns", self.txns.into_json()),
+            ("texts", self.texts.into_strings()),
+            ("leftOut", json!(left_out).to_string()),
+        ];
+        let parts: Vec<String> =
+            parts.into_iter().map(|(name, json)| format!("\"{name}\":{json}")).collect();
+        // Within a script, only `<` can end it.
+        format!("{{{}}}", parts.join(",")).replace('<', "\\u003c")
+    }
+}
+
+fn anomaly(anomaly: Anomaly) -> Value {
+    let entry = anomaly.entry();
+    let page = Some(handbook::anomaly(anomaly)).filter(|page| page.anomaly == anomaly);
+    json!({
+        "name": entry.name,
+        "adya": entry.adya,
+        "meaning": entry.meaning,
+        "harm": page.map_or("", |page| page.harm),
+        "also": page.map_or(&[][..], |page| page.also_called),
+    })
+}
+
+fn described(case: &Case<'_>, verdicts: &[Value]) -> Value {
+    let summary = Summary::of(case.decided.iter().map(|d| &d.verdict));
+    let plainest = |d: &Decided| Some(d.verdict.promise.level) == summary.plainest;
+    let violated = |d: &Decided| d.verdict.holds() == Some(false);
+    let first = case.decided.iter().position(plainest);
+    let first = first.or_else(|| case.decided.iter().position(violated));
+    let strong = |d: &Decided| summary.strongest.last() == Some(&d.verdict.promise.level);
+    let decisive = first.or_else(|| case.decided.iter().position(strong)).unwrap_or(0);
+    let (state, line) = headline(case, &summary, first);
+    let figures = figures(case.history);
+    json!({
+        "name": case.name,
+        "format": case.format,
+        "state": state,
+        "headline": line,
+        "strongest": strongest(case, &summary),
+        "plainest": first,
+        "decisive": decisive,
+        "verdicts": verdicts,
+        "figures": figures,
+        "about": case.about,
+        "warnings": some(&case.warnings, case.warning_count),
+        "warningCount": number(case.warning_count),
+        "again": case.again,
+        "explain": case.explain,
+        "seconds": format!("{:.2} s", case.seconds),
+    })
+}
+
+fn figures(history: &History) -> Value {
+    json!([
+        ["transactions", number(history.txn_count())],
+        ["operations", number(history.op_count())],
+        ["keys", number(history.key_count())],
+        ["sessions", number(history.session_count())],
+    ])
+}
+
+/// What the page says first, and whether that is bad, good or open.
+fn headline(case: &Case<'_>, summary: &Summary, violated: Option<usize>) -> (u8, String) {
+    if let Some(decided) = violated.and_then(|at| case.decided.get(at)) {
+        return (1, format!("{} is violated", decided.verdict.promise.level));
+    }
+    let names: Vec<&str> = summary.strongest.iter().map(|level| level.name()).collect();
+    match names.len() {
+        0 => (2, "Nothing could be decided".to_owned()),
+        1 => (0, format!("{} holds", all_of(&names))),
+        _ => (0, format!("{} hold", all_of(&names))),
+    }
+}
+
+/// What holds, and what follows from it, in words.
+fn strongest(case: &Case<'_>, summary: &Summary) -> String {
+    let names: Vec<&str> = summary.strongest.iter().map(|level| level.name()).collect();
+    let without = match case.decided.iter().all(|d| d.verdict.promise.session_order) {
+        true => "",
+        false => ", without session order",
+    };
+    let asked = |level: &Level| case.decided.iter().any(|d| d.verdict.promise.level == *level);
+    let follows = |level: &Level| summary.strongest.iter().any(|strong| strong.implies(*level));
+    let others = Level::ALL.into_iter().filter(|level| follows(level) && !asked(level));
+    let others: Vec<&str> = others.map(Level::name).collect();
+    let follow = match others.len() {
+        0 => String::new(),
+        1 => format!(" From that follows {}.", all_of(&others)),
+        _ => format!(" From that follow {}.", all_of(&others)),
+    };
+    let asked = if case.every_level { "" } else { " of those that were asked" };
+    match names.len() {
+        0 => format!("No level{asked} is known to hold{without}."),
+        1 => format!("Strongest level{asked} that holds{without}: {}.{follow}", all_of(&names)),
+        _ => format!("Strongest levels{asked} that hold{without}: {}.{follow}", all_of(&names)),
+    }
+}
+
+fn verdict(case: &Case<'_>, decided: &Decided) -> Value {
+    let verdict = &decided.verdict;
+    let level = verdict.promise.level;
+    let (state, reason) = standing(case, verdict);
+    let without = "It holds without session order.";
+    json!({
+        "level": level.name(),
+        "state": state,
+        "asked": if verdict.promise.session_order { "" } else { "without session order" },
+        "found": verdict.counts.iter().map(counted).collect::<Vec<_>>(),
+        "reason": reason,
+        "aside": if decided.holds_without_session_order { without } else { "" },
+        "promise": Some(handbook::level(level)).filter(|p| p.level == level).map(|p| p.promise),
+        "notes": some(&verdict.notes, verdict.notes.len() as u64),
+        "procedure": rows(verdict),
+        "figures": verdict.procedure.figures.iter().filter(|(_, n)| *n > 0)
+            .map(|(name, n)| json!([name, number(n)])).collect::<Vec<_>>(),
+        "chart": chart::of(case.history.txn_count(), verdict),
+    })
+}
+
+/// 0 for holds, 1 for violated, 2 for unknown; and why, if that needs words.
+fn standing(case: &Case<'_>, verdict: &Verdict) -> (u8, String) {
+    match &verdict.answer {
+        Answer::Holds => (0, String::new()),
+        Answer::Violated(_) => (1, String::new()),
+        Answer::Unknown(reason) => {
+            let summary = Summary::of(case.decided.iter().map(|d| &d.verdict));
+            let level = verdict.promise.level;
+            let standing = summary.others.iter().find(|other| other.level == level);
+            match standing.map(|standing| standing.how) {
+                Some(How::ViolatedAs(weaker)) => (1, format!("because {weaker} is")),
+                _ => (2, reason.clone()),
+            }
+        }
+    }
+}
+
+/// "at least 3 LostUpdate".
+fn counted(counted: &Counted) -> Value {
+    let least = if counted.at_least { "at least " } else { "" };
+    json!([format!("{least}{}", number(counted.count)), counted.anomaly.name()])
+}
+
+fn rows(verdict: &Verdict) -> Value {
+    let procedure = &verdict.procedure;
+    json!([
+        ["Procedure", procedure.name],
+        ["Why this one", procedure.why],
+        ["Evidence", procedure.evidence.join("; ")],
+    ])
+}
+
+/// The first of so many texts, and how many more there are.
+fn some(texts: &[String], all: u64) -> Vec<String> {
+    let mut some: Vec<String> = texts.iter().take(MOST_NOTES).cloned().collect();
+    let left = all.saturating_sub(some.len() as u64);
+    if left > 0 && !some.is_empty() {
+        some.push(format!("{} more.", number(left)));
+    }
+    some
+}

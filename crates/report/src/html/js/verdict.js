@@ -1,0 +1,82 @@
+// The verdicts of a history, what is known of it, and how they were found.
+
+const MARKS = ["✓", "✕", "?"];
+
+const stateNode = (state) => el(`span.state.${STATES[state]}`, null,
+  el("span", { "aria-hidden": "true" }, MARKS[state]), ` ${STATES[state]}`);
+
+function levelRow(verdict, at, choose) {
+  const found = verdict.found.map(([count, name]) => el("span.found", null, el("b", null, count), ` ${name}`));
+  const name = verdict.state === 1 && found.length > 0
+    ? el("button.link", { type: "button", "data-verdict": at, "aria-pressed": "false", click: () => choose(at) }, verdict.level)
+    : el("span", null, verdict.level);
+  return el("li", null, stateNode(verdict.state),
+    el("span.level-name", null, name, verdict.asked && el("span.muted", null, ` ${verdict.asked}`)),
+    el("span.what", null, found, verdict.reason && el("span", null, verdict.reason),
+      verdict.aside && el("span.muted", null, verdict.aside)));
+}
+
+function rowsNode(name, rows) {
+  return rows.length > 0 && el(name, null,
+    rows.map(([term, words]) => el("div", null, el("dt", null, term), el("dd", null, words))));
+}
+
+function historiesNode(chooseHistory) {
+  if (raw.cases.length < 2) return null;
+  const one = (history, at) => el("li", null,
+    el("button.history", { type: "button", "aria-pressed": String(at === wanted.history), click: () => chooseHistory(at) },
+      stateNode(history.state), el("span", null, history.name)));
+  return el("nav.histories", { "aria-label": "Histories" }, el("ul", null, raw.cases.map(one)));
+}
+
+function againNode(history) {
+  return history.again.length > 0 && el("section.again", null, el("h2", null, "How to reproduce"),
+    history.again.map(([what, line]) => el("div", null, el("p", null, what), command(line, `Copy the command: ${what}`))));
+}
+
+function aboutNode(history) {
+  const rows = [["History", history.name], ["Format", history.format], ...history.about];
+  return el("section.about", null, el("h2", null, "About this history"),
+    rowsNode("dl.rows", rows),
+    el("ul.figures", null, history.figures.map(([name, n]) => el("li", null, el("b", null, n), ` ${name}`))),
+    el("p.muted", null, `Read and checked in ${history.seconds}.`));
+}
+
+function showVerdict(choose, chooseHistory) {
+  const history = raw.cases[wanted.history];
+  replace(find("verdict"),
+    historiesNode(chooseHistory),
+    el("div.hero", null,
+      el("div.said", null,
+        el(`p.headline.${STATES[history.state]}`, null, el("span.sign", { "aria-hidden": "true" }, MARKS[history.state]),
+          el("span", null, history.headline)),
+        el("p.strongest", null, history.strongest),
+        history.warnings.length > 0 && el("details.warnings", { open: history.warnings.length < 4 },
+          el("summary", null, `Warnings (${history.warningCount})`),
+          el("ul", null, history.warnings.map((words) => el("li", null, words)))),
+        el("h2.hidden", null, "Levels"),
+        el("ul.levels", null, history.verdicts.map((verdict, at) => levelRow(verdict, at, choose)))),
+      el("div.known", null, aboutNode(history), againNode(history))));
+  showMethod(history);
+}
+
+function methodNode(verdict, open) {
+  return el("details.level-method", { open },
+    el("summary", null, `${verdict.level} `, stateNode(verdict.state)),
+    rowsNode("dl.rows", verdict.procedure.concat(verdict.notes.map((note) => ["Note", note]))),
+    el("ul.figures", null, verdict.figures.map(([name, n]) => el("li", null, el("b", null, n), ` ${name}`))));
+}
+
+/** Folded where there is something worse to look at. */
+function showMethod(history) {
+  const { verdicts, decisive } = history;
+  replace(find("method"), verdicts.length > 0 && el("details.method", { open: history.state !== 1 },
+    el("summary", null, el("h2", null, "How this was decided")),
+    el("div.methods", null, verdicts.map((verdict, at) => methodNode(verdict, at === decisive)))));
+}
+
+function markLevel() {
+  for (const node of find("verdict").querySelectorAll("[data-verdict]")) {
+    node.setAttribute("aria-pressed", String(Number(node.getAttribute("data-verdict")) === wanted.verdict));
+  }
+}

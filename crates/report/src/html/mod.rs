@@ -1,0 +1,113 @@
+//! The report as one HTML file that needs nothing else: no network, no other file. Its data is
+//! embedded, and a small script lays it out. Every sentence is made here; the script only puts it in
+//! its place, as text.
+
+mod body;
+mod chart;
+mod data;
+mod labels;
+mod shared;
+mod times;
+
+use std::fmt::Write;
+
+use crate::case::Case;
+use crate::picture::picture_css;
+use crate::text::{Telling, summary_to_text, to_text};
+use crate::xml::escape;
+
+const PAGE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("report.css");
+/// The colours of a picture that is saved as a file.
+const COLOURS: &str = include_str!("../picture/colours.css");
+/// The script, in the order in which its pieces need each other.
+const SCRIPT: [&str; 12] = [
+    include_str!("js/dom.js"),
+    include_str!("js/data.js"),
+    include_str!("js/linked.js"),
+    include_str!("js/timeline.js"),
+    include_str!("js/witness.js"),
+    include_str!("js/chart.js"),
+    include_str!("js/filters.js"),
+    include_str!("js/list.js"),
+    include_str!("js/verdict.js"),
+    include_str!("js/keys.js"),
+    include_str!("js/print.js"),
+    include_str!("js/main.js"),
+];
+/// How long the text for browsers without a script may be, in bytes, before a history is left out.
+const MOST_TEXT: usize = 64 << 10;
+/// So many verdicts of a history are told one by one in it; more are summed up.
+const MOST_VERDICTS: usize = 3;
+
+/// A page about one history or several.
+pub struct HtmlReport {
+    title: String,
+    data: data::Data,
+    /// What browsers show that run no script.
+    plain: String,
+}
+
+impl HtmlReport {
+    /// A page with that title and nothing else.
+    pub fn new(title: &str) -> HtmlReport {
+        HtmlReport { title: title.to_owned(), data: data::Data::default(), plain: String::new() }
+    }
+
+    /// Adds a history with its verdicts. Only what is shown is kept.
+    pub fn add(&mut self, case: &Case<'_>) {
+        self.data.add(case);
+        // Writing to a String cannot fail.
+        let _ = writeln!(self.plain, "{}", case.name);
+        let telling = Telling::default();
+        if self.plain.len() > MOST_TEXT {
+            return;
+        }
+        if case.decided.len() > MOST_VERDICTS {
+            self.plain += &summary_to_text(case.history, case.decided, &telling);
+        } else {
+            let told = case.decided.iter().map(|d| to_text(case.history, d, &telling));
+            self.plain.extend(told);
+        }
+        self.plain.push('\n');
+    }
+
+    /// The page.
+    pub fn finish(self) -> String {
+        let title = escape(&self.title);
+        let plain = escape(&self.plain);
+        let data = self.data.into_json(&self.title);
+        let style = lean(STYLE);
+        let picture = lean(picture_css());
+        let script = format!("(function () {{\n\"use strict\";\n{}}})();\n", lean(&SCRIPT.concat()));
+        let filled = [
+            ("TITLE", title.as_str()),
+            ("STYLE", &style),
+            ("PICTURE", &picture),
+            ("COLOURS", COLOURS),
+            ("PLAIN", &plain),
+            ("DATA", &data),
+            ("SCRIPT", &script),
+        ];
+        let mut page = String::with_capacity(PAGE.len() + data.len() + script.len() + plain.len());
+        // Each place is filled once, in one walk: what is filled in is never looked at again.
+        for piece in PAGE.split("<!--") {
+            let named = piece.split_once("-->");
+            match named.and_then(|(name, _)| filled.iter().find(|(place, _)| *place == name)) {
+                Some((_, text)) => {
+                    page += text;
+                    page += named.map_or("", |(_, after)| after);
+                }
+                None => page += piece,
+            }
+        }
+        page
+    }
+}
+
+/// The lines without their indentation and without comments: the page is to be small.
+fn lean(code: &str) -> String {
+    let lines = code.lines().map(str::trim_start);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("//"));
+    lines.filter(|line| !line.starts_with("/*")).fold(String::new(), |out, line| out + line + "\n")
+}
