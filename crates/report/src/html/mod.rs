@@ -79,7 +79,8 @@ impl HtmlReport {
         let data = self.data.into_json(&self.title);
         let style = lean(STYLE);
         let picture = lean(picture_css());
-        let script = format!("(function () {{\n\"use strict\";\n{}}})();\n", lean(&SCRIPT.concat()));
+        let script =
+            format!("(function () {{\n\"use strict\";\n{}}})();\n", lean(&SCRIPT.concat()));
         let filled = [
             ("TITLE", title.as_str()),
             ("STYLE", &style),
