@@ -47,14 +47,21 @@ fn main() {
         ("hostile", hostile(), plain),
     ];
     for (name, text, options) in files {
-        let title = if name == "hostile" { "<img src=x onerror=alert(1)> {0} & \"co\"" } else { name };
+        let title =
+            if name == "hostile" { "<img src=x onerror=alert(1)> {0} & \"co\"" } else { name };
         let mut report = HtmlReport::new(title);
         add(&mut report, &format!("histories/{name}.txt"), &text, options, &Level::ALL);
         write(&folder, name, report);
     }
     let mut report = HtmlReport::new("10,000 lost updates");
     let options = Options { witnesses: 10_000, ..plain };
-    add(&mut report, "many.txt", &many(10_000), options, &[Level::Causal, Level::SnapshotIsolation]);
+    add(
+        &mut report,
+        "many.txt",
+        &many(10_000),
+        options,
+        &[Level::Causal, Level::SnapshotIsolation],
+    );
     write(&folder, "many", report);
     let mut report = HtmlReport::new("Three histories");
     for name in ["long-fork", "write-skew", "serial"] {
@@ -82,7 +89,11 @@ fn add(report: &mut HtmlReport, name: &str, text: &str, options: Options, levels
         every_level: levels.len() == Level::ALL.len(),
         options: serde_json::Value::Null,
         explain: Some(format!("isolde explain '{name}'")),
-        warnings: if name.contains("unknown") { vec!["line 9: cut off".to_owned()] } else { vec![] },
+        warnings: if name.contains("unknown") {
+            vec!["line 9: cut off".to_owned()]
+        } else {
+            vec![]
+        },
         again,
         seconds: began.elapsed().as_secs_f64(),
     });
@@ -165,7 +176,8 @@ fn many(count: usize) -> String {
             let (value, read) = (key * 4 + one, if one == 1 { 0 } else { key * 4 + 1 });
             let (from, to) = (begin + one * 100, begin + one * 100 + 350);
             let session = (session + one) % 16;
-            writeln!(text, "s{session}: r(k{key},{read}) w(k{key},{value}) @[{from},{to}]").unwrap();
+            writeln!(text, "s{session}: r(k{key},{read}) w(k{key},{value}) @[{from},{to}]")
+                .unwrap();
         }
     }
     text

@@ -7,8 +7,8 @@ use isolde_history::{History, Outcome};
 use serde_json::{Value, json};
 
 use super::data::Data;
-use super::times::Times;
 use super::labels;
+use super::times::Times;
 use crate::exhibit::{Exhibit, Link, Part, Role, StuckOrder, Timeline, What};
 use crate::names;
 use crate::picture::picture;

@@ -44,9 +44,7 @@ pub(super) fn without(text: &str, names: &[String]) -> String {
 
 /// Whether a text begins with a name that does not end within a word.
 fn is_word(text: &str, before: Option<char>, name: &str) -> bool {
-    let joined = |a: Option<char>, b: Option<char>| {
-        matches!((a, b), (Some(a), Some(b)) if a.is_alphanumeric() && b.is_alphanumeric())
-    };
+    let joined = |a: Option<char>, b: Option<char>| matches!((a, b), (Some(a), Some(b)) if a.is_alphanumeric() && b.is_alphanumeric());
     !name.is_empty()
         && text.strip_prefix(name).is_some_and(|after| {
             !joined(before, name.chars().next())
