@@ -31,7 +31,7 @@ fn files() -> Vec<PathBuf> {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            let skipped = [".git", "corpus", "artifacts", "seeds"];
+            let skipped = [".git", "corpus", "artifacts", "seeds", "node_modules"];
             // What cargo builds, in a workspace or in `fuzz`; not the crate of that name.
             let built = name == "target" && !path.join("Cargo.toml").is_file();
             if path.is_dir() && !built && !skipped.contains(&name.as_str()) {

@@ -14,6 +14,7 @@ use std::fmt::Write;
 use crate::case::Case;
 use crate::picture::picture_css;
 use crate::text::{Telling, summary_to_text, to_text};
+use crate::wrap::{number, shorten};
 use crate::xml::escape;
 
 const PAGE: &str = include_str!("page.html");
@@ -37,12 +38,17 @@ const SCRIPT: [&str; 12] = [
 ];
 /// How long the text for browsers without a script may be, in bytes, before a history is left out.
 const MOST_TEXT: usize = 64 << 10;
+/// How long the title may be.
+const MOST_HEADING: usize = 300;
 /// So many verdicts of a history are told one by one in it; more are summed up.
 const MOST_VERDICTS: usize = 3;
 
 /// A page about one history or several.
 pub struct HtmlReport {
     title: String,
+    /// What the first history is called, and how many there are.
+    first: Option<String>,
+    count: usize,
     data: data::Data,
     /// What browsers show that run no script.
     plain: String,
@@ -51,12 +57,15 @@ pub struct HtmlReport {
 impl HtmlReport {
     /// A page with that title and nothing else.
     pub fn new(title: &str) -> HtmlReport {
-        HtmlReport { title: title.to_owned(), data: data::Data::default(), plain: String::new() }
+        let (data, plain) = (data::Data::default(), String::new());
+        HtmlReport { title: title.to_owned(), first: None, count: 0, data, plain }
     }
 
     /// Adds a history with its verdicts. Only what is shown is kept.
     pub fn add(&mut self, case: &Case<'_>) {
         self.data.add(case);
+        self.first.get_or_insert_with(|| case.name.clone());
+        self.count += 1;
         // Writing to a String cannot fail.
         let _ = writeln!(self.plain, "{}", case.name);
         let telling = Telling::default();
@@ -72,11 +81,21 @@ impl HtmlReport {
         self.plain.push('\n');
     }
 
+    /// The title; where it says nothing, what the page is about.
+    fn heading(&self) -> String {
+        match (self.title.as_str(), &self.first, self.count) {
+            ("" | "Isolde", Some(name), 1) => shorten(name, MOST_HEADING),
+            ("" | "Isolde", _, count) if count > 1 => format!("{} histories", number(count)),
+            (title, _, _) => shorten(title, MOST_HEADING),
+        }
+    }
+
     /// The page.
     pub fn finish(self) -> String {
-        let title = escape(&self.title);
+        let heading = self.heading();
+        let title = escape(&heading);
         let plain = escape(&self.plain);
-        let data = self.data.into_json(&self.title);
+        let data = self.data.into_json(&heading);
         let style = lean(STYLE);
         let picture = lean(picture_css());
         let script =

@@ -2,9 +2,20 @@
 
 const MOST_PRINTED = 30;
 
+/** How it was decided belongs on paper; afterwards it is as it was. */
+let wasOpen = null;
+function openMethod(printing) {
+  const method = document.querySelector(".method");
+  if (!method) return;
+  if (printing && wasOpen === null) wasOpen = method.open;
+  method.open = printing || wasOpen === true;
+  if (!printing) wasOpen = null;
+}
+
 function beforePrint() {
   const some = listed.all.slice(0, MOST_PRINTED);
   const left = listed.all.length - some.length;
+  openMethod(true);
   if (some.length === 0) return;
   replace(find("printed"), some.map((witness) => {
     const shown = witnessNode(witness);
@@ -16,6 +27,7 @@ function beforePrint() {
 }
 
 function afterPrint() {
+  openMethod(false);
   find("printed").hidden = true;
   replace(find("printed"));
   document.body.classList.remove("printing");
