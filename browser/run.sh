@@ -19,7 +19,7 @@ need cargo "install Rust"
 reports=$(mktemp -d)
 trap 'rm -rf "$reports"' EXIT
 cd "$here/.."
-cargo run --quiet --release -p isolde-report --example reports -- "$reports"
+cargo run --quiet -p isolde-report --example reports -- "$reports"
 cd "$here"
 npm ci --silent --no-audit --no-fund
-REPORTS="$reports" CHROMIUM="$browser" node --test --test-concurrency=1 report.test.mjs
+REPORTS="$reports" CHROMIUM="$browser" node --test report.test.mjs

@@ -11,12 +11,18 @@ if ! command -v c++ >/dev/null; then
   apt-get update -qq
   apt-get install -y -qq g++
 fi
-# Servers to test on. Without root and apt the tests that need one say so and pass, but not in CI.
+# Servers to test on, and what reads reports. Without root and apt the tests that need one say so and
+# pass, but not in CI.
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   packages=()
   compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || packages+=(postgresql)
   [ -x /usr/sbin/mariadbd ] || packages+=(mariadb-server)
   compgen -G '/usr/lib/mysql/plugin/ha_rocksdb.so' >/dev/null || packages+=(mariadb-plugin-rocksdb)
+  # Reports are looked at in a browser, and graphs by Graphviz.
+  [ -x "${CHROMIUM:-/usr/bin/chromium}" ] || packages+=(chromium)
+  command -v dot >/dev/null || packages+=(graphviz)
+  command -v node >/dev/null || packages+=(nodejs)
+  command -v npm >/dev/null || packages+=(npm)
   if [ ${#packages[@]} -gt 0 ]; then
     step "install ${packages[*]}"
     # Programs only: no service is started on this machine.
@@ -48,6 +54,13 @@ cargo clippy --quiet -p isolde-history --no-default-features -- -D warnings
 
 step "tests"
 cargo test --quiet --workspace --features "$features"
+
+step "reports in a browser"
+if [ "${CI:-}" = true ] || { [ -x "${CHROMIUM:-/usr/bin/chromium}" ] && command -v npm >/dev/null; }; then
+  browser/run.sh
+else
+  echo "SKIPPED: chromium, node and npm are needed for the tests in browser/"
+fi
 
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps

@@ -4,7 +4,7 @@
 //! each class of the catalogue the shortest are looked for, in the smallest parts of the graph first,
 //! until enough are found or the budget is spent.
 
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use isolde_history::OpId;
 use isolde_spec::{Anomaly, CATALOGUE, Counted, Edges, Finding, Level, Promise, Reads, Witness};
 
@@ -138,12 +138,14 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
         },
         reasons: graph.reasons.as_ref(),
         keep,
-        cycles: lost.collect(),
+        kept: Kept::default(),
     };
+    lost.for_each(|cycle| hunt.kept.push(cycle));
     hunt.parts(case, &parts);
     let spent = budget - hunt.search.budget;
     let explainer = Explainer::new(case.context(), case.session_order);
-    let mut witnesses = explainer.cycles(graph, &hunt.cycles);
+    let cycles: Vec<Vec<Hop>> = hunt.kept.cycles.into_iter().flatten().collect();
+    let mut witnesses = explainer.cycles(graph, &cycles);
     for witness in witnesses.iter_mut().take(divergences.len().min(keep)) {
         witness.anomaly = Anomaly::LostUpdate;
     }
@@ -193,7 +195,40 @@ struct Hunt<'g> {
     search: Search<'g>,
     reasons: Option<&'g Reasons>,
     keep: usize,
-    cycles: Vec<Vec<Hop>>,
+    kept: Kept,
+}
+
+/// The cycles that were found, with those of each node at hand: only cycles that share all nodes of one
+/// of them can make each other superfluous, and there may be ten thousand.
+#[derive(Default)]
+struct Kept {
+    /// What turned out to be superfluous leaves a gap.
+    cycles: Vec<Option<Vec<Hop>>>,
+    at_node: HashMap<u32, Vec<usize>>,
+    count: usize,
+}
+
+impl Kept {
+    fn push(&mut self, cycle: Vec<Hop>) {
+        for hop in &cycle {
+            self.at_node.entry(hop.from).or_default().push(self.cycles.len());
+        }
+        self.cycles.push(Some(cycle));
+        self.count += 1;
+    }
+
+    fn remove(&mut self, at: usize) {
+        self.count -= usize::from(self.cycles[at].take().is_some());
+    }
+
+    /// The cycles that go through a node of this one, in the order in which they were found.
+    fn beside(&self, cycle: &[Hop]) -> Vec<usize> {
+        let of = |hop: &Hop| self.at_node.get(&hop.from).into_iter().flatten().copied();
+        let mut all: Vec<usize> = cycle.iter().flat_map(of).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
 }
 
 /// How many parts of the graph are searched for each witness that is kept.
@@ -206,11 +241,15 @@ impl Hunt<'_> {
     /// transactions of another and more is explained by that.
     fn note(&mut self, case: &Case<'_, '_>, cycle: Vec<Hop>) {
         let cycle = self.most_basic(case, cycle);
-        if !self.cycles.iter().any(|other| self.explains(other, &cycle)) {
-            let cycles = std::mem::take(&mut self.cycles);
-            self.cycles = cycles.into_iter().filter(|old| !self.explains(&cycle, old)).collect();
-            self.cycles.push(cycle);
+        let beside = self.kept.beside(&cycle);
+        let old = |at: &usize| self.kept.cycles[*at].as_ref();
+        if beside.iter().filter_map(old).any(|old| self.explains(old, &cycle)) {
+            return;
         }
+        let explained = |at: &usize| old(at).is_some_and(|old| self.explains(&cycle, old));
+        let superfluous: Vec<usize> = beside.into_iter().filter(explained).collect();
+        superfluous.into_iter().for_each(|at| self.kept.remove(at));
+        self.kept.push(cycle);
     }
 
     /// Whether one cycle makes another one superfluous: it needs fewer of the same transactions, or
@@ -265,7 +304,7 @@ impl Hunt<'_> {
             }
             self.part(case, part);
         }
-        if self.cycles.is_empty() {
+        if self.kept.count == 0 {
             // The budget did not reach for a shortest one, but there is one.
             debug_assert!(self.search.budget == 0, "a part without a cycle: {parts:?}");
             let class = if case.allows_adjacent() { Class::Snapshot } else { Class::Any };
@@ -305,9 +344,9 @@ impl Hunt<'_> {
     fn shortest(&mut self, case: &Case<'_, '_>, txns: &[u32], wanted: Wanted, later: &Later<'_>) {
         let mut longest = 2;
         loop {
-            let (before, mut any) = (self.cycles.len(), false);
+            let (before, mut any) = (self.kept.count, false);
             for &start in txns {
-                if self.cycles.len() >= before + self.keep || self.search.budget == 0 {
+                if self.kept.count >= before + self.keep || self.search.budget == 0 {
                     return;
                 }
                 if let Some(cycle) = self.search.through(start, wanted, longest, later) {
