@@ -57,6 +57,8 @@ for (const name of FILES) {
   test(`${name}: opens without complaints or requests, and fits a narrow screen`, async () => {
     const { page, close } = await open(name);
     assert.ok(await page.locator(".headline").isVisible());
+    const words = await page.evaluate(() => document.body.innerText);
+    assert.doesNotMatch(words, /\[object|undefined|NaN/);
     for (const width of [1400, 800, 360]) {
       await page.setViewportSize({ width, height: 800 });
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);

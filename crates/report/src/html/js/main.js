@@ -67,6 +67,8 @@ function chooseHistory(at) {
   const some = witnesses.some((witness) => witness.history === at);
   find("board").hidden = !some;
   replace(find("side"), some && sideNode(changed));
+  // Where there is one thing to see, there is nothing to search.
+  find("side").classList.toggle("few", new Set(knownOf(at).all.map(({ body }) => body)).size < 2);
   refreshChart();
   markLevel();
   if (!some) {
@@ -104,6 +106,7 @@ function start() {
   document.body.append(helpNode());
   replace(find("foot"), el("p", null, `Made by Isolde ${raw.version}. Nothing in this file is loaded from anywhere.`),
     raw.leftOut && el("p", null, raw.leftOut));
+  if (raw.cases.length === 0) return;
   find("app").hidden = false;
   const asked = location.hash;
   chooseHistory(0);
