@@ -10,7 +10,8 @@ use isolde_report::handbook::{
     anomaly_to_json, anomaly_to_text, index_to_text, level_to_json, level_to_text,
 };
 use isolde_report::{
-    Decided, Exhibit, Telling, exhibit_to_text, handbook, number, witness_to_json,
+    Decided, Exhibit, Telling, exhibit_to_text, handbook, number, transactions_to_text,
+    witness_to_json,
 };
 use isolde_spec::{Anomaly, Level, Promise, Summary, Witness};
 
@@ -147,6 +148,7 @@ fn of_history(args: &ExplainArgs, what: &str) -> Result<()> {
         let more = more.map(|explain| format!("{explain} {} --write witness.svg", exhibit.id));
         let telling = Telling { explain: None, ..telling };
         let mut text = exhibit_to_text(history, &exhibit, &telling);
+        text += &transactions_to_text(history, &exhibit);
         text.extend(more.map(|more| format!("  picture    {more}\n")));
         ran::print(&text)?;
     }

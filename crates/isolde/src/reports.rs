@@ -10,7 +10,7 @@ use isolde_report::{
 use isolde_spec::Summary;
 use serde_json::{Value, json};
 
-use crate::{load, output};
+use crate::{load, output, shell};
 
 /// The endings, for help and errors.
 const ENDINGS: &str = ".html, .json, .xml (JUnit), .txt, .svg and .dot (the plainest witness)";
@@ -108,6 +108,10 @@ pub(crate) fn as_text(case: &Case<'_>, telling: &Telling) -> String {
     let mut out = format!("{}\n", case.name);
     if case.every_level {
         out += &summary_to_text(case.history, case.decided, telling);
+        if case.decided.iter().any(|d| d.verdict.holds() == Some(false)) {
+            let name = shell::quoted(&case.name);
+            out += &format!("more: isolde check --level LEVEL {name} --report FILE.html\n");
+        }
     } else {
         case.decided.iter().for_each(|d| out += &to_text(case.history, d, telling));
     }

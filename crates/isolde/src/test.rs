@@ -22,7 +22,7 @@ use crate::reports::Reports;
 use crate::running::{Stage, command_line};
 use crate::trials::Trials;
 use crate::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
-use crate::{about, excerpts, interrupt, load, ran, shell, terminal};
+use crate::{excerpts, interrupt, load, ran, shell, terminal};
 
 /// What the history of a run is called.
 const HISTORY: &str = "history.isolde";
@@ -209,12 +209,11 @@ impl Trial {
     /// All that a report says of it.
     fn case(&self, stage: &Stage) -> Case<'_> {
         let row = |name: &str, text: String| (name.to_owned(), text);
-        let mut about = vec![
+        let about = vec![
             row("database", stage.place()),
             row("workload", stage.workload(self.seed)),
             row("run", ran::to_text(&self.ran)),
         ];
-        about.extend(about::size(&self.history));
         let file = self.folder.file(HISTORY).display().to_string();
         let again = row("run it again", command_line(Some(self.seed)));
         Case {

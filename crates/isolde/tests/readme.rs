@@ -47,9 +47,10 @@ fn run(command: &str) -> String {
 
 #[test]
 fn every_example_prints_what_the_readme_says() {
-    let page = std::fs::read_to_string(root().join("README.md")).unwrap();
-    let examples = examples(&page);
+    let page = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    let mut examples = examples(&page("README.md"));
     assert!(examples.len() >= 3, "the README has lost its tour");
+    examples.extend(self::examples(&page("docs/reports.md")));
     for (command, expected) in examples {
         let printed = run(&command);
         if command.starts_with("isolde test") {

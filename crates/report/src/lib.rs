@@ -27,5 +27,6 @@ pub use picture::{Picture, dot, lattice, picture, picture_css, svg};
 pub use style::Style;
 pub use text::{
     Telling, exhibit_to_line, exhibit_to_text, summary_to_json, summary_to_text, to_text,
+    transactions_to_text,
 };
 pub use wrap::number;

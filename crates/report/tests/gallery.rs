@@ -10,7 +10,7 @@ use std::{env, fs};
 
 use isolde_history::notation::parse;
 use isolde_report::handbook::{Scene, Shown, gallery};
-use isolde_report::{Telling, to_text};
+use isolde_report::{Exhibit, Telling, svg, to_text};
 use shown::ask;
 
 fn folder() -> PathBuf {
@@ -22,14 +22,19 @@ fn show(scene: &Scene) -> Shown {
     let history = parse(scene.history).unwrap();
     let decided: Vec<_> = scene.levels.iter().map(|level| ask(&history, *level)).collect();
     let violated = decided.iter().find(|decided| decided.verdict.holds() == Some(false));
-    let text = to_text(&history, violated.unwrap_or(&decided[0]), &Telling::default());
+    let text = to_text(&history, violated.unwrap_or(decided.last().unwrap()), &Telling::default());
     let told = text.lines().take_while(|line| !line.starts_with("  procedure"));
     let mut story: String = told.map(|line| format!("{line}\n")).collect();
-    // A level that allows the history is named last, after the one that does not.
-    if let Some(last) = decided.last().filter(|last| last.verdict.holds() == Some(true)) {
+    // The level that allows the history is the last, after those that do not.
+    let last = decided.last().filter(|last| last.verdict.holds() == Some(true));
+    if let (Some(last), true) = (last, violated.is_some()) {
         story = format!("{}: holds\n{story}", last.verdict.promise.level);
     }
-    Shown { story, svg: String::new() }
+    let drawn = violated.map(|decided| {
+        let witness = decided.verdict.witnesses().first().unwrap();
+        svg(&Exhibit::new(&history, decided.verdict.promise.level, 1, witness))
+    });
+    Shown { story, svg: drawn.unwrap_or_default() }
 }
 
 #[test]

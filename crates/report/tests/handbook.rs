@@ -4,6 +4,7 @@
 
 mod shown;
 
+use expect_test::expect;
 use isolde_history::notation::parse;
 use isolde_report::handbook::{self, ByDesign, Recipe, next_stronger};
 use isolde_spec::{Anomaly, CATALOGUE, Level, Verdict};
@@ -207,6 +208,8 @@ fn are_plain(databases: &[ByDesign]) {
 fn pages_are_written_as_they_are_used() {
     for page in all_anomalies() {
         is_clause(page.breach);
+        // It stands after "because".
+        assert!(!page.breach.starts_with("of "), "{}", page.breach);
         [page.definition, page.harm, page.remedy].into_iter().for_each(is_text);
         assert!(page.differs.is_empty() || page.differs.ends_with('.'), "{}", page.differs);
         assert!(page.history.starts_with("# ") && page.history.is_ascii(), "{}", page.anomaly);
@@ -239,4 +242,111 @@ fn the_index_names_everything() {
     for name in CATALOGUE.iter().map(|e| e.name).chain(Level::ALL.iter().map(|l| l.name())) {
         assert!(index.contains(&format!("  {name} ")), "{name}");
     }
+}
+
+#[test]
+fn an_anomaly_on_a_terminal() {
+    let page = handbook::anomaly(Anomaly::CyclicCausality);
+    expect![[r#"
+        CyclicCausality: transactions read from each other in a cycle
+        also called       causality cycle
+        class             G1c
+
+        What it is
+          A cycle of reads, and of the order of sessions: each transaction read what the one before it
+          wrote, or follows it in its session, and so on in a circle. Each was there before the other.
+          If some of the steps are overwrites, it is a G1c.
+          Session order may be a step of the cycle where a level counts it: the output then says 'needs
+          session order'.
+
+        What it does
+          Two services confirm a booking because each has seen the other's confirmation. Nobody ever checked
+          anything.
+
+        What helps
+          Any level above READ UNCOMMITTED: nobody reads what is not committed yet, so no circle can close.
+
+        Levels
+          forbidden from  read-committed; of Adya's levels, pl-2
+          forbidden by    pl-2, read-committed, cursor-stability, read-atomic, causal, prefix,
+                          repeatable-read, snapshot-isolation, strong-snapshot-isolation, serializable,
+                          strict-serializable, sequential and linearizable
+          allowed by      read-uncommitted
+
+        The smallest history
+            # Hotel and airline each confirm because the other one has.
+            given hotel asked
+            given airline asked
+            hotel    1: w(hotel,confirmed) r(airline,confirmed) @[10,40]
+            airline  2: w(airline,confirmed) r(hotel,confirmed) @[20,50]
+
+          (its picture)
+
+        Databases that show it by design
+          MySQL, MariaDB (InnoDB): READ UNCOMMITTED
+            plain reads return the newest row, committed or not
+          SQL Server: READ UNCOMMITTED, the hint NOLOCK
+            reads take no locks and ignore those of writers
+          Db2: UNCOMMITTED READ (UR)
+            reads see changes that were not committed
+
+        How to see it
+          plant three of them in a history
+            isolde generate cyclic.isolde --plant CyclicCausality:3 --seed 7
+          and find them
+            isolde check cyclic.isolde
+    "#]].assert_eq(&handbook::anomaly_to_text(page, "  (its picture)\n"));
+}
+
+#[test]
+fn a_level_on_a_terminal() {
+    let page = handbook::level(Level::StrongSnapshotIsolation);
+    expect![[r#"
+        strong-snapshot-isolation (ssi): every transaction reads from a snapshot that shows all that had
+        been confirmed before it began, and of two concurrent transactions that write the same key only one
+        commits
+        also called       strong SI; conventional snapshot isolation
+
+        What it is
+          Snapshot isolation in real time: whoever began after another one had ended sees it, and the order
+          of commits respects real time. Real time is the clients' clock (--clock-skew says how far clocks
+          may differ); without intervals the answer is unknown.
+
+        Between its neighbours (stronger ones above)
+               strict-serializable
+                        |
+            strong-snapshot-isolation
+                        |
+               snapshot-isolation
+
+        Anomalies
+          beyond snapshot-isolation: nothing by name, but every cycle that needs real time
+          still allowed: WriteSkew and G2-item
+
+        It allows this
+            # Two doctors are on call. Each sees that there is another one, and goes home.
+            given alice on
+            given bob on
+            alice  1: r(alice,on) r(bob,on) w(alice,off) @[10,30]
+            bob    2: r(alice,on) r(bob,on) w(bob,off) @[20,40]
+
+        It forbids this
+            # A sale was confirmed. The report that is asked for afterwards does not have it.
+            given stock 5
+            shop    1: r(stock,5) w(stock,4) @[10,20]
+            report  2: r(stock,5) @[30,40]
+
+          (its picture)
+
+        Databases that offer it
+          PostgreSQL: REPEATABLE READ on one server
+            in fact, though its documentation does not say so: a commit is visible before it is confirmed.
+            Not with reads on standbys
+
+        How to try it
+          on PostgreSQL, at REPEATABLE READ
+            isolde test postgres --isolation repeatable-read --level ssi
+          on SurrealKV
+            isolde test surrealkv --isolation snapshot --level ssi
+    "#]].assert_eq(&handbook::level_to_text(page, "", "  (its picture)\n"));
 }

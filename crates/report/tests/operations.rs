@@ -34,8 +34,8 @@ fn operations_that_cannot_be_put_in_order() {
 
                 order    longest that explains what it holds: T1 w(x,1), T4 w(x,3)
                 stuck    T5 r(x,1) cannot come next
-                promise  linearizable promises that every operation takes effect at one moment between its
-                         beginning and its end
+                promise  linearizable: every operation takes effect at one moment between its beginning and its
+                         end
                 broken   because every operation has to take effect at one moment between its beginning and its
                          end, and there are no such moments that explain what was returned
                 visible  after the first 5 of 6 transactions
@@ -67,8 +67,8 @@ fn a_mutex_that_two_hold() {
 
                 order    longest that explains what it holds: #0 cas(m,free,held)
                 stuck    #1 cas(m,free,held) cannot come next
-                promise  linearizable promises that every operation takes effect at one moment between its
-                         beginning and its end
+                promise  linearizable: every operation takes effect at one moment between its beginning and its
+                         end
                 broken   because every operation has to take effect at one moment between its beginning and its
                          end, and there are no such moments that explain what was returned
                 visible  after the first 2 of 3 transactions
@@ -103,8 +103,8 @@ fn a_text_without_a_piece() {
 
                 order    longest that explains what it holds: #0 append(k,"one ")
                 stuck    #2 r(k,"two ") cannot come next
-                promise  linearizable promises that every operation takes effect at one moment between its
-                         beginning and its end
+                promise  linearizable: every operation takes effect at one moment between its beginning and its
+                         end
                 broken   because every operation has to take effect at one moment between its beginning and its
                          end, and there are no such moments that explain what was returned
                 visible  after the first 3 of 3 transactions

@@ -35,8 +35,8 @@ fn a_causal_violation_tells_how_what_was_missed_had_been_seen() {
                 #3 -rw-> #1  #1 overwrote what #3 read of x: r(x,1), w(x,2)
                 #1 -wr-> #2  #2 read what #1 wrote to y: w(y,2), r(y,2)
                 #2 -wr-> #3  #3 read what #2 wrote to z: w(z,3), r(z,3)
-                promise  causal promises that whoever sees a transaction sees all that led to it, and a session
-                         sees all that it saw before
+                promise  causal: whoever sees a transaction sees all that led to it, and a session sees all that
+                         it saw before
                 broken   because whoever sees a write has to see all that led to it, and here something that led
                          to it was missed
                 visible  after the first 4 of 4 transactions
@@ -78,8 +78,8 @@ fn an_older_version_tells_why_it_is_older() {
                       #2 read what #1 wrote to y: w(y,1), r(y,1)
                 #2 -wr-> #3  #3 read what #2 wrote to x: w(x,2), r(x,2)
                 #3 -wr-> #4  #4 read what #3 wrote to z: w(z,1), r(z,1)
-                promise  causal promises that whoever sees a transaction sees all that led to it, and a session
-                         sees all that it saw before
+                promise  causal: whoever sees a transaction sees all that led to it, and a session sees all that
+                         it saw before
                 broken   because whoever sees a write has to see all that led to it, and here something that led
                          to it was missed
                 visible  after the first 5 of 5 transactions
@@ -119,10 +119,10 @@ fn forced_edges_name_the_reads_that_force_them() {
                     nobody saw that; but #2, which had seen #0, read r(y,2) of #1, so #0 came first. It had seen
                       #0, because
                       #2 read what #0 wrote to x: w(x,1), r(x,1)
-                promise  read-atomic promises that all writes of another transaction are seen or none, and a
-                         session sees its own
-                broken   because of another transaction all writes are seen or none, and here one was seen and
-                         another missed
+                promise  read-atomic: all writes of another transaction are seen or none, and a session sees its
+                         own
+                broken   because a transaction saw one write of another one and missed a second one, where it
+                         has to see all of them or none
                 visible  after the first 3 of 3 transactions
               procedure  axiom, because what a read makes binding does not depend on the order of commits
               evidence   values; session order

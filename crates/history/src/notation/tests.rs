@@ -193,3 +193,13 @@ fn the_examples_of_the_documentation_are_read() {
         parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     }
 }
+
+#[test]
+fn what_would_fool_a_terminal_is_escaped_and_comes_back() {
+    let text = "a: w(\"\\u001b[2J\\u009b\\u202e\\u2066\\u2028\\ufeff\",\"é漢🙂\")\n";
+    let history = parse(text).unwrap();
+    let written = to_text(&history);
+    assert!(written.contains("\\u001b[2J\\u009b\\u202e\\u2066\\u2028\\ufeff"), "{written}");
+    assert!(written.contains("é漢🙂"), "{written}");
+    assert_eq!(to_text(&parse(&written).unwrap()), written);
+}

@@ -60,7 +60,7 @@ pub enum What {
 }
 
 /// How many operations that show nothing stand by themselves before they are folded into one row.
-const UNFOLDED: usize = 1;
+const UNFOLDED: usize = 2;
 /// How many events of the whole system are shown.
 const MOST_EVENTS: usize = 12;
 

@@ -2,9 +2,11 @@
 
 use isolde_spec::{Anomaly, CATALOGUE, Level};
 
-use super::lattice::{self, DRAWING};
-use super::text::{self, ALLOWS, FORBIDS, NOT_OFFERED, NOWHERE};
+use super::lattice;
+use super::text::{self, NOT_OFFERED, NOWHERE};
 use super::{AnomalyPage, ByDesign, LevelPage, Recipe, anomaly, level};
+use crate::picture;
+use crate::wrap::paragraph;
 
 /// A file of the gallery.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,7 +24,7 @@ pub struct Scene {
     pub name: String,
     /// The history, in the notation.
     pub history: &'static str,
-    /// The levels to ask: the first that is violated is shown, or else the first.
+    /// The levels to ask, what the page is about last: the first that is violated is shown.
     pub levels: Vec<Level>,
 }
 
@@ -37,7 +39,8 @@ pub struct Shown {
 
 /// All files: an index, the anomalies, the levels, and a picture of each history that has one.
 pub fn gallery(show: &dyn Fn(&Scene) -> Shown) -> Vec<Page> {
-    let mut files = vec![Page { path: "README.md".to_owned(), text: index() }];
+    let levels = Page { path: "pictures/levels.svg".to_owned(), text: picture::lattice(None) };
+    let mut files = vec![Page { path: "README.md".to_owned(), text: index() }, levels];
     let mut pictures = Vec::new();
     let mut anomalies = String::from(ANOMALIES);
     for entry in CATALOGUE {
@@ -69,10 +72,10 @@ fn index() -> String {
          history that shows it, the databases that\nshow or offer it by design, and commands to see \
          it. The same text is in the program: `isolde explain`, `isolde explain LostUpdate`,\n\
          `isolde explain snapshot-isolation`.\n\n\
-         ## Levels\n\nEach stands above those that it implies.\n\n```text",
+         ## Levels\n\nEach stands above those that it implies.\n\n\
+         ![The levels](pictures/levels.svg)\n",
     );
-    out.push_str(DRAWING);
-    out.push_str("```\n\n| level | short | promises that |\n|---|---|---|\n");
+    out.push_str("\n| level | short | promises that |\n|---|---|---|\n");
     for each in Level::ALL {
         let (short, promise) = (each.short().unwrap_or_default(), level(each).promise);
         out.push_str(&format!("| {} | {short} | {promise} |\n", link(each)));
@@ -93,21 +96,19 @@ fn anomaly_page(
     pictures: &mut Vec<Page>,
 ) {
     let entry = page.anomaly.entry();
-    out.push_str(&format!("\n## {}\n\n{}.", entry.name, capital(entry.meaning)));
-    named(out, "Also called", &page.also_called.join("; "));
-    named(out, "Class", entry.adya.unwrap_or_default());
-    out.push_str(&format!("\n\n{}", page.definition));
-    for more in [page.differs, &text::variants(page.anomaly).unwrap_or_default()] {
-        if !more.is_empty() {
-            out.push_str(&format!(" {more}"));
-        }
-    }
-    out.push_str(&format!("\n\n- **Forbidden from:** {}.\n", linked_from(page.anomaly)));
+    let mut intro = format!("{}.", capital(entry.meaning));
+    named(&mut intro, "Also called", &page.also_called.join("; "));
+    named(&mut intro, "Class", entry.adya.unwrap_or_default());
+    out.push_str(&format!("\n## {}\n", entry.name));
+    let variants = text::variants(page.anomaly).unwrap_or_default();
+    [&intro, page.definition, page.differs, &variants].into_iter().for_each(|t| prose(out, t));
+    out.push_str(&format!("\n- **Forbidden from:** {}.\n", linked_from(page.anomaly)));
     let allowing: Vec<String> = lattice::allowing(page.anomaly).into_iter().map(link).collect();
-    out.push_str(&format!("- **Allowed by:** {}.\n", or_nothing(&allowing.join(", "))));
-    out.push_str(&format!("\n**What it does.** {}\n", page.harm));
-    out.push_str(&format!("\n**What helps.** {}\n\n", page.remedy));
-    let levels = vec![entry.forbidden_from, Level::Linearizable];
+    out.push_str(&format!("- **Allowed by:** {}.\n", or_none(&allowing.join(", "))));
+    prose(out, &format!("**What it does.** {}", page.harm));
+    prose(out, &format!("**What helps.** {}", page.remedy));
+    out.push('\n');
+    let levels = vec![entry.forbidden_from];
     let scene = Scene { name: file_name(entry.name), history: page.history, levels };
     scene_to(&scene, entry.name, show, out, pictures);
     databases(out, "Who shows it by design", page.shown_by, NOWHERE);
@@ -121,28 +122,25 @@ fn level_page(
     pictures: &mut Vec<Page>,
 ) {
     let level = page.level;
-    out.push_str(&format!("\n## {level}\n\nPromises that {}.", page.promise));
-    named(out, "Short", level.short().unwrap_or_default());
-    named(out, "Also called", &page.also_called.join("; "));
-    out.push_str(&format!(
-        "\n\n{}\n\n```text\n{}```\n",
-        page.definition,
-        lattice::neighbours(level)
-    ));
-    out.push('\n');
+    let mut intro = format!("Promises that {}.", page.promise);
+    named(&mut intro, "Short", level.short().unwrap_or_default());
+    named(&mut intro, "Also called", &page.also_called.join("; "));
+    out.push_str(&format!("\n## {level}\n"));
+    prose(out, &intro);
+    prose(out, page.definition);
+    let path = format!("pictures/level-{level}.svg");
+    out.push_str(&format!("\n![{level} among the other levels]({path})\n\n"));
+    pictures.push(Page { path, text: picture::lattice(Some(level)) });
     for (name, text) in lattice::gains(level, &anomaly_links) {
         out.push_str(&format!("- **{}:** {text}.\n", capital(&name)));
     }
-    let allowed = anomaly_links(&lattice::allowed(level));
-    out.push_str(&format!("- **Still allowed:** {}.\n", or_nothing(&allowed)));
+    let leaves = lattice::leaves(level, &anomaly_links);
+    out.push_str(&format!("- **Still allowed:** {leaves}.\n"));
     let mut stronger = lattice::next_stronger(level);
     stronger.push(level);
-    let scenes = [
-        (ALLOWS, "allows", page.allows, stronger),
-        (FORBIDS, "forbids", page.forbids, vec![level]),
-    ];
-    for (title, ending, history, levels) in scenes {
-        out.push_str(&format!("\n### {}: {level}\n\n", capital(title)));
+    let scenes = [("allows", page.allows, stronger), ("forbids", page.forbids, vec![level])];
+    for (ending, history, levels) in scenes {
+        out.push_str(&format!("\n### {level} {ending}\n\n"));
         let scene = Scene { name: format!("{level}-{ending}"), history, levels };
         scene_to(&scene, &format!("{level} {ending}"), show, out, pictures);
     }
@@ -189,7 +187,15 @@ fn recipes(out: &mut String, recipes: &[Recipe]) {
     out.push_str("```\n");
 }
 
-/// A bold name and its text, on the same paragraph.
+/// A paragraph, if there is something to say.
+fn prose(out: &mut String, text: &str) {
+    if !text.is_empty() {
+        out.push('\n');
+        paragraph(out, "", 0, usize::MAX, text);
+    }
+}
+
+/// A name and its text, in the same paragraph.
 fn named(out: &mut String, name: &str, text: &str) {
     if !text.is_empty() {
         out.push_str(&format!(" {name}: {text}."));
@@ -213,8 +219,8 @@ fn anomaly_links(anomalies: &[Anomaly]) -> String {
     anomalies.iter().map(link).collect::<Vec<_>>().join(", ")
 }
 
-fn or_nothing(text: &str) -> &str {
-    if text.is_empty() { "nothing" } else { text }
+fn or_none(text: &str) -> &str {
+    if text.is_empty() { "no level" } else { text }
 }
 
 /// Where a heading is found in its page.

@@ -26,13 +26,30 @@ pub fn beyond(level: Level, weaker: Level) -> Vec<Anomaly> {
 }
 
 /// The anomalies that a level forbids.
-pub(super) fn forbidden(level: Level) -> Vec<Anomaly> {
+fn forbidden(level: Level) -> Vec<Anomaly> {
     all().filter(|anomaly| anomaly.forbidden_at(level)).collect()
 }
 
 /// The anomalies that a level allows.
-pub(super) fn allowed(level: Level) -> Vec<Anomaly> {
+fn allowed(level: Level) -> Vec<Anomaly> {
     all().filter(|anomaly| allowing(*anomaly).contains(&level)).collect()
+}
+
+/// What a level still allows: the anomalies, and the variants of others that need an order which it
+/// does not count.
+pub(super) fn leaves(level: Level, list: &dyn Fn(&[Anomaly]) -> String) -> String {
+    let sessionless = level == Level::ReadUncommitted || level.is_adya();
+    let more = match (level.of_operations() || level.needs_real_time(), sessionless) {
+        (true, _) => "",
+        (false, true) => "every cycle that needs session order or real time",
+        (false, false) => "every cycle that needs real time",
+    };
+    match (list(&allowed(level)), more) {
+        (names, "") if names.is_empty() => "nothing".to_owned(),
+        (names, more) if names.is_empty() => more.to_owned(),
+        (names, "") => names,
+        (names, more) => format!("{names}; and {more}"),
+    }
 }
 
 /// What a level forbids beyond the next weaker ones, each with a name; what nothing is named after

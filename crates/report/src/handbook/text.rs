@@ -51,22 +51,16 @@ pub fn level_to_text(page: &LevelPage, allows_shown: &str, forbids_shown: &str) 
     for (name, text) in lattice::gains(level, &anomalies) {
         paragraph(&mut out, "  ", 4, usize::MAX, &format!("{name}: {text}"));
     }
-    let allowed = anomalies(&lattice::allowed(level));
-    let allowed = if allowed.is_empty() { "nothing" } else { &allowed };
-    paragraph(&mut out, "  ", 4, usize::MAX, &format!("still allowed: {allowed}"));
-    history(&mut out, ALLOWS, page.allows);
+    let leaves = lattice::leaves(level, &anomalies);
+    paragraph(&mut out, "  ", 4, usize::MAX, &format!("still allowed: {leaves}"));
+    history(&mut out, "It allows this", page.allows);
     picture(&mut out, allows_shown);
-    history(&mut out, FORBIDS, page.forbids);
+    history(&mut out, "It forbids this", page.forbids);
     picture(&mut out, forbids_shown);
     databases(&mut out, "Databases that offer it", page.offered_by, NOT_OFFERED);
     recipes(&mut out, "How to try it", page.reproduce);
     out
 }
-
-/// The heading of the history that a level allows.
-pub(super) const ALLOWS: &str = "It allows this";
-/// The heading of the history that a level forbids.
-pub(super) const FORBIDS: &str = "It forbids this";
 
 /// All levels and anomalies with one line each.
 pub fn index_to_text() -> String {

@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write};
 
 use super::layout::{Rect, Size};
-use super::text::escape;
+use crate::xml::escape_into;
 
 /// A picture without the texts that depend on names, keys and values, and those texts. Witnesses of
 /// the same shape have the same template.
@@ -28,7 +28,7 @@ impl Picture {
                 break;
             };
             let label = number.parse::<usize>().ok().and_then(|at| self.labels.get(at));
-            escape(label.map_or("", String::as_str), &mut out);
+            escape_into(label.map_or("", String::as_str), &mut out);
             rest = after;
         }
         out.push_str(rest);

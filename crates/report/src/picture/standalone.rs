@@ -39,8 +39,8 @@ pub fn svg(exhibit: &Exhibit) -> String {
 /// A whole file around what is drawn.
 pub(super) fn file(size: Size, (title, story): (&str, &str), body: &str) -> String {
     let Size { width, height } = size;
-    let title = super::text::escaped(&long(title, STORY));
-    let story = super::text::escaped(story);
+    let title = crate::xml::escape(&long(title, STORY));
+    let story = crate::xml::escape(story);
     let (colours, rules) = (include_str!("colours.css"), picture_css());
     let frame = sheet::frame(size);
     format!(

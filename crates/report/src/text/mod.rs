@@ -9,7 +9,7 @@ use crate::style::Style;
 
 pub use summary::{summary_to_json, summary_to_text};
 pub use verdict::to_text;
-pub use witness::{exhibit_to_line, exhibit_to_text};
+pub use witness::{exhibit_to_line, exhibit_to_text, transactions_to_text};
 
 /// How a verdict is told.
 #[derive(Clone, Debug, Default)]

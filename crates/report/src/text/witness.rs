@@ -31,8 +31,7 @@ pub(super) fn to_text(history: &History, exhibit: &Exhibit, telling: &Telling, o
     out.push('\n');
     order(exhibit, out);
     links(exhibit, style, out);
-    let promise = format!("{} promises that {}", exhibit.level, exhibit.promise);
-    row(out, "promise", &promise);
+    row(out, "promise", &format!("{}: {}", exhibit.level, exhibit.promise));
     row(out, "broken", &format!("because {}", exhibit.breach));
     let (position, all) = (number(exhibit.position), number(history.txn_count()));
     row(out, "visible", &format!("after the first {position} of {all} transactions"));
@@ -41,11 +40,16 @@ pub(super) fn to_text(history: &History, exhibit: &Exhibit, telling: &Telling, o
     }
 }
 
-/// One witness with all that there is to say: the block, and its transactions in full, which can be
-/// typed back.
+/// One witness as a block of lines.
 pub fn exhibit_to_text(history: &History, exhibit: &Exhibit, telling: &Telling) -> String {
     let mut out = String::new();
     to_text(history, exhibit, telling, &mut out);
+    out
+}
+
+/// The transactions of a witness in full, as lines of the notation, which can be typed back.
+pub fn transactions_to_text(history: &History, exhibit: &Exhibit) -> String {
+    let mut out = String::new();
     let name = |at: usize| names::txn(history, exhibit.parts[at].txn);
     let wide = (0..exhibit.parts.len()).map(|at| width(&name(at))).max().unwrap_or(0);
     for support in [false, true] {

@@ -10,11 +10,13 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
         anomaly: Anomaly::LostUpdate,
         also_called: &["P4"],
         definition: "Two transactions read the same version of a key and both overwrite it, and \
-            both commit. Whichever comes second has not seen the first, whose update is lost.",
+            both commit. Whichever comes second has not seen \
+            the first, whose update is lost. It is the same if the first of them wrote without reading: \
+            the second overwrote what it had not seen.",
         differs: "It is about one key. If the second writer read another key than the one both \
             wrote, it is a G-single; if each wrote what the other had only read, it is a WriteSkew.",
-        breach: "of two that read the same version and overwrite it one has to be refused, because \
-            what it had read was no longer current, and both committed",
+        breach: "the second writer had to be refused, as what it had read was no longer current, and \
+            both committed",
         harm: "Alice pays in 20 and Bob 50 into an account that holds 100. Both add to the 100 \
             that they read; in the end there are 120 or 150 instead of 170.",
         remedy: "Snapshot isolation or more; or change the value in one statement (SET balance = \
@@ -39,7 +41,8 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
                 "MySQL, MariaDB (InnoDB)",
                 "REPEATABLE READ (the default) and below",
                 "a write goes to the newest row, whatever the snapshot showed. Not with \
-                 innodb_snapshot_isolation=ON (MariaDB; the default since 11.6.2)",
+                 innodb_snapshot_isolation=ON (MariaDB; the default since 11.6.2), unless by \
+                 the bug MDEV-39263",
             ),
             by("MariaDB (MyRocks)", "READ COMMITTED", "each statement has a snapshot of its own"),
             by(
@@ -50,7 +53,7 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
         ],
         reproduce: &[
             run(
-                "on MariaDB, at its default level",
+                "on MariaDB, at plain REPEATABLE READ",
                 "isolde test mariadb --isolation repeatable-read --level cs --favour LostUpdate",
             ),
             run(
@@ -71,10 +74,10 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
             anti-dependency), and all others read or overwrote what the one before them wrote, or \
             follow it. It is called so if it has no more special name.",
         differs: "NonMonotonicRead, SessionGuaranteeViolation, FracturedRead, CausalityViolation and \
-            some LostUpdates are cycles of this class, too. Here an overwrite is part of it, or \
-            real time.",
-        breach: "a transaction came after another one, whose write it overwrote or saw or which had \
-            ended before, and its snapshot missed what that one had written",
+            some LostUpdates are cycles of this class, too. Here an overwrite is part of it, or real \
+            time. Prefix forbids some of them already, and calls these PrefixViolation.",
+        breach: "a transaction came after another one, directly or over others in between, and \
+            missed a write of it",
         harm: "Ann closes an account and notes it. Ben, who saw the account open, pays out and \
             writes his note over hers.",
         remedy: "Snapshot isolation or more, where the second of two concurrent writers of a row is \
@@ -118,9 +121,10 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
             read or overwrote what the one before wrote, or follows it. It is called so if it is no \
             LongFork.",
         differs: "With one anti-dependency it is a G-single, with two that follow each other a \
-            WriteSkew or G2-item, which snapshot isolation allows.",
-        breach: "snapshots are taken one after another and show all that was committed before, and \
-            there is no order of these in which each saw what it saw",
+            WriteSkew or G2-item, which snapshot isolation allows. If all other steps are reads or \
+            session order, prefix forbids it already, and calls it a PrefixViolation.",
+        breach: "whoever missed a write came before its writer, whoever read or overwrote it came after \
+            it, and together that is a circle",
         harm: "Two pages of a ledger are each signed in the order of the true events, and each \
             second signer saw the account of the other page as still open. No order of the four \
             makes all of them right.",
@@ -199,7 +203,7 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
             by(
                 "SurrealKV, Mace, Canopydb (concurrent), SurrealMX (snapshot)",
                 "snapshot isolation",
-                "what was read is not checked at commit",
+                "plain reads are not checked at commit",
             ),
             by("MongoDB", "transactions", "they are snapshot isolation at most"),
         ],
@@ -262,7 +266,7 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
             by(
                 "SurrealKV, Mace, Canopydb (concurrent), SurrealMX (snapshot)",
                 "snapshot isolation",
-                "what was read is not checked at commit",
+                "plain reads are not checked at commit",
             ),
         ],
         reproduce: &[

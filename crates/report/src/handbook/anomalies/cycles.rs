@@ -14,8 +14,8 @@ pub(super) static PAGES: [AnomalyPage; 3] = [
             on another one before it.",
         differs: "It takes the order of versions to see it: from lists, from the recorder, or, at stronger \
             levels, inferred from reads. A mix of overwrites and reads is a G1c.",
-        breach: "one of two transactions has to come first with all its writes, and each came \
-            first on one key",
+        breach: "one of the transactions has to come first with all its writes, and each of them \
+            overwrote another",
         harm: "Two clerks correct an address at the same time. What stays is the street of the \
             one and the city of the other, an address that nobody entered.",
         remedy: "Databases avoid it at every level, mostly by locks on rows that are held to the \
@@ -46,8 +46,7 @@ pub(super) static PAGES: [AnomalyPage; 3] = [
             in a circle",
         harm: "Two services confirm a booking because each has seen the other's confirmation. \
             Nobody ever checked anything.",
-        remedy: "Any level above READ UNCOMMITTED: nobody reads what is not committed yet, so \
-            nobody reads from somebody who reads from him.",
+        remedy: "Any level above READ UNCOMMITTED: nobody reads what is not committed yet, so no circle can close.",
         history: "# Hotel and airline each confirm because the other one has.\n\
             given hotel asked\n\
             given airline asked\n\

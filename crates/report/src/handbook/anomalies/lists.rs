@@ -34,7 +34,7 @@ pub(super) static PAGES: [AnomalyPage; 3] = [
         also_called: &["incompatible order (Elle)"],
         definition: "Two reads of one list disagree: neither list is the beginning of the other. \
             Lists only grow at their end, so there is no order of the appends that explains both.",
-        differs: "Two reads of which one is shorter are no contradiction: one is older.",
+        differs: "A read that shows a beginning of what the other shows is no contradiction: it is older.",
         breach: "all reads of a list have to be beginnings of one and the same list, and two of \
             them are not",
         harm: "Two counters serve from one queue. One has Ann first, the other Ben; both are told \

@@ -72,8 +72,8 @@ pub(super) static PAGES: [AnomalyPage; 4] = [
         harm: "A shop sets a new price and computes the invoice from the price that it reads \
             back: the old one.",
         remedy: "If the write went to one server and the read to another (a replica, a cache), \
-            keep both in one connection. On InnoDB, use innodb_snapshot_isolation=ON where there \
-            is one, or lock the row before it is read (SELECT ... FOR UPDATE).",
+            keep both in one connection. With InnoDB, lock the row before it is \
+            read (SELECT ... FOR UPDATE), or use MariaDB's innodb_snapshot_isolation=ON.",
         history: "# A shop raises its price, looks, and sees the old one.\n\
             given price 10\n\
             shop 1: w(price,12) r(price,10) @[10,30]\n",

@@ -69,7 +69,7 @@ pub(super) static PAGES: [AnomalyPage; 6] = [
             had overwritten: the session does not see its own write.",
         differs: "Inside one transaction the same is a NotMyOwnWrite. A session that saw \
             somebody else's write and misses it in its next transaction shows a \
-            CausalityViolation. Levels of Adya's (pl-2, cursor-stability, repeatable-read) know no \
+            CausalityViolation. Adya's levels (pl-2, cursor-stability, repeatable-read) know no \
             sessions and do not forbid it.",
         breach: "a transaction has to see what its own session wrote before, and here it missed \
             such a write",
@@ -86,7 +86,7 @@ pub(super) static PAGES: [AnomalyPage; 6] = [
             by(
                 "PostgreSQL",
                 "any level, with reads on a hot standby",
-                "the standby applies what the primary has confirmed already, unless \
+                "the standby may apply a write after the primary has confirmed it, unless \
                  synchronous_commit is remote_apply and the standby one of those waited for",
             ),
             by(
@@ -112,8 +112,8 @@ pub(super) static PAGES: [AnomalyPage; 6] = [
             ),
             run("and find them", "isolde check session.isolde"),
             run(
-                "they are none if sessions mean nothing",
-                "isolde check --no-session-order session.isolde",
+                "without session order nothing is wrong with it",
+                "isolde check --no-session-order --level ser session.isolde",
             ),
         ],
     },
@@ -125,8 +125,8 @@ pub(super) static PAGES: [AnomalyPage; 6] = [
         differs: "If the newer value was read in an earlier statement than the older one, it is a \
             NonMonotonicRead. If what was missed is not of the same transaction but of one that \
             led to it, it is a CausalityViolation.",
-        breach: "of another transaction all writes are seen or none, and here one was seen and \
-            another missed",
+        breach: "a transaction saw one write of another one and missed a second one, where it has to \
+            see all of them or none",
         harm: "Money moves from one account to another. The auditor reads the first before and \
             the second after, and counts 60 that do not exist.",
         remedy: "A level whose reads come from one snapshot (REPEATABLE READ in PostgreSQL, \
@@ -226,8 +226,8 @@ pub(super) static PAGES: [AnomalyPage; 6] = [
             orders: one sees the first write and not the second, the other the second and not the \
             first.",
         differs: "With more than two writers and readers in the circle it is a G-nonadjacent \
-            (called a PrefixViolation where prefix is asked for). Parallel snapshot isolation, \
-            which Isolde does not check, is snapshot isolation with this anomaly.",
+            (called a PrefixViolation where prefix is asked for). Parallel snapshot isolation, which \
+            Isolde does not check, is snapshot isolation that allows this.",
         breach: "all readers have to agree in which order two transactions came, and two of them \
             saw opposite orders",
         harm: "Two people claim to have posted first. Carol saw only Alice's post, Dave only \
@@ -251,8 +251,8 @@ pub(super) static PAGES: [AnomalyPage; 6] = [
                 "PostgreSQL",
                 "REPEATABLE READ, with reads on the primary and on hot standbys",
                 "commits become visible on the primary in another order than in its log, which \
-                 the standbys follow. Jepsen saw it on Amazon RDS (2025), whose clusters are \
-                 built so; on one server it does not happen",
+                 the standbys follow. Jepsen saw it on Multi-AZ clusters of Amazon RDS (2025); on one \
+                 server it does not happen",
             ),
         ],
         reproduce: &[

@@ -75,12 +75,12 @@ pub(super) static PAGES: [AnomalyPage; 3] = [
     AnomalyPage {
         anomaly: Anomaly::IntermediateRead,
         also_called: &[],
-        definition: "A transaction reads a value of a committed one that this one itself \
-            overwrote before it committed: not its last write of the key.",
+        definition: "A transaction reads a write of another one that is not its last write of that key: the \
+            writer itself overwrote it before it committed.",
         differs: "If the reader is the writer itself, it is a NotMyLastWrite. If the writer was \
             rolled back, it is an AbortedRead.",
-        breach: "of a transaction only the last write of each key becomes visible, and somebody \
-            read an earlier one",
+        breach: "somebody read a write that its writer had overwritten, and only the last write of a \
+            key ever becomes visible",
         harm: "A payroll run first sets everybody's bonus to 0 and then to what it is. Whoever \
             reads in between reports a company without bonuses.",
         remedy: "Any level above READ UNCOMMITTED. In SQL Server also drop the hint NOLOCK.",

@@ -47,7 +47,7 @@ pub(super) static PAGES: [AnomalyPage; 1] = [AnomalyPage {
         by(
             "PostgreSQL, MySQL, MariaDB",
             "any level, read from an asynchronous replica",
-            "a replica applies what the primary has confirmed already",
+            "a replica applies a write after the primary has confirmed it",
         ),
         by("Redis", "reads from a replica", "replication is asynchronous"),
     ],

@@ -257,10 +257,10 @@ pub(super) static PAGES: [LevelPage; 8] = [
         offered_by: &[],
         reproduce: &[
             run(
-                "a simulated database that keeps it",
-                "isolde generate prefix.isolde --level prefix --favour LostUpdate --seed 7",
+                "lost updates, and nothing else",
+                "isolde generate lost-updates.isolde --plant LostUpdate:3 --seed 7",
             ),
-            run("and no more than that", "isolde check --level prefix,si prefix.isolde"),
+            run("it holds all the same", "isolde check --level prefix,si lost-updates.isolde"),
         ],
     },
     LevelPage {
@@ -269,7 +269,7 @@ pub(super) static PAGES: [LevelPage; 8] = [
         promise: "some serial order explains what was read and written key by key, sessions and \
             predicates aside",
         definition: "Adya's PL-2.99: read committed (pl-2), and no cycle with an anti-dependency \
-            on an item. Locks on every row that is read, held to the end, give it. What it leaves \
+            on an item. Locks on every row that is read or written, held to the end, give it. What it leaves \
             open are phantoms (rows that a predicate did not find), the order of sessions, and \
             reads of values that nobody wrote. It is not PostgreSQL's, MySQL's or MariaDB's \
             REPEATABLE READ: these allow write skew, which this forbids. A row that a recorded \
