@@ -76,12 +76,13 @@ function methodNode(verdict, open) {
     el("ul.figures", null, verdict.figures.map(([name, n]) => el("li", null, el("b", null, n), ` ${name}`))));
 }
 
-/** Folded where there is something worse to look at. */
+/** Folded where there is something worse to look at; the level that says most comes first. */
 function showMethod(history) {
   const { verdicts, decisive } = history;
   replace(find("method"), verdicts.length > 0 && el("details.method", { open: history.state !== 1 },
     el("summary", null, el("h2", null, "How this was decided")),
-    el("div.methods", null, verdicts.map((verdict, at) => methodNode(verdict, at === decisive)))));
+    el("div.methods", null, methodNode(verdicts[decisive], true),
+      verdicts.filter((_, at) => at !== decisive).map((verdict) => methodNode(verdict, false)))));
 }
 
 function markLevel() {
