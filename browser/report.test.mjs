@@ -50,6 +50,14 @@ async function open(name, { hash = "", ...options } = {}) {
   return { page, close };
 }
 
+/** Clicks on an item of the list, and waits until it is shown. */
+async function choose(page, at) {
+  const item = page.locator(".item").nth(at);
+  await item.click();
+  const id = (await item.getAttribute("href")).slice(1);
+  await page.locator("#witness .crumbs code").filter({ hasText: new RegExp(`^${id}$`) }).waitFor();
+}
+
 const hashOf = (page) => page.evaluate(() => location.hash);
 const lit = (page, selector) => page.locator(`#witness ${selector}.lit`).count();
 
@@ -57,6 +65,8 @@ for (const name of FILES) {
   test(`${name}: opens without complaints or requests, and fits a narrow screen`, async () => {
     const { page, close } = await open(name);
     assert.ok(await page.locator(".headline").isVisible());
+    const words = await page.evaluate(() => document.body.innerText);
+    assert.doesNotMatch(words, /\[object|undefined|NaN/);
     for (const width of [1400, 800, 360]) {
       await page.setViewportSize({ width, height: 800 });
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
@@ -82,7 +92,7 @@ for (const name of FILES) {
 test("a witness is selected by its item, the keys and the address", async () => {
   const { page, close } = await open("lost-update");
   assert.equal(await hashOf(page), "#snapshot-isolation-1");
-  await page.locator(".item").nth(1).click();
+  await choose(page, 1);
   assert.equal(await hashOf(page), "#snapshot-isolation-2");
   assert.match(await page.locator("#witness .story").innerText(), /price/);
   await page.locator("body").press("k");
@@ -98,6 +108,26 @@ test("a witness is selected by its item, the keys and the address", async () => 
   assert.match(await again.page.locator("#witness .story").innerText(), /price/);
   assert.equal(await again.page.locator("#filter-level option:checked").innerText(), "serializable (2)");
   await again.close();
+});
+
+test("what is selected comes into sight", async () => {
+  const { page, close } = await open("lost-update", { viewport: { width: 390, height: 800 } });
+  await choose(page, 1);
+  const title = page.locator("#witness h2");
+  await title.waitFor();
+  const inSight = () => title.evaluate((node) => {
+    const { top, bottom } = node.getBoundingClientRect();
+    return top >= 0 && bottom <= window.innerHeight;
+  });
+  assert.ok(await inSight());
+  await choose(page, 0);
+  await page.locator(".lead a").click();
+  assert.ok(await inSight(), "also by the link of what is shown already");
+  await choose(page, 1);
+  await page.locator("#witness .actions").scrollIntoViewIfNeeded();
+  await page.keyboard.press("k");
+  assert.ok(await inSight());
+  await close();
 });
 
 test("an edge, its sentence and its operations light up together", async () => {
@@ -257,16 +287,16 @@ test("hostile names are text", async () => {
   const count = await page.locator(".item").count();
   assert.ok(count >= 6, `${count}`);
   for (let at = 0; at < count; at += 1) {
-    await page.locator(".item").nth(at).click();
+    await choose(page, at);
     assert.ok((await page.locator("#witness .story").innerText()).length < 5000);
   }
   assert.equal(await page.evaluate(() => window.hacked), undefined);
   assert.equal(await page.locator("#app img, #app script, h1 img").count(), 0);
   assert.equal(await page.locator("h1").innerText(), '<img src=x onerror=alert(1)> {0} & "co"');
-  await page.locator(".item").first().click();
+  await choose(page, 0);
   assert.match(await page.locator("#witness .raw").innerText(), /<script>window\.hacked=1<\/script>/);
   assert.match(await page.locator("#witness svg").first().textContent(), /<script>|<scr/);
-  await page.locator(".item").nth(2).click();
+  await choose(page, 2);
   assert.match(await page.locator("#witness .raw").innerText(), /\{0\} \{1\} \uE000\uF8FF/u);
   await page.locator("#filter-text").fill("</script>");
   assert.ok(await page.locator(".item").count() >= 1);

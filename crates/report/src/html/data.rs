@@ -214,6 +214,7 @@ fn verdict(case: &Case<'_>, decided: &Decided) -> Value {
         "state": state,
         "asked": if verdict.promise.session_order { "" } else { "without session order" },
         "found": verdict.counts.iter().map(counted).collect::<Vec<_>>(),
+        "kept": kept(verdict),
         "reason": reason,
         "aside": if decided.holds_without_session_order { without } else { "" },
         "promise": Some(handbook::level(level)).filter(|p| p.level == level).map(|p| p.promise),
@@ -240,6 +241,16 @@ fn standing(case: &Case<'_>, verdict: &Verdict) -> (u8, String) {
             }
         }
     }
+}
+
+/// How many of those that were counted are witnesses, if not all are.
+fn kept(verdict: &Verdict) -> String {
+    let counted: u64 = verdict.counts.iter().map(|counted| counted.count).sum();
+    let kept = verdict.witnesses().len();
+    if counted <= kept as u64 {
+        return String::new();
+    }
+    format!("{} of the {} that were counted were kept.", number(kept), number(counted))
 }
 
 /// "at least 3 LostUpdate".

@@ -68,6 +68,7 @@ function showChart(verdict, pick) {
   const highest = Math.max(...bins.map(sum));
   const bars = el("div.bars", { role: "group", "aria-label": "Violations over the run; Enter filters the list" },
     bins.map((at) => barNode(chart, at, highest)));
+  bars.classList.toggle("tall", chart.series.length > 3);
   bars.style.gridTemplateColumns = `repeat(${bins.length}, minmax(0, 1fr))`;
   bars.addEventListener("click", (event) => {
     const bar = event.target.closest("button");

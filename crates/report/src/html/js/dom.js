@@ -18,7 +18,7 @@ function el(name, attributes, ...children) {
 }
 
 function fillWith(node, children) {
-  for (const child of children.flat()) {
+  for (const child of children.flat(Infinity)) {
     if (child === null || child === undefined || child === false || child === "") continue;
     node.append(child);
   }

@@ -46,6 +46,7 @@ function listenToKeys(move) {
     } else if (event.key === "/" && find("filter-text")) {
       event.preventDefault();
       find("filter-text").focus();
+      find("filter-text").select();
     } else {
       const step = stepFor(event);
       if (!step) return;

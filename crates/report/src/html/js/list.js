@@ -8,7 +8,7 @@ function itemNode(witness) {
   const level = wanted.verdict < 0 && el("span.level", null, levelOf(witness).level);
   return el("li", null,
     el("a.item", { href: `#${idOf(witness)}`, "aria-current": witness === listed.selected ? "true" : null },
-      el("span.head", null, el("b", null, body.title), el("span.muted", null, `at ${grouped(body.position)}`)),
+      el("span.head", null, el("b", null, body.title), el("span.muted", { title: `visible after ${grouped(body.position)} transactions` }, `at ${grouped(body.position)}`)),
       el("span.words", null, body.story), level));
 }
 
@@ -35,6 +35,7 @@ function showList() {
   find("list").textContent = "";
   showMore(PAGE_SIZE);
   find("count").textContent = countWords();
+  find("kept").textContent = wanted.verdict < 0 ? "" : raw.cases[wanted.history].verdicts[wanted.verdict].kept;
   find("none").hidden = listed.all.length > 0;
   replace(find("range"), wanted.range && el("button.chip", {
     type: "button", "aria-label": `No longer only ${wanted.range.words}`, click: () => pickRange(null),
@@ -62,6 +63,7 @@ function sideNode(changed) {
   return [
     el("div.side-head", null, el("h2", { id: "list-title" }, "Witnesses"),
       el("span.muted", { id: "count", "aria-live": "polite" })),
+    el("p.muted", { id: "kept" }),
     filtersNode(changed),
     el("div", { id: "range" }),
     el("div.scroller", { id: "scroller" },

@@ -16,6 +16,12 @@ function select(witness, options) {
   markSelected(scroll);
 }
 
+/** Scrolls to the beginning of the witness that was asked for, if it is not in sight. */
+function reveal() {
+  const { top } = find("witness").getBoundingClientRect();
+  if (top < 0 || top > window.innerHeight * 0.7) find("witness").scrollIntoView({ block: "start" });
+}
+
 function selectFirst() {
   if (!listed.all.includes(listed.selected)) select(listed.all[0] || null);
   else markSelected(false);
@@ -26,6 +32,7 @@ function move(step, focus) {
   const next = listed.all[Math.max(0, Math.min(listed.all.length - 1, at + step))];
   if (!next || next === listed.selected) return;
   select(next);
+  reveal();
   say(`${listed.all.indexOf(next) + 1} of ${listed.all.length}: ${bodyOf(next.body).title}`);
   const item = find("list").querySelector("[aria-current]");
   if (focus && item) item.focus({ preventScroll: true });
@@ -67,6 +74,8 @@ function chooseHistory(at) {
   const some = witnesses.some((witness) => witness.history === at);
   find("board").hidden = !some;
   replace(find("side"), some && sideNode(changed));
+  // Where there is one thing to see, there is nothing to search.
+  find("side").classList.toggle("few", new Set(knownOf(at).all.map(({ body }) => body)).size < 2);
   refreshChart();
   markLevel();
   if (!some) {
@@ -88,7 +97,10 @@ function fromHash() {
   }
   const witness = witnesses.find((one) => idOf(one) === id);
   if (!witness) return false;
-  if (witness === listed.selected) return true;
+  if (witness === listed.selected) {
+    reveal();
+    return true;
+  }
   if (witness.history !== wanted.history) chooseHistory(witness.history);
   if (!listed.all.includes(witness)) {
     Object.assign(wanted, { verdict: witness.verdict, anomaly: -1, key: "", session: "", text: "", range: null });
@@ -96,6 +108,7 @@ function fromHash() {
     changed("verdict");
   }
   select(witness, { hash: false });
+  reveal();
   return true;
 }
 
@@ -104,6 +117,7 @@ function start() {
   document.body.append(helpNode());
   replace(find("foot"), el("p", null, `Made by Isolde ${raw.version}. Nothing in this file is loaded from anywhere.`),
     raw.leftOut && el("p", null, raw.leftOut));
+  if (raw.cases.length === 0) return;
   find("app").hidden = false;
   const asked = location.hash;
   chooseHistory(0);
@@ -112,6 +126,11 @@ function start() {
     if (!fromHash()) selectFirst();
   }
   window.addEventListener("hashchange", fromHash);
+  // A link to what the address says already changes nothing that anybody is told of.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest('a[href^="#"]');
+    if (link && link.getAttribute("href") === location.hash) fromHash();
+  });
   window.addEventListener("beforeprint", beforePrint);
   window.addEventListener("afterprint", afterPrint);
   document.querySelector(".skip").addEventListener("click", (event) => {

@@ -55,7 +55,7 @@ function timelineNode(body) {
   const grid = el("div.timeline");
   const timed = timeline.rows.some((row) => row.time);
   grid.style.gridTemplateColumns =
-    `${timed ? "minmax(3.5rem,max-content)" : "0"} repeat(${total}, minmax(8.5rem, 20rem))`;
+    `${timed ? "minmax(3.5rem,max-content)" : "0"} repeat(${total}, minmax(var(--lane), 20rem))`;
   const put = (node, row, column, span) => {
     node.style.gridRow = row;
     node.style.gridColumn = span ? `${column} / span ${span}` : column;
@@ -74,7 +74,7 @@ function timelineNode(body) {
   timeline.rows.forEach((row, at) => {
     if (row.time) put(el("div.time", null, row.time), at + 2, 1);
     if (row.what === "event") {
-      put(el("div.event", null, text(row.a)), at + 2, 2, total);
+      put(el("div.event", null, calm(text(row.a))), at + 2, 2, total);
       return;
     }
     const node = rowNode(body, row);

@@ -42,6 +42,14 @@ function aboutNode(history) {
     el("p.muted", null, `Read and checked in ${history.seconds}.`));
 }
 
+/** The plainest witness in its own words, first of all. */
+function leadNode(history) {
+  if (history.plainest === null) return null;
+  const first = knownOf(wanted.history).all.find((witness) => witness.verdict === history.plainest);
+  return first && el("p.lead", null, bodyOf(first.body).story, " ",
+    el("a", { href: `#${idOf(first)}` }, `See ${commandId(first)}`));
+}
+
 function showVerdict(choose, chooseHistory) {
   const history = raw.cases[wanted.history];
   replace(find("verdict"),
@@ -50,6 +58,7 @@ function showVerdict(choose, chooseHistory) {
       el("div.said", null,
         el(`p.headline.${STATES[history.state]}`, null, el("span.sign", { "aria-hidden": "true" }, MARKS[history.state]),
           el("span", null, history.headline)),
+        leadNode(history),
         el("p.strongest", null, history.strongest),
         history.warnings.length > 0 && el("details.warnings", { open: history.warnings.length < 4 },
           el("summary", null, `Warnings (${history.warningCount})`),
@@ -67,12 +76,13 @@ function methodNode(verdict, open) {
     el("ul.figures", null, verdict.figures.map(([name, n]) => el("li", null, el("b", null, n), ` ${name}`))));
 }
 
-/** Folded where there is something worse to look at. */
+/** Folded where there is something worse to look at; the level that says most comes first. */
 function showMethod(history) {
   const { verdicts, decisive } = history;
   replace(find("method"), verdicts.length > 0 && el("details.method", { open: history.state !== 1 },
     el("summary", null, el("h2", null, "How this was decided")),
-    el("div.methods", null, verdicts.map((verdict, at) => methodNode(verdict, at === decisive)))));
+    el("div.methods", null, methodNode(verdicts[decisive], true),
+      verdicts.filter((_, at) => at !== decisive).map((verdict) => methodNode(verdict, false)))));
 }
 
 function markLevel() {
