@@ -48,8 +48,9 @@ pub(crate) trait Dependencies {
     /// All of some who read a version come before all of others who overwrote it.
     fn all(&mut self, key: usize, readers: &[TxnId], writers: &[TxnId]);
 
-    /// If only certain dependencies are wanted, which anti-dependencies.
-    fn wanted(&self) -> Option<Vec<(TxnId, TxnId)>> {
+    /// If only certain dependencies are wanted, which anti-dependencies: for whoever reads, those who
+    /// overwrite, in ascending order.
+    fn wanted(&self) -> Option<&HashMap<TxnId, Vec<TxnId>>> {
         None
     }
 
@@ -327,8 +328,8 @@ impl Orderer {
             self.overwrites(site, version, *only, shown);
             return;
         }
-        if let Some(pairs) = site.to.wanted() {
-            self.wanted_overwrites(site, version, by, shown, &pairs);
+        if site.to.wanted().is_some() {
+            self.wanted_overwrites(site, version, by, shown);
             return;
         }
         let (readers, direct) = (self.readers.of(version).count(), site.context.direct_pairs);
@@ -385,18 +386,21 @@ impl Orderer {
         version: usize,
         by: &[u32],
         shown: Shown,
-        pairs: &[(TxnId, TxnId)],
     ) {
         let facts = site.facts;
-        let read: HashMap<TxnId, usize> =
-            self.readers.of(version).map(|r| (facts.reads[r].txn, r)).collect();
+        let Some(wanted) = site.to.wanted() else { return };
         let wrote: HashMap<TxnId, u32> =
             by.iter().map(|v| (facts.writes[*v as usize].txn, *v)).collect();
-        for (from, to) in pairs.iter().filter(|(from, to)| from != to) {
-            if let (Some(r), Some(v)) = (read.get(from), wrote.get(to)) {
-                site.overwrote_read(version, *r, *v, shown);
-            }
+        let mut pairs: Vec<(TxnId, usize, u32)> = Vec::new();
+        for r in self.readers.of(version) {
+            let from = facts.reads[r].txn;
+            let to = wanted.get(&from).into_iter().flatten().filter(|to| **to != from);
+            pairs.extend(to.filter_map(|to| wrote.get(to)).map(|v| (from, r, *v)));
         }
+        // One read of each reader is enough.
+        pairs.sort_unstable_by_key(|(from, r, v)| (*from, *v, std::cmp::Reverse(*r)));
+        pairs.dedup_by_key(|(from, _, v)| (*from, *v));
+        pairs.into_iter().for_each(|(_, r, v)| site.overwrote_read(version, r, v, shown));
     }
 
     /// Whoever read a version comes before the one who overwrote it.

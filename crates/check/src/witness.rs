@@ -24,6 +24,8 @@ pub(crate) struct Explainer<'a> {
 /// The dependencies of one key after another, of which some are wanted.
 struct Collector<'c> {
     wanted: &'c HashSet<Edge>,
+    /// The anti-dependencies among them, by whoever reads.
+    anti: HashMap<TxnId, Vec<TxnId>>,
     key: Key,
     found: Explained,
 }
@@ -36,6 +38,17 @@ const FEW: usize = 4;
 const CHOICES: usize = 64;
 /// How many appenders of the elements of lists are shown.
 const APPENDERS: usize = 64;
+
+impl<'c> Collector<'c> {
+    fn new(wanted: &'c HashSet<Edge>) -> Collector<'c> {
+        let mut anti: HashMap<TxnId, Vec<TxnId>> = HashMap::new();
+        for (from, to, _) in wanted.iter().filter(|(_, _, kind)| *kind == Edges::RW) {
+            anti.entry(TxnId(*from)).or_default().push(TxnId(*to));
+        }
+        anti.values_mut().for_each(|to| to.sort_unstable());
+        Collector { wanted, anti, key: Key(0), found: HashMap::new() }
+    }
+}
 
 impl Dependencies for Collector<'_> {
     fn add(&mut self, d: Dependency) {
@@ -50,9 +63,8 @@ impl Dependencies for Collector<'_> {
 
     fn all(&mut self, _: usize, _: &[TxnId], _: &[TxnId]) {}
 
-    fn wanted(&self) -> Option<Vec<(TxnId, TxnId)>> {
-        let anti = self.wanted.iter().filter(|(_, _, kind)| *kind == Edges::RW);
-        Some(anti.map(|(from, to, _)| (TxnId(*from), TxnId(*to))).collect())
+    fn wanted(&self) -> Option<&HashMap<TxnId, Vec<TxnId>>> {
+        Some(&self.anti)
     }
 }
 
@@ -144,7 +156,7 @@ impl<'a> Explainer<'a> {
         keys.dedup();
         let sessions = self.session_order.then(|| self.context.history.txn_sessions());
         let (mut facts, mut orderer) = (KeyFacts::default(), Orderer::default());
-        let mut collector = Collector { wanted, key: Key(0), found: HashMap::new() };
+        let mut collector = Collector::new(wanted);
         for key in keys {
             facts.load(self.context, key.index());
             provenance::settle(self.context, &mut facts, &mut Found::default());

@@ -66,7 +66,7 @@ fn rows_of_a_part_are_in_order(exhibit: &Exhibit) {
     for part in 0..exhibit.parts.len() {
         let rows = || exhibit.timeline.rows.iter().filter(|row| row.part == Some(part));
         assert_eq!(rows().next().map(|row| &row.what), Some(&What::Begin));
-        assert_eq!(rows().last().map(|row| &row.what), Some(&What::End));
+        assert_eq!(rows().next_back().map(|row| &row.what), Some(&What::End));
         let ops: usize = rows()
             .map(|row| match row.what {
                 What::Op(_) => 1,
