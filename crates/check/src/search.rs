@@ -77,6 +77,7 @@ pub(crate) fn local(checker: &Checker<'_>, promise: Promise, keys: &found::Found
             continue;
         }
         same.sort_unstable();
+        same.dedup();
         let kept = same.iter().take(checker.options.witnesses);
         found.witnesses.extend(kept.map(|finding| explainer.local(finding)));
         let visible = |finding: &&LocalFinding| {
@@ -122,7 +123,8 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
         return Found::default();
     }
     let keep = case.checker.options.witnesses;
-    let lost = divergences.iter().take(keep).map(|(_, [a, b])| {
+    // All of them are known, so that none of those beyond what is kept comes back under another name.
+    let lost = divergences.iter().take(DIVERGENCES.max(keep)).map(|(_, [a, b])| {
         let hop = |from: u32, to: u32| Hop { from, to, kind: Edges::RW };
         vec![hop(a.0, b.0), hop(b.0, a.0)]
     });
@@ -141,12 +143,16 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
         kept: Kept::default(),
     };
     lost.for_each(|cycle| hunt.kept.push(cycle));
+    let known = hunt.kept.cycles.len();
     hunt.parts(case, &parts);
     let spent = budget - hunt.search.budget;
     let explainer = Explainer::new(case.context(), case.session_order);
-    let cycles: Vec<Vec<Hop>> = hunt.kept.cycles.into_iter().flatten().collect();
+    let others = hunt.kept.cycles.split_off(known);
+    let mut cycles: Vec<Vec<Hop>> = hunt.kept.cycles.into_iter().flatten().take(keep).collect();
+    let lost = cycles.len();
+    cycles.extend(others.into_iter().flatten());
     let mut witnesses = explainer.cycles(graph, &cycles);
-    for witness in witnesses.iter_mut().take(divergences.len().min(keep)) {
+    for witness in witnesses.iter_mut().take(lost) {
         witness.anomaly = Anomaly::LostUpdate;
     }
     witnesses.iter_mut().for_each(|witness| rename(witness, case.promise.level));
@@ -231,6 +237,8 @@ impl Kept {
     }
 }
 
+/// How many lost updates are known to the search; there may be very many.
+const DIVERGENCES: usize = 1_000_000;
 /// How many parts of the graph are searched for each witness that is kept.
 const PARTS: usize = 8;
 /// The longest cycle whose transactions are searched for a more basic one.

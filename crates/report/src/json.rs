@@ -117,7 +117,7 @@ pub fn witness_to_json(history: &History, w: &Witness, exhibit: &Exhibit) -> Val
         "id": exhibit.id,
         "anomaly": entry.name,
         "adya": entry.adya,
-        "meaning": entry.meaning,
+        "meaning": exhibit.meaning,
         "story": exhibit.story,
         "promise": exhibit.promise,
         "broken_because": exhibit.breach,
@@ -144,7 +144,7 @@ fn timeline(exhibit: &Exhibit) -> Value {
         let (what, detail) = match &row.what {
             What::Begin => ("begin", Value::Null),
             What::Op(at) => ("operation", json!(op(*at).map(|op| &op.text))),
-            What::Folded(_, count) => ("folded", json!(count)),
+            What::Folded(_, count) | What::LeftOut(count) => ("folded", json!(count)),
             What::End => ("end", json!(part.map(|part| part.outcome.name()))),
             What::Event(name) => ("event", json!(name)),
         };
@@ -164,6 +164,7 @@ fn timeline(exhibit: &Exhibit) -> Value {
             Basis::Events => "events",
             Basis::Order => "none",
         },
+        "left_out": exhibit.left_out,
         "sessions": line.columns,
         "rows": line.rows.iter().map(row).collect::<Vec<_>>(),
     })

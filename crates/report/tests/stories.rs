@@ -88,9 +88,9 @@ fn inside_a_transaction() {
         "initial 0\na 1: r(x,0) w(x,1)\nb 2: r(x,0) r(x,1)",
         level,
         expect![[r#"
-        NonRepeatableReads: T2 read x = 0, and later read x = 1.
-        FracturedRead: T2 read x = 1 of T1, but read x = 0, the initial value, which T1 had overwritten with 1: it saw one part of T1 and not the other.
-    "#]],
+            NonRepeatableReads: T2 read x = 0, and later read x = 1.
+            FracturedRead: T2 read x = 1 of T1, but read x = 0, the initial value, which T1 had overwritten with 1: it saw both before and after T1.
+        "#]],
     );
 }
 
@@ -266,5 +266,122 @@ fn names_are_left_as_they_are() {
         expect![[r#"
             LostUpdate: tx-a and tx-b both read x = 0, the initial value, and both wrote x: one update is lost.
         "#]],
+    );
+}
+
+#[test]
+fn what_was_there_at_first_is_not_said_to_be_written() {
+    // T2 wrote 0 again, but T1 had read it before.
+    let again = "initial 0\na 1: r(x,0) w(x,1) @[0,10]\nb 2: r(x,1) w(x,0) @[11,20]\n\
+                 c 3: r(x,0) w(x,3) @[21,30]\nd 4: r(x,0) w(x,4) @[22,31]\n";
+    tells(
+        again,
+        Level::SnapshotIsolation,
+        expect![[r#"
+            LostUpdate: T1 and T3 both read x = 0 and both wrote x: one update is lost.
+        "#]],
+    );
+}
+
+#[test]
+fn savepoints_are_no_rollbacks_of_transactions() {
+    let level = Level::ReadCommitted;
+    let taken_back = "initial 0\na 1: savepoint(s) w(x,1) rollback(s) w(y,2)\nb 2: r(x,1) r(y,2)";
+    tells(
+        taken_back,
+        level,
+        expect![[r#"
+        AbortedRead: T2 read x = 1, which T1 had written and taken back before it committed.
+    "#]],
+    );
+    let between = "initial 0\na 1: w(x,1) w(x,2) savepoint(s) w(x,3) rollback(s)\nc 3: r(x,1)";
+    tells(
+        between,
+        level,
+        expect![[r#"
+        IntermediateRead: T3 read x = 1 of T1, which overwrote it with 2 before it committed.
+    "#]],
+    );
+}
+
+#[test]
+fn what_failed_is_not_told_as_done() {
+    let failed =
+        "initial 0\na 1: cas(x,0,1) @[0,10]\nb 2: cas!(x,1,2) @[11,13]\nc 3: r(x,0) @[14,15]";
+    tells(
+        failed,
+        Level::Linearizable,
+        expect![[r#"
+        NotLinearizable (needs real time): T2 failed at cas!(x,1,2), and no order explains that: after cas(x,0,1) x holds 1, but cas!(x,1,2) did not find 1.
+    "#]],
+    );
+    let inserts = "a 1: insert(x,1) @[0,10]\nb 2: insert(x,2) @[11,13]\nc 3: r(x,2) @[14,15]";
+    tells(
+        inserts,
+        Level::SnapshotIsolation,
+        expect![[r#"
+        LostUpdate: T1 and T2 both found no x and both wrote x: one update is lost.
+    "#]],
+    );
+    let both = "initial 0\na 1: cas(x,0,1)\nb 2: cas(x,0,2)";
+    tells(
+        both,
+        Level::SnapshotIsolation,
+        expect![[r#"
+        LostUpdate: T1 and T2 both found x = 0 and both wrote x: one update is lost.
+    "#]],
+    );
+}
+
+#[test]
+fn predicates_name_what_they_missed() {
+    let given = "given x 1\ngiven y 1\na 1: pred(p,x=1)\nb 2: pred(p,x=1,y=1)";
+    tells(
+        given,
+        Level::ReadCommitted,
+        expect![[r#"
+        ThinAirRead: T1 looked for p and found x = 1, which no state of the rows gives.
+    "#]],
+    );
+    let missed = "given k1 1\na 1: pred(p,k1=1)\nb 2: insert(k2,5)\nc 3: pred(p,k1=1,k2=5) w(k3,1)\n\
+                  a 4: r(k3,1) pred(p,k1=1)";
+    tells(
+        missed,
+        Level::Causal,
+        expect![[r#"
+        CausalityViolation: T4 read k3 = 1 of T3, and T3 looked for p and found k1 = 1, k2 = 5 of T2. So T4 had to see what T2 wrote, and yet it looked for p and found k1 = 1, which misses that T2 inserted k2 = 5.
+    "#]],
+    );
+}
+
+#[test]
+fn own_writes_of_lists_have_a_story() {
+    tells(
+        "a 1: append(l,1) list(l,[])",
+        Level::ReadUncommitted,
+        expect![[r#"
+        NotMyOwnWrite: T1 appended 1 to l and then read l = [].
+    "#]],
+    );
+    tells(
+        "initial 0\na 1: r(x,0) w(x,1)\nb 2: [r(x,0) r(x,1)]",
+        Level::ReadAtomic,
+        expect![[r#"
+        NonRepeatableReads: T2 read x = 0, and in the same statement read x = 1.
+        FracturedRead: T2 read x = 1 of T1, but read x = 0, the initial value, which T1 had overwritten with 1: it saw both before and after T1.
+    "#]],
+    );
+}
+
+#[test]
+fn an_order_that_nobody_saw_says_so() {
+    let lists = "a 1: append(x,1)\nb 2: append(x,2) list(x,[2])\nc 3: list(x,[1]) append(x,3)\n\
+                 d 4: list(x,[1,3,2])";
+    tells(
+        lists,
+        Level::SnapshotIsolation,
+        expect![[r#"
+        G-single: T2 appended 2 to x after T3 appended 3 to x, and T3 appended 3 to x after T1 appended 1 to x. So T2 had to see what T1 wrote, and yet it read x = [2], to which T1 had appended 1.
+    "#]],
     );
 }

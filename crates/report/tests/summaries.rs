@@ -262,6 +262,7 @@ fn json_has_everything_of_a_verdict() {
               "stuck": null,
               "support": [],
               "timeline": {
+                "left_out": 0,
                 "rows": [
                   {
                     "detail": null,

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use isolde_history::{History, OpId, TxnId};
 use isolde_spec::{Edges, Level, Step, Witness};
 
+use super::sources::Sources;
 use super::{Exhibit, Link, Part, PartOp, Role, StuckOrder, cited, story, timeline};
 use crate::wrap::shorten;
 use crate::{forced, handbook, names, sentence};
@@ -19,20 +20,23 @@ const OP_LEN: usize = 120;
 impl Exhibit {
     /// The witness of that number, counted from 1, of a level.
     pub fn new(history: &History, level: Level, number: usize, witness: &Witness) -> Exhibit {
-        let builder = Builder::new(history, witness);
+        let sources = Sources::new(history, witness);
+        let builder = Builder::new(history, witness, &sources);
         let links = builder.links();
         let mut exhibit = Exhibit {
             id: format!("{level}-{number}"),
             level,
             anomaly: witness.anomaly,
             title: sentence::variant(witness.anomaly, witness.needs),
-            story: story::tell(history, witness),
+            meaning: meaning(witness),
+            story: story::tell(history, witness, &sources),
             promise: handbook::level(level).promise,
-            breach: handbook::anomaly(witness.anomaly).breach.to_owned(),
-            timeline: timeline::of(history, &builder.parts, &links),
+            breach: breach(witness).to_owned(),
+            timeline: timeline::of(history, &builder.parts, &links, &sources),
             links,
             stuck: builder.stuck(),
             left_out: witness.involved().count().saturating_sub(builder.parts.len()),
+            steps_left_out: builder.steps_left_out(),
             parts: Vec::new(),
             position: witness.position(),
         };
@@ -44,6 +48,7 @@ impl Exhibit {
 struct Builder<'a> {
     history: &'a History,
     witness: &'a Witness,
+    sources: &'a Sources<'a>,
     parts: Vec<Part>,
     /// Where each transaction is among the parts.
     at: HashMap<TxnId, usize>,
@@ -52,8 +57,8 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(history: &'a History, witness: &'a Witness) -> Builder<'a> {
-        let cited = cited::cited(history, witness);
+    fn new(history: &'a History, witness: &'a Witness, sources: &'a Sources<'a>) -> Builder<'a> {
+        let cited = cited::cited(witness, sources);
         let cycle: Vec<TxnId> = witness.steps.iter().map(|step| step.from).collect();
         let first = if cycle.is_empty() { witness.txns.clone() } else { cycle };
         let first = first.into_iter().take(MOST_PARTS).map(|txn| (txn, false));
@@ -65,7 +70,7 @@ impl<'a> Builder<'a> {
         let at = parts.iter().enumerate().map(|(at, part)| (part.txn, at)).collect();
         let ops = parts.iter().flat_map(|part| part.ops.iter().enumerate());
         let op_at = ops.map(|(at, op)| (op.op, at)).collect();
-        Builder { history, witness, parts, at, op_at }
+        Builder { history, witness, sources, parts, at, op_at }
     }
 
     /// The cycle, what shows why it must be, and where values came from.
@@ -118,10 +123,9 @@ impl<'a> Builder<'a> {
         if self.witness.stuck.is_some() {
             return Vec::new();
         }
-        let among: Vec<TxnId> = self.parts.iter().map(|part| part.txn).collect();
         let cited = self.parts.iter().flat_map(|part| part.ops.iter().filter(|op| op.cited));
         let from = |op: &PartOp| {
-            let write = cited::source(self.history, &among, op.op)?;
+            let write = self.sources.of(op.op)?;
             let (from, to) = (self.history.txn_of(write), self.history.txn_of(op.op));
             let because = isolde_spec::Because {
                 key: Some(self.history.op(op.op).key()),
@@ -132,6 +136,13 @@ impl<'a> Builder<'a> {
             Some(Step { from, to, kind: Edges::WR, because })
         };
         cited.filter_map(from).collect()
+    }
+
+    /// How many dependencies of the cycle go to or from a transaction that is not shown.
+    fn steps_left_out(&self) -> usize {
+        let shown = |txn: TxnId| self.at.contains_key(&txn);
+        let steps = self.witness.steps.iter();
+        steps.filter(|step| !shown(step.from) || !shown(step.to)).count()
     }
 
     fn stuck(&self) -> Option<StuckOrder> {
@@ -170,4 +181,31 @@ fn part(history: &History, id: TxnId, support: bool, cited: &HashSet<OpId>) -> P
         left_out: txn.ops().len() - ops.len(),
         ops,
     }
+}
+
+/// Whether it is a cycle of orders that nobody saw: such a one has its name from the level that leaves no
+/// other order, not from how it looks.
+fn is_unseen(witness: &Witness) -> bool {
+    witness.steps.iter().any(|step| step.because.inferred) && witness.forced.is_empty()
+}
+
+/// What the anomaly means, in a line.
+fn meaning(witness: &Witness) -> String {
+    let meaning = witness.anomaly.entry().meaning;
+    if !is_unseen(witness) {
+        return meaning.to_owned();
+    }
+    format!(
+        "at this level no order of the versions explains what was read (it has the name of the most \
+         general cycle that the level forbids: {meaning})"
+    )
+}
+
+/// Where that breaks the promise.
+fn breach(witness: &Witness) -> &'static str {
+    if is_unseen(witness) {
+        return "whatever order is assumed for what was written without being read, somebody read \
+                what the level does not allow";
+    }
+    handbook::anomaly(witness.anomaly).breach
 }

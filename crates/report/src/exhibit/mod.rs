@@ -5,6 +5,7 @@ mod build;
 mod cited;
 mod phrase;
 mod schedule;
+mod sources;
 mod story;
 mod timeline;
 
@@ -24,6 +25,8 @@ pub struct Exhibit {
     pub anomaly: Anomaly,
     /// The name, with the orders that it needs: "LongFork (needs session order)".
     pub title: String,
+    /// What the anomaly means, in a line.
+    pub meaning: String,
     /// What happened, in one or two sentences with the real keys, values and transactions.
     pub story: String,
     /// What the level promises, in a sentence.
@@ -40,6 +43,8 @@ pub struct Exhibit {
     pub stuck: Option<StuckOrder>,
     /// How many transactions were left out, because nobody could look at them all.
     pub left_out: usize,
+    /// How many dependencies of the cycle were left out with them.
+    pub steps_left_out: usize,
     /// After how many transactions of the history it is visible.
     pub position: usize,
 }

@@ -1,8 +1,8 @@
 //! Operations as parts of a sentence: "read x = 3", "appended 5 to l".
 
-use isolde_history::{History, Key, Op, OpId, OpKind, TxnId, Value};
-use isolde_spec::Witness;
+use isolde_history::{Effect, History, Key, Op, OpId, OpKind, TxnId, Value};
 
+use super::sources::Sources;
 use crate::names;
 use crate::wrap::{all_of, shorten};
 
@@ -15,7 +15,7 @@ const ELEMENTS: usize = 24;
 #[derive(Clone, Copy)]
 pub(super) struct Phrases<'a> {
     pub(super) history: &'a History,
-    pub(super) witness: &'a Witness,
+    pub(super) sources: &'a Sources<'a>,
 }
 
 impl Phrases<'_> {
@@ -51,7 +51,10 @@ impl Phrases<'_> {
         let key = self.key(op);
         let found = self.history.op(op);
         match found.kind() {
-            OpKind::Read | OpKind::Write | OpKind::InsertIfAbsent => self.is(&key, found.value()),
+            OpKind::Read | OpKind::Write => self.is(&key, found.value()),
+            // It takes effect only where there is nothing.
+            OpKind::InsertIfAbsent if found.effect() == Effect::Done => format!("no {key}"),
+            OpKind::InsertIfAbsent => format!("{key} there"),
             OpKind::Cas => self.is(&key, found.expected().unwrap_or(Value::UNOBSERVED)),
             OpKind::Delete => format!("no {key}"),
             _ => format!("{key} in {}", shorten(&names::op(self.history, op), VALUE_LEN)),
@@ -72,7 +75,10 @@ impl Phrases<'_> {
         match found.kind() {
             OpKind::Read if found.value() == Value::ABSENT => format!("found {}", self.seen(op)),
             OpKind::ListRead => format!("read {} = {}", self.key(op), self.list(&found)),
-            OpKind::Cas => format!("found {}", self.seen(op)),
+            OpKind::Cas if found.effect() == Effect::Failed => {
+                format!("did not find {}", self.seen(op))
+            }
+            OpKind::Cas | OpKind::InsertIfAbsent => format!("found {}", self.seen(op)),
             OpKind::PredicateRead => self.looked_for(&found),
             _ => format!("read {}", self.seen(op)),
         }
@@ -114,38 +120,40 @@ impl Phrases<'_> {
     }
 
     /// What somebody else had done to what was read: "which T2 had overwritten with 5".
-    pub(super) fn replaced(&self, op: OpId) -> String {
-        self.who_replaced(
-            op,
-            ["to which", "had appended", "had deleted", "had inserted", "had overwritten with"],
-        )
+    pub(super) fn replaced(&self, read: OpId, write: OpId) -> String {
+        let verbs = ["had appended", "had deleted", "had inserted", "had overwritten with"];
+        self.who_replaced(read, write, verbs)
     }
 
     /// What somebody else did to what was read: "which T2 overwrote with 5".
-    pub(super) fn replaces(&self, op: OpId) -> String {
-        self.who_replaced(op, ["to which", "appended", "deleted", "inserted", "overwrote with"])
+    pub(super) fn replaces(&self, read: OpId, write: OpId) -> String {
+        self.who_replaced(read, write, ["appended", "deleted", "inserted", "overwrote with"])
     }
 
-    fn who_replaced(&self, op: OpId, [to, append, delete, insert, write]: [&str; 5]) -> String {
-        let found = self.history.op(op);
-        let (who, value) = (self.whose(op), self.value(found.value()));
+    fn who_replaced(&self, read: OpId, write: OpId, verbs: [&str; 4]) -> String {
+        let [append, delete, insert, overwrite] = verbs;
+        let found = self.history.op(write);
+        let (who, value) = (self.whose(write), self.value(found.value()));
+        if self.history.op(read).kind() == OpKind::PredicateRead {
+            return format!("which misses that {who} {}", self.wrote(write));
+        }
         match found.kind() {
-            OpKind::Append => format!("{to} {who} {append} {value}"),
+            OpKind::Append => format!("to which {who} {append} {value}"),
             OpKind::Delete => format!("which {who} {delete}"),
             OpKind::InsertIfAbsent => format!("where {who} {insert} {value}"),
-            _ => format!("which {who} {write} {value}"),
+            _ => format!("which {who} {overwrite} {value}"),
         }
     }
 
     /// Where what was read came from: ", written by T9", ", the initial value", or nothing.
     pub(super) fn origin(&self, read: OpId) -> String {
-        let among: Vec<TxnId> = self.witness.involved().collect();
-        if let Some(write) = super::cited::source(self.history, &among, read) {
+        if let Some(write) = self.sources.of(read) {
             return format!(", written by {}", self.whose(write));
         }
         let op = self.history.op(read);
         let initial = op.kind() == OpKind::Read
             && op.value() != Value::ABSENT
+            && !self.sources.somebody_wrote(op.key(), op.value())
             && self.history.meta().initial.of(op.key()) == Some(op.value());
         if initial { ", the initial value".to_owned() } else { String::new() }
     }

@@ -6,13 +6,23 @@
 
 use std::collections::HashMap;
 
+use isolde_history::OpId;
 use isolde_spec::Edges;
 
+use super::sources::Sources;
 use super::{Link, Part, Row, What};
 
+/// A row of a lane.
+type Place = (usize, usize);
+
 /// Merges what each transaction did.
-pub(super) fn merge(parts: &[Part], lanes: Vec<Vec<Row>>, links: &[Link]) -> Vec<Row> {
-    let mut merger = Merger::new(parts, lanes, links);
+pub(super) fn merge(
+    parts: &[Part],
+    lanes: Vec<Vec<Row>>,
+    links: &[Link],
+    sources: &Sources<'_>,
+) -> Vec<Row> {
+    let mut merger = Merger::new(parts, lanes, links, sources);
     let total: usize = merger.lanes.iter().map(Vec::len).sum();
     (0..total).filter_map(|_| merger.next()).collect()
 }
@@ -26,15 +36,16 @@ struct Merger {
     /// The lanes in the order of the history.
     order: Vec<usize>,
     /// What must be taken before a row: by lane and row.
-    after: HashMap<(usize, usize), Vec<(usize, usize)>>,
+    after: HashMap<Place, Vec<Place>>,
 }
 
 impl Merger {
-    fn new(parts: &[Part], lanes: Vec<Vec<Row>>, links: &[Link]) -> Merger {
+    fn new(parts: &[Part], lanes: Vec<Vec<Row>>, links: &[Link], sources: &Sources<'_>) -> Merger {
         let mut order: Vec<usize> = (0..parts.len()).collect();
         order.sort_by_key(|at| parts[*at].txn);
-        let mut after: HashMap<(usize, usize), Vec<(usize, usize)>> = HashMap::new();
-        for (first, second) in links.iter().filter_map(|link| before(&lanes, link)) {
+        let mut after: HashMap<Place, Vec<Place>> = HashMap::new();
+        let linked = links.iter().filter_map(|link| before(&lanes, link));
+        for (first, second) in linked.chain(by_values(parts, &lanes, sources)) {
             if !surely_before(&lanes, second, first) {
                 after.entry(second).or_default().push(first);
             }
@@ -80,7 +91,7 @@ impl Merger {
 }
 
 /// What a dependency says about two rows: the first comes before the second.
-fn before(lanes: &[Vec<Row>], link: &Link) -> Option<((usize, usize), (usize, usize))> {
+fn before(lanes: &[Vec<Row>], link: &Link) -> Option<(Place, Place)> {
     let row = |lane: usize, op: Option<usize>| {
         let wanted = What::Op(op?);
         lanes[lane].iter().position(|row| row.what == wanted).map(|at| (lane, at))
@@ -91,8 +102,36 @@ fn before(lanes: &[Vec<Row>], link: &Link) -> Option<((usize, usize), (usize, us
     }
 }
 
+/// What the values say: they were written before they were read, and read before their own writer
+/// replaced them.
+fn by_values(parts: &[Part], lanes: &[Vec<Row>], sources: &Sources<'_>) -> Vec<(Place, Place)> {
+    let mut place: HashMap<OpId, Place> = HashMap::new();
+    for (lane, rows) in lanes.iter().enumerate() {
+        for (at, row) in rows.iter().enumerate() {
+            let range = match row.what {
+                What::Op(op) => op..op + 1,
+                What::Folded(op, count) => op..op + count,
+                _ => 0..0,
+            };
+            place.extend(parts[lane].ops[range].iter().map(|op| (op.op, (lane, at))));
+        }
+    }
+    let mut orders = Vec::new();
+    for (&op, &read) in &place {
+        for write in sources.all_of(op) {
+            orders.extend(place.get(&write).map(|write| (*write, read)));
+            let next = sources.next_write(write).and_then(|next| place.get(&next));
+            orders.extend(next.map(|next| (read, *next)));
+        }
+    }
+    // The order of a map is no order.
+    orders.sort_unstable();
+    orders.retain(|(first, second)| first.0 != second.0);
+    orders
+}
+
 /// Whether the times say that one row came before another one.
-fn surely_before(lanes: &[Vec<Row>], first: (usize, usize), second: (usize, usize)) -> bool {
+fn surely_before(lanes: &[Vec<Row>], first: Place, second: Place) -> bool {
     let latest = lanes[first.0][first.1..].iter().filter_map(|row| row.time).min();
     let earliest = lanes[second.0][..=second.1].iter().filter_map(|row| row.time).max();
     latest.zip(earliest).is_some_and(|(latest, earliest)| latest < earliest)

@@ -3,18 +3,19 @@
 //! Each anomaly has its own way to be told; where a witness does not look as its name suggests, the
 //! cycle is told as it is.
 
-use isolde_history::{History, Op, OpId, OpKind, TxnId, Value};
+use isolde_history::{Effect, History, Op, OpId, OpKind, Outcome, TxnId, Value};
 use isolde_spec::{Anomaly, Edges, Step, Witness};
 
 use super::phrase::Phrases;
-use crate::forced;
+use super::sources::Sources;
+use crate::{forced, names};
 
 /// How many steps of a cycle are told one by one.
 const MOST: usize = 4;
 
 /// The story of a witness.
-pub(super) fn tell(history: &History, witness: &Witness) -> String {
-    let teller = Teller(Phrases { history, witness });
+pub(super) fn tell(history: &History, witness: &Witness, sources: &Sources<'_>) -> String {
+    let teller = Teller { p: Phrases { history, sources }, w: witness };
     let own = match witness.anomaly {
         Anomaly::LostUpdate => teller.lost_update(),
         Anomaly::WriteSkew => teller.write_skew(),
@@ -26,13 +27,12 @@ pub(super) fn tell(history: &History, witness: &Witness) -> String {
     own.or_else(|| teller.forced()).unwrap_or_else(|| teller.cycle())
 }
 
-struct Teller<'a>(Phrases<'a>);
+struct Teller<'a> {
+    p: Phrases<'a>,
+    w: &'a Witness,
+}
 
 impl Teller<'_> {
-    fn witness(&self) -> &Witness {
-        self.0.witness
-    }
-
     /// The operations that show a step, where both are known and somebody saw it.
     fn ops(step: &Step) -> Option<(OpId, OpId)> {
         let because = step.because;
@@ -42,8 +42,8 @@ impl Teller<'_> {
     // ---- cycles with a name ----
 
     fn lost_update(&self) -> Option<String> {
-        let [a, b] = self.witness().steps[..] else { return None };
-        let (p, [(a_from, a_to), (b_from, b_to)]) = (&self.0, [Self::ops(&a)?, Self::ops(&b)?]);
+        let [a, b] = self.w.steps[..] else { return None };
+        let (p, [(a_from, a_to), (b_from, b_to)]) = (&self.p, [Self::ops(&a)?, Self::ops(&b)?]);
         let key = p.key(a_from);
         match (a.kind, b.kind) {
             (Edges::RW, Edges::RW) if self.same_version(a_from, b_from) => Some(format!(
@@ -61,7 +61,7 @@ impl Teller<'_> {
 
     /// Somebody read a version, and wrote over what another one had written meanwhile.
     fn overwritten(&self, read: OpId, lost: OpId, winner: OpId) -> String {
-        let p = &self.0;
+        let p = &self.p;
         let grew = p.history.op(winner).kind() == OpKind::Append;
         let end = if grew { "it had not seen that" } else { "that update is lost" };
         format!(
@@ -76,13 +76,19 @@ impl Teller<'_> {
     }
 
     fn same_version(&self, a: OpId, b: OpId) -> bool {
-        let (a, b) = (self.0.history.op(a), self.0.history.op(b));
-        a.kind() == b.kind() && a.key() == b.key() && a.value() == b.value()
+        let (a, b) = (self.p.history.op(a), self.p.history.op(b));
+        let seen = |op: &Op<'_>| match op.kind() {
+            OpKind::Cas => op.expected(),
+            // Both took effect, so both found nothing.
+            OpKind::InsertIfAbsent => Some(Value::ABSENT),
+            _ => Some(op.value()),
+        };
+        a.kind() == b.kind() && a.key() == b.key() && seen(&a) == seen(&b)
     }
 
     fn write_skew(&self) -> Option<String> {
-        let [a, b] = self.witness().steps[..] else { return None };
-        let (p, [(a_from, a_to), (b_from, b_to)]) = (&self.0, [Self::ops(&a)?, Self::ops(&b)?]);
+        let [a, b] = self.w.steps[..] else { return None };
+        let (p, [(a_from, a_to), (b_from, b_to)]) = (&self.p, [Self::ops(&a)?, Self::ops(&b)?]);
         if (a.kind, b.kind) != (Edges::RW, Edges::RW) {
             return None;
         }
@@ -100,16 +106,16 @@ impl Teller<'_> {
 
     /// Two readers, each with what it saw and what it missed.
     fn long_fork(&self) -> Option<String> {
-        let steps = &self.witness().steps;
+        let steps = &self.w.steps;
         let at = steps.iter().position(|step| step.kind == Edges::WR)?;
         let turned: Vec<&Step> = steps[at..].iter().chain(&steps[..at]).collect();
         let [wr, rw, other_wr, other_rw] = turned[..] else { return None };
         let view = |saw: &Step, missed: &Step| {
             let ((write, read), (old, new)) = (Self::ops(saw)?, Self::ops(missed)?);
-            let p = &self.0;
+            let p = &self.p;
             (saw.kind == Edges::WR && missed.kind == Edges::RW).then(|| {
                 let saw = format!("{} {} of {}", p.whose(read), p.read(read), p.whose(write));
-                format!("{saw}, but {}, {}", p.read(old), p.replaced(new))
+                format!("{saw}, but {}, {}", p.read(old), p.replaced(old, new))
             })
         };
         Some(format!(
@@ -121,29 +127,31 @@ impl Teller<'_> {
 
     /// Cycles with one anti-dependency: somebody missed what it had to see.
     fn missed(&self) -> Option<String> {
-        let steps = &self.witness().steps;
+        let steps = &self.w.steps;
         let mut anti = (0..steps.len()).filter(|at| steps[*at].kind == Edges::RW);
         let (at, None) = (anti.next()?, anti.next()) else { return None };
         let (old, new) = Self::ops(&steps[at])?;
         let path: Vec<&Step> = steps[at + 1..].iter().chain(&steps[..at]).collect();
-        let p = &self.0;
+        let p = &self.p;
         let reader = p.name(steps[at].from);
-        let it = format!("{}{}, {}", p.read(old), p.origin(old), p.replaced(new));
+        let it = format!("{}{}, {}", p.read(old), p.origin(old), p.replaced(old, new));
         if path.iter().any(|step| step.because.inferred) {
             return None;
         }
         let way: Vec<String> = path.iter().rev().map(|step| self.clause(step)).collect();
         let writer = p.name(steps[at].to);
-        Some(match (&path[..], self.witness().anomaly) {
+        Some(match (&path[..], self.w.anomaly) {
             ([only], Anomaly::NonMonotonicRead) => {
                 let (_, saw) = Self::ops(only)?;
                 format!("{reader} first {} of {writer}, and then {it}.", p.read(saw))
             }
             ([only], _) if only.kind == Edges::WR => {
                 let (_, saw) = Self::ops(only)?;
+                let same = p.key(saw) == p.key(old);
+                let end = if same { "both before and after" } else { "one part of" };
+                let rest = if same { "" } else { " and not the other" };
                 format!(
-                    "{reader} {} of {writer}, but {it}: it saw one part of {writer} and not the \
-                     other.",
+                    "{reader} {} of {writer}, but {it}: it saw {end} {writer}{rest}.",
                     p.read(saw)
                 )
             }
@@ -168,7 +176,7 @@ impl Teller<'_> {
 
     /// What a step says, as a clause: "T2 read x = 1 of T1".
     fn clause(&self, step: &Step) -> String {
-        let p = &self.0;
+        let p = &self.p;
         let (from, to) = (p.name(step.from), p.name(step.to));
         let ops = step.because.from_op.zip(step.because.to_op);
         match (step.kind, ops) {
@@ -181,7 +189,7 @@ impl Teller<'_> {
             }
             (Edges::WW, None) => format!("{to} wrote after {from}"),
             (_, Some((old, new))) => {
-                format!("{from} {}, {}", p.read(old), p.replaces(new))
+                format!("{from} {}, {}", p.read(old), p.replaces(old, new))
             }
             _ => format!("{to} overwrote what {from} read"),
         }
@@ -189,7 +197,7 @@ impl Teller<'_> {
 
     /// Dependencies that nobody saw, each with the read that forces it.
     fn forced(&self) -> Option<String> {
-        let (p, w) = (&self.0, self.witness());
+        let (p, w) = (&self.p, self.w);
         let steps = w.steps.iter().enumerate();
         let said: Vec<String> = steps
             .take(MOST + 1)
@@ -208,20 +216,31 @@ impl Teller<'_> {
 
     /// Any cycle.
     fn cycle(&self) -> String {
-        let steps = &self.witness().steps;
+        let told = self.each_before_the_next();
+        if self.w.steps.iter().any(|step| step.because.inferred) {
+            return format!(
+                "Nobody saw in which order everything was written, but what was read leaves only \
+                 this: {told}"
+            );
+        }
+        told
+    }
+
+    fn each_before_the_next(&self) -> String {
+        let steps = &self.w.steps;
         let said: Vec<String> = steps.iter().take(MOST).map(|step| self.clause(step)).collect();
         let names: Vec<TxnId> = steps.iter().map(|step| step.from).collect();
         match steps.len() {
-            0 => capitalised(self.witness().anomaly.entry().meaning),
+            0 => capitalised(self.w.anomaly.entry().meaning),
             2 => format!(
                 "{}: each of {} must come before the other.",
                 said.join("; "),
-                self.0.names(&names)
+                self.p.names(&names)
             ),
             1..=MOST => format!(
                 "{}: each of {} must come before the next, and the last before the first.",
                 said.join("; "),
-                self.0.names(&names)
+                self.p.names(&names)
             ),
             n => format!(
                 "{n} transactions each must come before the next, and the last before the first. It \
@@ -234,78 +253,114 @@ impl Teller<'_> {
     // ---- without a cycle ----
 
     fn stuck(&self) -> Option<String> {
-        let stuck = self.witness().stuck.as_ref()?;
-        let (p, op) = (&self.0, self.0.history.op(stuck.op));
-        let did = if op.kind().writes() { p.wrote(stuck.op) } else { p.read(stuck.op) };
+        let stuck = self.w.stuck.as_ref()?;
+        let (p, op) = (&self.p, self.p.history.op(stuck.op));
+        let did = match (op.kind().writes(), op.effect()) {
+            (true, Effect::Done) => p.wrote(stuck.op),
+            (true, Effect::Failed) => format!("failed at {}", names::op(p.history, stuck.op)),
+            (true, Effect::Unknown) => format!("tried {}", names::op(p.history, stuck.op)),
+            (false, _) => p.read(stuck.op),
+        };
         Some(format!("{} {did}, and no order explains that: {}.", p.whose(stuck.op), stuck.why))
     }
 
     fn local(&self) -> Option<String> {
-        let (p, w) = (&self.0, self.witness());
+        let (p, w) = (&self.p, self.w);
         let op = |at: usize| w.ops.get(at).map(|op| p.history.op(*op));
         let (first, second) = (op(0)?, op(1));
         let all = [Some(first), second];
         let reads = |op: &&Op<'_>| !op.kind().writes() || op.kind() == OpKind::Cas;
         let read = all.iter().flatten().rfind(reads)?.id();
         let write = all.iter().flatten().find(|op| op.kind().writes() && op.id() != read);
+        let write = write.copied().or_else(|| self.own_write_before(read));
+        match (w.anomaly, write, second) {
+            (Anomaly::NonRepeatableReads | Anomaly::IncompatibleOrder, _, Some(second)) => {
+                Some(self.two_reads(first.id(), second.id()))
+            }
+            (Anomaly::ThinAirRead, ..) => {
+                let rows = p.history.op(read).kind() == OpKind::PredicateRead;
+                let nobody = if rows { "no state of the rows gives" } else { "nobody wrote" };
+                Some(format!("{} {}, which {nobody}.", p.whose(read), p.read(read)))
+            }
+            (_, Some(write), _) => self.read_of(&write, read),
+            _ => None,
+        }
+    }
+
+    /// What was wrong with reading what a write left.
+    fn read_of(&self, write: &Op<'_>, read: OpId) -> Option<String> {
+        let p = &self.p;
         let (reader, did) = (p.whose(read), p.read(read));
-        let writer = write.map(|write| p.whose(write.id()));
-        Some(match (w.anomaly, write, second) {
-            (Anomaly::ThinAirRead, ..) => format!("{reader} {did}, which nobody wrote."),
-            (Anomaly::AbortedRead, Some(_), _) => {
-                format!("{reader} {did} of {}, which was rolled back.", writer?)
-            }
-            (Anomaly::IntermediateRead, Some(write), _) => {
-                let last = self.last_write(write);
-                format!("{reader} {did} of {}, which {last} before it committed.", writer?)
-            }
-            (Anomaly::FutureRead, Some(write), _) => {
-                format!("{reader} {did} before it {}.", p.wrote(write.id()))
-            }
-            (Anomaly::NotMyLastWrite | Anomaly::NotMyOwnWrite, Some(write), _) => {
-                format!("{reader} {} and then {did}.", p.wrote(write.id()))
-            }
-            (Anomaly::NonRepeatableReads, _, Some(second)) => {
+        let (writer, wrote) = (p.whose(write.id()), p.wrote(write.id()));
+        Some(match self.w.anomaly {
+            Anomaly::AbortedRead if self.undone(write) => {
                 format!(
-                    "{} {}, and later {}.",
-                    p.whose(first.id()),
-                    p.read(first.id()),
-                    p.read(second.id())
+                    "{reader} {did}, which {writer} had written and taken back before it committed."
                 )
             }
-            (Anomaly::IncompatibleOrder, _, Some(second)) => format!(
-                "{} {}, and {} {}: neither list grew out of the other.",
-                p.whose(first.id()),
-                p.read(first.id()),
-                p.whose(second.id()),
-                p.read(second.id()),
-            ),
-            (Anomaly::DuplicateElements, Some(write), _) => {
-                format!("{} {} once, but {reader} {did}.", writer?, p.wrote(write.id()))
+            Anomaly::AbortedRead => format!("{reader} {did} of {writer}, which was rolled back."),
+            Anomaly::IntermediateRead => {
+                let last = self.last_write(write);
+                format!("{reader} {did} of {writer}, which {last} before it committed.")
             }
-            (Anomaly::DirtyUpdate, Some(write), _) => format!(
-                "{} {} and was rolled back, but {reader} {did}: a committed element stands on top \
-                 of it.",
-                writer?,
-                p.wrote(write.id())
+            Anomaly::FutureRead => format!("{reader} {did} before it {wrote}."),
+            Anomaly::NotMyLastWrite | Anomaly::NotMyOwnWrite => {
+                format!("{reader} {wrote} and then {did}.")
+            }
+            Anomaly::DuplicateElements => format!("{writer} {wrote} once, but {reader} {did}."),
+            Anomaly::DirtyUpdate => format!(
+                "{writer} {wrote} and was rolled back, but {reader} {did}: a committed element \
+                 stands on top of it."
             ),
             _ => return None,
         })
     }
 
+    fn two_reads(&self, first: OpId, second: OpId) -> String {
+        let p = &self.p;
+        let (a, b) = (p.read(first), p.read(second));
+        if self.w.anomaly == Anomaly::IncompatibleOrder {
+            let (who, other) = (p.whose(first), p.whose(second));
+            return format!("{who} {a}, and {other} {b}: neither list grew out of the other.");
+        }
+        let txn = p.history.txn(p.history.txn_of(first));
+        let holds = |op: OpId| txn.stmts().position(|stmt| stmt.ops().any(|o| o.id() == op));
+        let when = if holds(first) == holds(second) { "in the same statement" } else { "later" };
+        format!("{} {a}, and {when} {b}.", p.whose(first))
+    }
+
+    /// The last write of a reader to what it reads, before it does.
+    fn own_write_before(&self, read: OpId) -> Option<Op<'_>> {
+        let history = self.p.history;
+        let key = history.op(read).key();
+        let own = history.txn(history.txn_of(read)).ops().filter(|op| op.id() < read);
+        own.filter(|op| op.kind().writes() && op.key() == key && stands(op)).last()
+    }
+
+    /// Whether a write was taken back by a transaction that committed.
+    fn undone(&self, write: &Op<'_>) -> bool {
+        let txn = self.p.history.txn(self.p.history.txn_of(write.id()));
+        write.undone() && txn.outcome() != Outcome::Aborted
+    }
+
     /// What became of a write in its own transaction: "overwrote it with 2".
     fn last_write(&self, write: &Op<'_>) -> String {
-        let txn = self.0.history.txn(self.0.history.txn_of(write.id()));
-        let same = |op: &Op<'_>| op.kind().writes() && op.key() == write.key();
+        let txn = self.p.history.txn(self.p.history.txn_of(write.id()));
+        let same = |op: &Op<'_>| op.kind().writes() && op.key() == write.key() && stands(op);
         let last = txn.ops().filter(same).last().filter(|last| last.id() > write.id());
         match last {
             Some(last) if last.value() != Value::UNOBSERVED && last.kind() == OpKind::Write => {
-                format!("overwrote it with {}", self.0.value(last.value()))
+                format!("overwrote it with {}", self.p.value(last.value()))
             }
             Some(_) => "went on to change it".to_owned(),
             None => "did not leave it so".to_owned(),
         }
     }
+}
+
+/// Whether a write took effect and was not taken back.
+fn stands(op: &Op<'_>) -> bool {
+    op.effect() == Effect::Done && !op.undone()
 }
 
 /// "a", "a, and b", "a, b, and c".

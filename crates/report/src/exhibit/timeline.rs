@@ -2,6 +2,7 @@
 
 use isolde_history::{Clock, History};
 
+use super::sources::Sources;
 use super::{Link, Part, schedule};
 use crate::names;
 use crate::wrap::shorten;
@@ -53,6 +54,8 @@ pub enum What {
     Op(usize),
     /// So many operations that show nothing, from this number on.
     Folded(usize, usize),
+    /// So many operations that show nothing, and are too many to be kept.
+    LeftOut(usize),
     /// The transaction ended, as its outcome says.
     End,
     /// An event of the whole system, such as a fault, in words.
@@ -66,7 +69,12 @@ const MOST_EVENTS: usize = 12;
 
 /// The time line of some transactions: by the clients' clocks as far as they are known, and in an
 /// order that explains what was read where it can be. What shows nothing is folded.
-pub(super) fn of(history: &History, parts: &[Part], links: &[Link]) -> Timeline {
+pub(super) fn of(
+    history: &History,
+    parts: &[Part],
+    links: &[Link],
+    sources: &Sources<'_>,
+) -> Timeline {
     let mut columns: Vec<String> = Vec::new();
     let mut by_session: Vec<usize> = (0..parts.len()).collect();
     by_session.sort_by_key(|at| (parts[*at].begin, parts[*at].txn));
@@ -80,7 +88,7 @@ pub(super) fn of(history: &History, parts: &[Part], links: &[Link]) -> Timeline 
     }
     let lanes: Vec<Vec<Row>> =
         parts.iter().enumerate().map(|(at, part)| lane(history, part, at, column_of[at])).collect();
-    let mut rows = schedule::merge(parts, lanes, links);
+    let mut rows = schedule::merge(parts, lanes, links, sources);
     add_events(history, &mut rows);
     let timed = rows.iter().any(|row| row.time.is_some());
     let basis = match (timed, history.meta().clock) {
@@ -96,10 +104,15 @@ fn lane(history: &History, part: &Part, at: usize, column: usize) -> Vec<Row> {
     let row = |time, what| Row { time, column: Some(column), part: Some(at), what };
     let mut rows = vec![row(part.begin, What::Begin)];
     let times = answers(history, part);
-    let mut op = 0;
+    let first = history.txn(part.txn).op_range().start;
+    let (mut op, mut known) = (0, first);
     while op < part.ops.len() {
-        let cited = |op: &usize| part.ops[*op].cited;
-        let dull = (op..part.ops.len()).take_while(|op| !cited(op)).count();
+        // Operations of a transaction have consecutive numbers; those between were left out.
+        let number = part.ops[op].op.index();
+        if number > known {
+            rows.push(row(None, What::LeftOut(number - known)));
+        }
+        let dull = dull_from(part, op);
         if dull > UNFOLDED {
             rows.push(row(None, What::Folded(op, dull)));
             op += dull;
@@ -107,9 +120,20 @@ fn lane(history: &History, part: &Part, at: usize, column: usize) -> Vec<Row> {
             rows.push(row(times[op], What::Op(op)));
             op += 1;
         }
+        known = part.ops[op - 1].op.index() + 1;
+    }
+    let last = history.txn(part.txn).op_range().end;
+    if last > known {
+        rows.push(row(None, What::LeftOut(last - known)));
     }
     rows.push(row(part.end, What::End));
     rows
+}
+
+/// How many operations from this one on show nothing and follow each other.
+fn dull_from(part: &Part, op: usize) -> usize {
+    let follows = |at: &usize| part.ops[*at].op.index() == part.ops[op].op.index() + (at - op);
+    (op..part.ops.len()).take_while(|at| !part.ops[*at].cited && follows(at)).count()
 }
 
 /// When each operation was answered: the end of its statement. Where a transaction is one statement,
@@ -131,22 +155,39 @@ fn answers(history: &History, part: &Part) -> Vec<Option<i64>> {
     times
 }
 
-/// Puts what happened to the whole system meanwhile between the rows.
+/// Puts what happened to the whole system meanwhile between the rows: whatever had not ended when the
+/// first transaction began, and began before the last one ended.
 fn add_events(history: &History, rows: &mut Vec<Row>) {
     let times = || rows.iter().filter_map(|row| row.time);
     let Some((first, last)) = times().min().zip(times().max()) else { return };
-    let begun = history.events().iter().filter_map(|event| Some((event.begin?, event.name)));
-    let meanwhile = begun.filter(|(time, _)| (first..=last).contains(time));
-    let events: Vec<Row> = meanwhile
-        .take(MOST_EVENTS)
-        .map(|(time, name)| {
-            let what = What::Event(shorten(&names::value(history, name), EVENT_LEN));
-            Row { time: Some(time), column: None, part: None, what }
-        })
-        .collect();
-    for event in events {
-        let later = |row: &Row| row.time > event.time;
-        let at = rows.iter().position(later).unwrap_or(rows.len());
-        rows.insert(at, event);
+    let mut marks: Vec<(i64, String)> = Vec::new();
+    let mut more = 0;
+    for event in history.events() {
+        let Some(begin) = event.begin.or(event.end) else { continue };
+        let end = event.end.unwrap_or(begin);
+        if begin > last || end < first {
+            continue;
+        }
+        if marks.len() >= MOST_EVENTS {
+            more += 1;
+            continue;
+        }
+        let name = shorten(&names::value(history, event.name), EVENT_LEN);
+        let lasts = end > begin;
+        marks.push((begin, if lasts { format!("{name} begins") } else { name.clone() }));
+        if lasts && end <= last {
+            marks.push((end, format!("{name} ends")));
+        }
+    }
+    if more > 0 {
+        marks.push((last, format!("and {more} more events")));
+    }
+    marks.sort_by_key(|(time, _)| *time);
+    for (time, name) in marks {
+        let at = rows.iter().position(|row| row.time > Some(time)).unwrap_or(rows.len());
+        rows.insert(
+            at,
+            Row { time: Some(time), column: None, part: None, what: What::Event(name) },
+        );
     }
 }

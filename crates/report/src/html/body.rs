@@ -35,15 +35,21 @@ pub(super) fn add(data: &mut Data, history: &History, exhibit: &Exhibit) -> usiz
     let parts: Vec<Value> = exhibit.parts.iter().map(|p| part(data, history, p)).collect();
     let timeline = timeline(data, exhibit);
     let picture = drawn(data, exhibit, &names);
-    let left_out = match exhibit.left_out {
-        0 => json!(-1),
-        n => json!(data.text(&format!("{} more transactions are not shown.", number(n)))),
+    let left_out = match (exhibit.left_out, exhibit.steps_left_out) {
+        (0, _) => json!(-1),
+        (n, 0) => json!(data.text(&format!("{} more transactions are not shown.", number(n)))),
+        (n, steps) => {
+            let (n, steps) = (number(n), number(steps));
+            let text =
+                format!("{n} more transactions and {steps} steps of the cycle are not shown.");
+            json!(data.text(&text))
+        }
     };
     let keys: Vec<usize> = keys(exhibit).into_iter().map(|key| data.text(key)).collect();
-    let position = exhibit.position;
+    let (position, meaning) = (exhibit.position, data.text(&exhibit.meaning));
     let all = json!([
         anomaly, title, story, breach, position, parts, links, timeline, stuck, left_out, picture,
-        keys
+        keys, meaning
     ]);
     data.bodies.number(&all.to_string())
 }
@@ -136,6 +142,7 @@ fn timeline(data: &mut Data, exhibit: &Exhibit) -> Value {
             What::Begin => (0, 0, 0),
             What::Op(op) => (1, *op, 0),
             What::Folded(first, count) => (2, *first, *count),
+            What::LeftOut(count) => (5, *count, 0),
             What::End => (3, 0, 0),
             What::Event(text) => (4, data.text(text), 0),
         };

@@ -123,7 +123,6 @@ fn anomaly(anomaly: Anomaly) -> Value {
     json!({
         "name": entry.name,
         "adya": entry.adya,
-        "meaning": entry.meaning,
         "harm": page.map_or("", |page| page.harm),
         "also": page.map_or(&[][..], |page| page.also_called),
     })

@@ -44,6 +44,8 @@ struct Line<'a> {
     /// What came last in it.
     what: &'a What,
     text: String,
+    /// How many operations are folded into it.
+    folded: usize,
     cited: bool,
     /// Whether the transaction begins or ends with it.
     begins: bool,
@@ -53,7 +55,7 @@ struct Line<'a> {
 impl Line<'_> {
     fn new(row: &Row) -> Line<'_> {
         let what = &row.what;
-        Line { row, what, text: String::new(), cited: false, begins: false, ends: false }
+        Line { row, what, text: String::new(), folded: 0, cited: false, begins: false, ends: false }
     }
 }
 
@@ -79,7 +81,7 @@ fn lines<'a>(exhibit: &'a Exhibit, style: Style) -> Vec<Line<'a>> {
                 line.text = format!("{mark}{}", op.text);
                 line.cited = op.cited;
             }
-            (What::Folded(_, count), Some(_)) => {
+            (What::Folded(_, count) | What::LeftOut(count), Some(_)) => {
                 let indent = if marks { "  " } else { "" };
                 line.text = format!("{indent}... {} more ...", number(count));
             }
@@ -103,6 +105,12 @@ fn joined<'a>(lines: &mut [Line<'a>], line: &Line<'a>) -> bool {
     if !same || !untimed {
         return false;
     }
+    if let (Some(a), Some(b)) = (left_out(last.what), left_out(line.what)) {
+        // Both were folded, for one reason or another.
+        last.folded = last.folded.max(a) + b;
+        last.text = format!("... {} more ...", number(last.folded));
+        return true;
+    }
     let first_op = *last.what == What::Begin && matches!(line.row.what, What::Op(_));
     let plain_end = line.ends && line.text == COMMITTED && *last.what != What::Begin;
     if first_op {
@@ -117,6 +125,14 @@ fn joined<'a>(lines: &mut [Line<'a>], line: &Line<'a>) -> bool {
         return true;
     }
     false
+}
+
+/// How many operations a line stands for.
+fn left_out(what: &What) -> Option<usize> {
+    match what {
+        What::Folded(_, count) | What::LeftOut(count) => Some(*count),
+        _ => None,
+    }
 }
 
 const COMMITTED: &str = "committed";
@@ -237,7 +253,7 @@ impl Grid<'_> {
         let text = format!("{border} {}", shorten(&line.text, wide - 2));
         let ink = match &line.row.what {
             _ if line.cited => Some(Ink::Strong),
-            What::Folded(..) => Some(Ink::Faint),
+            What::Folded(..) | What::LeftOut(_) => Some(Ink::Faint),
             _ => None,
         };
         self.cell(&text, ink, wide)

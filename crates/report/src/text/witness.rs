@@ -23,7 +23,7 @@ const TXN_LINES: usize = 12;
 pub(super) fn to_text(history: &History, exhibit: &Exhibit, telling: &Telling, out: &mut String) {
     let style = telling.style;
     let title = style.paint(Ink::Bad, &exhibit.title);
-    let meaning = format!("{title}: {}", exhibit.anomaly.entry().meaning);
+    let meaning = format!("{title}: {}", exhibit.meaning);
     paragraph(out, "  ", 6, usize::MAX, &meaning);
     paragraph(out, "    ", 4, usize::MAX, &style.paint(Ink::Strong, &exhibit.story));
     out.push('\n');
@@ -118,8 +118,10 @@ fn links(exhibit: &Exhibit, style: Style, out: &mut String) {
         }
     }
     let all = exhibit.links.iter().filter(|link| link.role == Role::Cycle).count();
-    if all > MOST {
-        let _ = writeln!(out, "    ... and {} more: --json shows them", number(all - MOST));
+    let left = all.saturating_sub(MOST) + exhibit.steps_left_out;
+    if left > 0 {
+        let left = number(left);
+        let _ = writeln!(out, "    ... and {left} more, back to the first: --json shows them");
     }
 }
 

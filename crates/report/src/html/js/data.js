@@ -68,7 +68,7 @@ function linkOf(link, told) {
 function rowsOf(shape, times) {
   const left = [...times];
   return shape.map(([code, column, part, a, b, timed]) => {
-    const what = ["begin", "op", "fold", "end", "event"][code];
+    const what = ["begin", "op", "fold", "end", "event", "left"][code];
     return { what, column, part, a, b, time: timed ? text(left.shift()) : "" };
   });
 }
@@ -102,6 +102,7 @@ function bodyOf(number) {
     leftOut: text(body[9]),
     picture: { template, labels: raw.shapes[labels].map(told) },
     keys: body[11].map(text),
+    meaning: text(body[12]),
     excerpt: excerpts.get(number),
     names,
   };

@@ -44,6 +44,8 @@ function rowNode(body, row) {
       return el("details.fold", null, el("summary", null, `${grouped(row.b)} more operations`),
         el("div.folded", null, ops));
     }
+    case "left":
+      return el("span.left", null, `${grouped(row.a)} more operations, not kept`);
     default:
       return null;
   }

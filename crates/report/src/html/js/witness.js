@@ -162,7 +162,8 @@ function promiseNode(witness, body) {
 
 function witnessNode(witness) {
   const body = bodyOf(witness.body);
-  const { meaning, adya } = body.anomaly;
+  const { meaning } = body;
+  const { adya } = body.anomaly;
   const plain = (words) => words.toLowerCase().replace(/\.$/, "");
   const where = `visible after ${grouped(body.position)} transactions`;
   const root = el("div.shown", null,
