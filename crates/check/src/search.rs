@@ -5,7 +5,7 @@
 //! until enough are found or the budget is spent.
 
 use hashbrown::{HashMap, HashSet};
-use isolde_history::OpId;
+use isolde_history::{Key, OpId, TxnId};
 use isolde_spec::{Anomaly, CATALOGUE, Counted, Edges, Finding, Level, Promise, Reads, Witness};
 
 use crate::checker::Checker;
@@ -123,8 +123,7 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
         return Found::default();
     }
     let keep = case.checker.options.witnesses;
-    // All of them are known, so that none of those beyond what is kept comes back under another name.
-    let lost = divergences.iter().take(DIVERGENCES.max(keep)).map(|(_, [a, b])| {
+    let lost = divergences.iter().take(keep).map(|(_, [a, b])| {
         let hop = |from: u32, to: u32| Hop { from, to, kind: Edges::RW };
         vec![hop(a.0, b.0), hop(b.0, a.0)]
     });
@@ -141,6 +140,7 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
         reasons: graph.reasons.as_ref(),
         keep,
         kept: Kept::default(),
+        rivals: Rivals::new(divergences),
     };
     lost.for_each(|cycle| hunt.kept.push(cycle));
     let known = hunt.kept.cycles.len();
@@ -202,6 +202,40 @@ struct Hunt<'g> {
     reasons: Option<&'g Reasons>,
     keep: usize,
     kept: Kept,
+    rivals: Rivals,
+}
+
+/// Who overwrote the same version as who else. What is wrong among them is a lost update, also beyond those
+/// that are kept, and does not come back under another name.
+#[derive(Default)]
+struct Rivals {
+    /// The versions that each transaction overwrote as others did.
+    of: HashMap<u32, Vec<u32>>,
+}
+
+impl Rivals {
+    /// Divergences of one version follow each other as a chain: each pair begins where the last ended.
+    fn new(divergences: &[(Key, [TxnId; 2])]) -> Rivals {
+        let mut rivals = Rivals::default();
+        let (mut version, mut last) = (0, None);
+        for &(key, [a, b]) in divergences {
+            if last != Some((key, a)) {
+                version += 1;
+                rivals.of.entry(a.0).or_default().push(version);
+            }
+            rivals.of.entry(b.0).or_default().push(version);
+            last = Some((key, b));
+        }
+        rivals
+    }
+
+    /// Whether two transactions of a cycle overwrote the same version.
+    fn are_in(&self, cycle: &[Hop]) -> bool {
+        let of = |hop: &Hop| self.of.get(&hop.from).into_iter().flatten().copied();
+        let mut versions: Vec<u32> = cycle.iter().flat_map(of).collect();
+        versions.sort_unstable();
+        versions.windows(2).any(|pair| pair[0] == pair[1])
+    }
 }
 
 /// The cycles that were found, with those of each node at hand: only cycles that share all nodes of one
@@ -237,8 +271,6 @@ impl Kept {
     }
 }
 
-/// How many lost updates are known to the search; there may be very many.
-const DIVERGENCES: usize = 1_000_000;
 /// How many parts of the graph are searched for each witness that is kept.
 const PARTS: usize = 8;
 /// The longest cycle whose transactions are searched for a more basic one.
@@ -249,6 +281,9 @@ impl Hunt<'_> {
     /// transactions of another and more is explained by that.
     fn note(&mut self, case: &Case<'_, '_>, cycle: Vec<Hop>) {
         let cycle = self.most_basic(case, cycle);
+        if self.is_inferred(&cycle) && self.rivals.are_in(&cycle) {
+            return;
+        }
         let beside = self.kept.beside(&cycle);
         let old = |at: &usize| self.kept.cycles[*at].as_ref();
         if beside.iter().filter_map(old).any(|old| self.explains(old, &cycle)) {
@@ -269,14 +304,17 @@ impl Hunt<'_> {
             kinds.sort_unstable();
             kinds
         };
-        let inferred = |c: &[Hop]| {
-            let edge = |hop: &Hop| (hop.from, hop.to, hop.kind);
-            c.iter().any(|hop| self.reasons.is_some_and(|r| r.of.contains_key(&edge(hop))))
-        };
+        let inferred = |c: &[Hop]| self.is_inferred(c);
         one.iter().all(|hop| nodes.contains(&hop.from))
             && ((one.len() < other.len() && reads_in(one) <= reads_in(other))
                 || kinds(one) == kinds(other)
                 || (inferred(other) && !inferred(one)))
+    }
+
+    /// Whether a cycle has a dependency that nobody saw.
+    fn is_inferred(&self, cycle: &[Hop]) -> bool {
+        let edge = |hop: &Hop| (hop.from, hop.to, hop.kind);
+        cycle.iter().any(|hop| self.reasons.is_some_and(|r| r.of.contains_key(&edge(hop))))
     }
 
     /// The first class of which there is a cycle among fewer transactions of one, and the shortest.
