@@ -47,15 +47,15 @@ fn check_all(cases: &[(&str, &str, &str)]) {
 }
 
 // What fails, weakest first, and what cannot be decided because there are no intervals.
-const ALL: &str = "ru pl-2 rc cs ra cc pc rr si ssi ser sser";
-const FROM_PL2: &str = "pl-2 rc cs ra cc pc rr si ssi ser sser";
-const NOTHING: &str = "? ssi sser";
-const THIN_AIR: &str = "rc ra cc pc si ssi ser sser";
-const FROM_RC: &str = "rc ra cc pc rr si ssi ser sser";
-const FROM_RA: &str = "ra cc pc rr si ssi ser sser";
-const SESSION: &str = "ra cc pc si ssi ser sser";
-const LOST_UPDATE: &str = "cs rr si ssi ser sser";
-const UNDECIDED: &str = "? ru pl-2 rc cs ra cc pc rr si ssi ser sser";
+const ALL: &str = "ru pl-2 rc cs ra cc pc rr si strong-si ser sser";
+const FROM_PL2: &str = "pl-2 rc cs ra cc pc rr si strong-si ser sser";
+const NOTHING: &str = "? strong-si sser";
+const THIN_AIR: &str = "rc ra cc pc si strong-si ser sser";
+const FROM_RC: &str = "rc ra cc pc rr si strong-si ser sser";
+const FROM_RA: &str = "ra cc pc rr si strong-si ser sser";
+const SESSION: &str = "ra cc pc si strong-si ser sser";
+const LOST_UPDATE: &str = "cs rr si strong-si ser sser";
+const UNDECIDED: &str = "? ru pl-2 rc cs ra cc pc rr si strong-si ser sser";
 
 #[test]
 fn the_fourteen_anomalies() {
@@ -73,23 +73,23 @@ fn the_fourteen_anomalies() {
         (
             "CausalityViolation",
             "initial 0|a: w(x,1)|b: r(x,1) w(y,1)|c: r(x,0) r(y,1)",
-            "cc pc rr si ssi ser sser",
+            "cc pc rr si strong-si ser sser",
         ),
         (
             "CausalityViolation, across two transactions of a session",
             "initial 0|a: w(x,1)|b: r(x,1)|b: r(x,0)",
-            "cc pc si ssi ser sser",
+            "cc pc si strong-si ser sser",
         ),
         (
             "LongFork",
             "initial 0|a: w(x,1)|b: w(y,1)|c: r(x,1) r(y,0)|d: r(x,0) r(y,1)",
-            "pc rr si ssi ser sser",
+            "pc rr si strong-si ser sser",
         ),
         ("LostUpdate", "initial 0|a: r(x,0) w(x,1)|b: r(x,0) w(x,2)", LOST_UPDATE),
         (
             "WriteSkew",
             "initial 0|a: r(x,0) r(y,0) w(x,1)|b: r(x,0) r(y,0) w(y,1)",
-            "rr ser sser ? ssi",
+            "rr ser sser ? strong-si",
         ),
     ];
     check_all(&cases);
@@ -107,12 +107,12 @@ fn cycles_beside_the_fourteen() {
         (
             "G2-item of three",
             "initial 0|a: r(x,0) w(y,1)|b: r(y,0) w(z,1)|c: r(z,0) w(x,1)",
-            "rr ser sser ? ssi",
+            "rr ser sser ? strong-si",
         ),
         (
             "a lost update whose other writer is blind and forced between",
             "initial 0|a: w(x,1) w(y,1)|b: r(y,1) w(x,2) w(z,2)|c: r(x,1) r(z,2) w(x,3)",
-            "cs ra cc pc rr si ssi ser sser",
+            "cs ra cc pc rr si strong-si ser sser",
         ),
         (
             "the update follows a second look",
@@ -155,7 +155,7 @@ fn unknown_outcomes() {
         (
             "session order enters it",
             "initial 0|a: w(y,1)|a: w(x,1) unknown|b: r(x,1) r(y,0)",
-            "cc pc si ssi ser sser",
+            "cc pc si strong-si ser sser",
         ),
         (
             "its predecessor still precedes its successor",
@@ -170,7 +170,7 @@ fn unknown_outcomes() {
         (
             "proved through another one",
             "initial 0|a: w(x,1) unknown|b: r(x,1) w(y,1) unknown|c: r(y,1) r(x,0)",
-            "cc pc rr si ssi ser sser",
+            "cc pc rr si strong-si ser sser",
         ),
         ("proved with a breach inside", "a: w(y,1) r(y,2) w(x,1) unknown|b: r(x,1)", ALL),
         (
@@ -181,12 +181,12 @@ fn unknown_outcomes() {
         (
             "a committed one has",
             "initial 0|a: w(x,1) @[0,1]|b: r(x,0) @[5,6]|c: r(x,1) @[7,8]",
-            "ssi sser",
+            "strong-si sser",
         ),
         (
             "it begins when it begins",
             "initial 0|a: r(x,1) @[0,1]|b: w(x,1) unknown @[2,3]",
-            "ssi sser",
+            "strong-si sser",
         ),
     ];
     check_all(&cases);
@@ -245,7 +245,7 @@ fn the_order_that_lists_fix() {
         (
             "middle elements are no source",
             "a: append(x,1) append(y,1)|b: append(x,2)|c: list(x,[1,2]) list(y,[])",
-            "pc rr si ssi ser sser",
+            "pc rr si strong-si ser sser",
         ),
         (
             "a middle element proves a commit",
@@ -310,17 +310,17 @@ fn predicate_reads() {
         (
             "write skew",
             "a: pred(p) insert(x,1)|b: pred(p) insert(y,1)|c: pred(p,x=1,y=1)",
-            "rr ser sser ? ssi",
+            "rr ser sser ? strong-si",
         ),
         (
             "the same with other predicates",
             "a: pred(p) insert(x,1)|b: pred(q) insert(y,1)|c: pred(p,x=1,y=1)|d: pred(q,x=1,y=1)",
-            "rr ser sser ? ssi",
+            "rr ser sser ? strong-si",
         ),
         (
             "a long fork",
             "a: insert(x,1)|b: insert(y,1)|c: pred(p,x=1)|d: pred(p,y=1)",
-            "pc rr si ssi ser sser",
+            "pc rr si strong-si ser sser",
         ),
         ("one sees a part", "a: insert(x,1) insert(y,2)|b: pred(p,x=1)|c: pred(p,y=2)", FROM_RA),
         ("one statement", "initial 0|a: w(x,1) w(y,1)|b: pred(p,x=1,y=0)", FROM_RA),
@@ -330,7 +330,11 @@ fn predicate_reads() {
         ("a row that comes later", "a: pred(p,x=1) w(x,1)", ALL),
         ("two rows of a key", "initial 0|a: w(x,1)|b: pred(p,x=0,x=1)", FROM_RA),
         ("a row proves a commit", "a: w(x,1) r(z,9) unknown|b: pred(p,x=1)", THIN_AIR),
-        ("real time", "a: insert(x,1) @[0,1]|b: pred(p) @[2,3]|c: pred(p,x=1) @[4,5]", "ssi sser"),
+        (
+            "real time",
+            "a: insert(x,1) @[0,1]|b: pred(p) @[2,3]|c: pred(p,x=1) @[4,5]",
+            "strong-si sser",
+        ),
     ];
     check_all(&cases);
 }
@@ -345,7 +349,7 @@ fn rows_that_are_missing() {
         (
             "violated all the same",
             "a: pred(p)|b: w(x,1)|b: r(x,absent)|c: w(x,2)|d: pred(p,x=2)",
-            "ra cc pc si ssi ser sser ? ru pl-2 rc cs rr",
+            "ra cc pc si strong-si ser sser ? ru pl-2 rc cs rr",
         ),
         ("nobody writes it", "initial 0|a: pred(p) r(x,0)", NOTHING),
         ("missed by its session", "a: w(x,1)|a: pred(p)|b: pred(p,x=1)", SESSION),
@@ -397,7 +401,7 @@ fn rows_that_were_deleted() {
         (
             "write skew of deletes",
             "given x 5|given y 5|a: pred(p,x=5,y=5) delete(x)|b: pred(p,x=5,y=5) delete(y)",
-            "rr ser sser ? ssi",
+            "rr ser sser ? strong-si",
         ),
         ("only deleted", "a: delete(x)|b: pred(p)", NOTHING),
     ];
@@ -452,7 +456,7 @@ fn version_orders_of_the_recorder() {
         (
             "against session order",
             "initial 0|a: w(x,1)|a: w(x,2)|order x: 0 2 1",
-            "rc ra cc pc si ssi ser sser",
+            "rc ra cc pc si strong-si ser sser",
         ),
     ];
     check_all(&cases);
@@ -461,16 +465,20 @@ fn version_orders_of_the_recorder() {
 #[test]
 fn incomplete_histories() {
     let cases = [
-        ("no known writer", "incomplete|a: r(x,7)", "? pl-2 rc cs ra cc pc rr si ssi ser sser"),
+        (
+            "no known writer",
+            "incomplete|a: r(x,7)",
+            "? pl-2 rc cs ra cc pc rr si strong-si ser sser",
+        ),
         (
             "violated all the same",
             "incomplete|initial 0|a: r(x,7)|a: w(y,1)|a: r(y,0)",
-            "ra cc pc si ssi ser sser ? pl-2 rc cs rr",
+            "ra cc pc si strong-si ser sser ? pl-2 rc cs rr",
         ),
         (
             "reads that differ",
             "incomplete|initial 0|a: r(x,7) r(x,0)",
-            "ra cc pc rr si ssi ser sser ? pl-2 rc cs",
+            "ra cc pc rr si strong-si ser sser ? pl-2 rc cs",
         ),
         ("a writer that aborted is known", "incomplete|a: w(x,1) abort|b: r(x,1)", FROM_PL2),
     ];
@@ -482,11 +490,11 @@ fn without_session_order() {
     let session = "initial 0\na: w(x,1)\na: r(x,0)";
     assert_eq!(verdicts(session, false, 0), NOTHING);
     let causal = "initial 0\na: w(x,1)\na: w(y,1)\nb: r(y,1) r(x,0)";
-    assert_eq!(verdicts(causal, true, 0), "cc pc si ssi ser sser");
+    assert_eq!(verdicts(causal, true, 0), "cc pc si strong-si ser sser");
     assert_eq!(verdicts(causal, false, 0), NOTHING);
     // Real time is no session order: it still counts, also inside a session.
     let timed = "initial 0\na: w(x,1) @[0,1]\na: r(x,0) @[2,3]";
-    assert_eq!(verdicts(timed, false, 0), "ssi sser");
+    assert_eq!(verdicts(timed, false, 0), "strong-si sser");
     // The initial transaction stays first.
     let initial = "initial 0\na: w(x,1) w(y,1)\nb: r(x,1) r(y,0)";
     assert_eq!(verdicts(initial, false, 0), FROM_RC);
@@ -496,15 +504,15 @@ fn without_session_order() {
 fn real_time_and_skew() {
     let stale = |a: &str, b: &str| format!("initial 0\na: w(x,1) {a}\nb: r(x,0) {b}");
     let failing = |a: &str, b: &str, skew: i64| verdicts(&stale(a, b), true, skew);
-    assert_eq!(failing("@[0,1]", "@[2,3]", 0), "ssi sser");
+    assert_eq!(failing("@[0,1]", "@[2,3]", 0), "strong-si sser");
     assert_eq!(failing("@[0,1]", "@[2,3]", 1), "");
-    assert_eq!(failing("@[0,1]", "@[3,4]", 1), "ssi sser");
+    assert_eq!(failing("@[0,1]", "@[3,4]", 1), "strong-si sser");
     assert_eq!(failing("@[0,2]", "@[2,3]", 0), "", "strictly before");
     assert_eq!(failing("@[0,_]", "@[2,3]", 0), "", "no end");
     assert_eq!(failing("@[0,1]", "@[_,3]", 0), "", "no begin");
-    assert_eq!(failing("@[_,1]", "@[2,_]", 0), "ssi sser", "the sides that count are there");
+    assert_eq!(failing("@[_,1]", "@[2,_]", 0), "strong-si sser", "the sides that count are there");
     let events = format!("clock events\n{}", stale("@[0,1]", "@[2,3]"));
-    assert_eq!(verdicts(&events, true, 1), "ssi sser", "positions are not skewed");
+    assert_eq!(verdicts(&events, true, 1), "strong-si sser", "positions are not skewed");
     let skewed = "initial 0\na: r(x,0) r(y,0) w(x,1) @[0,9]\nb: r(x,0) r(y,0) w(y,1) @[1,8]";
     assert_eq!(verdicts(skewed, true, 0), "rr ser sser", "write skew is strong SI");
 }

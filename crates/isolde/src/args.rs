@@ -72,7 +72,7 @@ pub(crate) enum Command {
     after_help = "Levels, with their short names: read-uncommitted (ru), pl-2, read-committed (rc), \
                         cursor-stability (cs), read-atomic (ra), causal (cc), prefix (pc), \
                         repeatable-read (rr), snapshot-isolation (si), strong-snapshot-isolation \
-                        (ssi), serializable (ser), strict-serializable (sser), sequential (sc), \
+                        (strong-si), serializable (ser), strict-serializable (sser), sequential (sc), \
                         linearizable (lin). docs/checking.md says what they mean.\n\n\
                         Exit codes: 0 every named level holds (without --level: some level holds), \
                         1 violated, 2 the input or the environment is at fault, 3 unknown; of \

@@ -17,14 +17,17 @@ use crate::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED, excerpts, ran, she
 /// Checks every file; the exit code is that of the worst.
 pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
     let levels = desk::levels(&args.level)?;
-    let mut reports = Reports::new(&args.report, !levels.is_empty())?;
+    let mut reports = Reports::new(&args.report, &args.histories, !levels.is_empty())?;
+    let mut stems = excerpts::Stems::default();
     let mut codes = Vec::new();
     for file in &args.histories {
-        match check_file(args, file, &levels, &mut reports) {
+        let stem = stems.of(file);
+        match check_file(args, (file, &stem), &levels, &mut reports) {
             Ok(code) => codes.push(code),
             Err(error) if crate::is_broken_pipe(&error) => return Err(error),
             Err(error) => {
                 anstream::eprintln!("{}: {error:#}", load::ERROR.label("error"));
+                reports.add_fault(&file.display().to_string(), &format!("{error:#}"));
                 codes.push(EXIT_FAULT);
             }
         }
@@ -36,7 +39,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
 
 fn check_file(
     args: &CheckArgs,
-    file: &Path,
+    (file, stem): (&Path, &str),
     levels: &[Level],
     reports: &mut Reports,
 ) -> Result<u8> {
@@ -58,7 +61,7 @@ fn check_file(
         reports::as_text(&case, &telling)
     };
     if let Some(folder) = &args.excerpts {
-        excerpts::write(folder, file, &case, args.excerpts_as.as_deref())?;
+        excerpts::write(folder, stem, &case, args.excerpts_as.as_deref())?;
     }
     reports.add(&case);
     ran::print(&text)?;

@@ -13,9 +13,15 @@ use crate::{EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
 /// The levels of those names.
 pub(crate) fn levels(names: &[String]) -> Result<Vec<Level>> {
     let level = |name: &String| {
-        Level::named(name).ok_or_else(|| {
+        Level::named(&name.to_lowercase()).ok_or_else(|| {
             let all: Vec<&str> = Level::ALL.iter().map(|l| l.name()).collect();
-            anyhow!("there is no level '{name}'\n  hint: levels are {}", all.join(", "))
+            let hint = match name.to_lowercase().as_str() {
+                "ssi" => "strong-si is strong snapshot isolation; what serializable snapshot \
+                          isolation promises is ser"
+                    .to_owned(),
+                _ => format!("levels are {}", all.join(", ")),
+            };
+            anyhow!("there is no level '{name}'\n  hint: {hint}")
         })
     };
     names.iter().map(level).collect()

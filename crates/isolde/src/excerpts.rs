@@ -1,5 +1,6 @@
 //! Witnesses as files of their own: small histories in any format that is written, or pictures.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -74,15 +75,9 @@ impl As {
 
 /// Writes every witness: `NAME-LEVEL-NUMBER-ANOMALY.txt`. One that the format cannot express is named,
 /// and does not keep the others from being written.
-pub(crate) fn write(
-    folder: &Path,
-    file: &Path,
-    case: &Case<'_>,
-    named: Option<&str>,
-) -> Result<()> {
+pub(crate) fn write(folder: &Path, stem: &str, case: &Case<'_>, named: Option<&str>) -> Result<()> {
     let kind = named.map_or(Ok(As::Notation), As::named)?;
     std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
-    let stem = file.file_stem().map_or("history".into(), std::ffi::OsStr::to_string_lossy);
     for verdict in case.decided.iter().map(|d| &d.verdict) {
         let level = verdict.promise.level;
         for (at, witness) in verdict.witnesses().iter().enumerate() {
@@ -101,6 +96,23 @@ pub(crate) fn write(
     Ok(())
 }
 
+/// What the files of each history begin with: its name, with a number where two histories have the same.
+#[derive(Default)]
+pub(crate) struct Stems(HashMap<String, usize>);
+
+impl Stems {
+    pub(crate) fn of(&mut self, file: &Path) -> String {
+        let stem = match file.file_stem() {
+            _ if file.as_os_str() == "-" => "stdin".into(),
+            Some(stem) => stem.to_string_lossy(),
+            None => "history".into(),
+        };
+        let count = self.0.entry(stem.clone().into_owned()).or_default();
+        *count += 1;
+        if *count == 1 { stem.into_owned() } else { format!("{stem}-{count}") }
+    }
+}
+
 /// One witness to be written.
 pub(crate) struct Shown<'a> {
     pub(crate) history: &'a History,
@@ -112,6 +124,9 @@ pub(crate) struct Shown<'a> {
 impl Shown<'_> {
     /// Writes it into a file; `from` is where it was found.
     pub(crate) fn write(&self, to: &Path, kind: As, from: &str) -> Result<()> {
+        if matches!(kind, As::Notation | As::Format(_)) {
+            self.warn_if_it_does_not_stand_alone()?;
+        }
         let text = match kind {
             As::Svg => svg(self.exhibit),
             As::Dot => dot(self.exhibit),
@@ -150,6 +165,28 @@ impl Shown<'_> {
         }
         let bytes = bytes?;
         output::write(to, |out| Ok(out.write_all(&bytes)?))
+    }
+
+    /// Some need more of the history than their own transactions: then the small history is said to show
+    /// something else, or nothing for sure.
+    fn warn_if_it_does_not_stand_alone(&self) -> Result<()> {
+        let alone = parse(&excerpt(self.history, self.witness))?;
+        if self.shows_the_same(&alone) {
+            return Ok(());
+        }
+        let verdict = check(&alone, Promise::of(self.level), &Options::default());
+        let found: Vec<&str> = verdict.counts.iter().map(|c| c.anomaly.name()).collect();
+        let says = match verdict.holds() {
+            Some(false) => format!("it shows {}", found.join(", ")),
+            Some(true) => "it shows nothing".to_owned(),
+            None => "nobody can tell".to_owned(),
+        };
+        anstream::eprintln!(
+            "{}: {} needs more of the history: checked alone, {says}",
+            load::WARNING.label("warning"),
+            self.exhibit.id
+        );
+        Ok(())
     }
 
     /// Whether another history breaks the level by the same anomaly.

@@ -7,11 +7,12 @@ use isolde_check::{Checker, Options, check};
 use isolde_history::History;
 use isolde_history::notation::parse;
 use isolde_report::handbook::{
-    anomaly_to_json, anomaly_to_text, index_to_text, level_to_json, level_to_text,
+    AnomalyPage, Entry, LevelPage, anomaly_to_json, anomaly_to_text, index_to_text, level_to_json,
+    level_to_text,
 };
 use isolde_report::{
-    Decided, Exhibit, Telling, exhibit_to_text, handbook, number, transactions_to_text,
-    witness_to_json,
+    Decided, Exhibit, Telling, exhibit_to_text, handbook, notes_to_text, number,
+    transactions_to_text, witness_to_json,
 };
 use isolde_spec::{Anomaly, Level, Promise, Summary, Witness};
 
@@ -30,19 +31,19 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<()> {
         }
         return ran::print(&index_to_text());
     };
+    let name = what.display();
     let named = args.witness.is_none();
-    if let Some(anomaly) = Anomaly::named(what).filter(|_| named) {
-        return of_anomaly(args, anomaly);
-    }
-    if let Some(level) = Level::named(what).filter(|_| named) {
-        return of_level(args, level);
+    match handbook::named(&what.to_string_lossy()).filter(|_| named) {
+        Some(Entry::Anomaly(page)) => return of_anomaly(args, page),
+        Some(Entry::Level(page)) => return of_level(args, page),
+        None => {}
     }
     if args.history {
-        bail!("{what} is no anomaly and no level\n  hint: `isolde explain` lists them");
+        bail!("{name} is no anomaly and no level\n  hint: `isolde explain` lists them");
     }
-    if what != "-" && !Path::new(what).exists() {
+    if what.as_os_str() != "-" && !what.exists() {
         bail!(
-            "there is no file, anomaly or level '{what}'\n  hint: `isolde explain` lists the levels \
+            "there is no file, anomaly or level '{name}'\n  hint: `isolde explain` lists the levels \
              and anomalies"
         );
     }
@@ -51,8 +52,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<()> {
 
 // ---- the handbook ----
 
-fn of_anomaly(args: &ExplainArgs, anomaly: Anomaly) -> Result<()> {
-    let page = handbook::anomaly(anomaly);
+fn of_anomaly(args: &ExplainArgs, page: &AnomalyPage) -> Result<()> {
     if args.history {
         return ran::print(page.history);
     }
@@ -63,8 +63,8 @@ fn of_anomaly(args: &ExplainArgs, anomaly: Anomaly) -> Result<()> {
     ran::print(&anomaly_to_text(page, &shown))
 }
 
-fn of_level(args: &ExplainArgs, level: Level) -> Result<()> {
-    let page = handbook::level(level);
+fn of_level(args: &ExplainArgs, page: &LevelPage) -> Result<()> {
+    let level = page.level;
     if args.history {
         return ran::print(page.forbids);
     }
@@ -118,8 +118,7 @@ impl Wanted {
     }
 }
 
-fn of_history(args: &ExplainArgs, what: &str) -> Result<()> {
-    let file = Path::new(what);
+fn of_history(args: &ExplainArgs, file: &Path) -> Result<()> {
     let wanted = args.witness.as_deref().map(Wanted::named).transpose()?;
     args.write.iter().try_for_each(|to| output::may_write(to, args.force))?;
     let loaded = load::load(file, args.ask.format.as_deref())?;
@@ -134,7 +133,8 @@ fn of_history(args: &ExplainArgs, what: &str) -> Result<()> {
         _ => desk.all(history),
     };
     progress.finish_and_clear();
-    let name = shell::quoted(what);
+    let what = file.display().to_string();
+    let name = shell::quoted(&what);
     let explain = (what != "-").then(|| format!("isolde explain{} {name}", args.ask.typed()));
     let telling = Telling { style: terminal::style(), explain, ..Telling::default() };
     let Some(wanted) = wanted else { return list(args, history, &decided, &telling) };
@@ -149,6 +149,8 @@ fn of_history(args: &ExplainArgs, what: &str) -> Result<()> {
         let telling = Telling { explain: None, ..telling };
         let mut text = exhibit_to_text(history, &exhibit, &telling);
         text += &transactions_to_text(history, &exhibit);
+        let own = decided.iter().find(|d| d.verdict.promise.level == level);
+        text += &own.map_or(String::new(), |d| notes_to_text(&d.verdict));
         text.extend(more.map(|more| format!("  picture    {more}\n")));
         ran::print(&text)?;
     }
@@ -158,7 +160,7 @@ fn of_history(args: &ExplainArgs, what: &str) -> Result<()> {
             Some(format) => As::named(format)?,
             None => As::of(to)?,
         };
-        shown.write(to, kind, what)?;
+        shown.write(to, kind, &what)?;
     }
     Ok(())
 }

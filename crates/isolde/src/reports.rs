@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use isolde_report::{
-    Case, Exhibit, HtmlReport, Junit, REPORT_VERSION, Telling, case_to_json, dot, summary_to_text,
-    svg, to_text,
+    Case, Exhibit, HtmlReport, Junit, REPORT_VERSION, Telling, case_to_json, dot, fault_to_json,
+    summary_to_text, svg, to_text,
 };
 use isolde_spec::Summary;
 use serde_json::{Value, json};
 
-use crate::{load, output, shell};
+use crate::{load, output};
 
 /// The endings, for help and errors.
 const ENDINGS: &str = ".html, .json, .xml (JUnit), .txt, .svg and .dot (the plainest witness)";
@@ -26,13 +26,27 @@ enum Kind {
 }
 
 /// All reports that were asked for.
-pub(crate) struct Reports(Vec<(PathBuf, Kind)>);
+pub(crate) struct Reports {
+    reports: Vec<(PathBuf, Kind)>,
+    /// How many histories could not be checked.
+    faults: usize,
+}
 
 impl Reports {
     /// Refuses what cannot be written before anything is checked.
-    pub(crate) fn new(files: &[PathBuf], levels_named: bool) -> Result<Reports> {
-        let mut reports = Vec::new();
+    pub(crate) fn new(
+        files: &[PathBuf],
+        inputs: &[PathBuf],
+        levels_named: bool,
+    ) -> Result<Reports> {
+        let mut reports: Vec<(PathBuf, Kind)> = Vec::new();
         for file in files {
+            if inputs.iter().any(|input| is_same(input, file)) {
+                bail!("{} is a history, and is not overwritten by a report", file.display());
+            }
+            if reports.iter().any(|(other, _)| is_same(other, file)) {
+                bail!("two reports would be written to {}", file.display());
+            }
             let ending = file.extension().and_then(|e| e.to_str()).unwrap_or_default();
             let kind = match ending.to_ascii_lowercase().as_str() {
                 "html" | "htm" => Kind::Html(Box::new(HtmlReport::new("Isolde"))),
@@ -52,11 +66,25 @@ impl Reports {
             };
             reports.push((file.clone(), kind));
         }
-        Ok(Reports(reports))
+        Ok(Reports { reports, faults: 0 })
+    }
+
+    /// Adds a history that could not be checked: what is missing must not look as if it held.
+    pub(crate) fn add_fault(&mut self, name: &str, error: &str) {
+        self.faults += 1;
+        for (_, kind) in &mut self.reports {
+            match kind {
+                Kind::Html(report) => report.add_fault(name, error),
+                Kind::Json(all) => all.push(fault_to_json(name, error)),
+                Kind::Junit(report) => report.add_fault(name, error),
+                Kind::Text(text) => *text += &format!("{name}\nerror: {error}\n"),
+                Kind::Picture(..) => {}
+            }
+        }
     }
 
     pub(crate) fn add(&mut self, case: &Case<'_>) {
-        for (_, kind) in &mut self.0 {
+        for (_, kind) in &mut self.reports {
             match kind {
                 Kind::Html(report) => report.add(case),
                 Kind::Json(all) => all.push(case_to_json(case)),
@@ -72,7 +100,7 @@ impl Reports {
     }
 
     pub(crate) fn write(self) -> Result<()> {
-        for (file, kind) in self.0 {
+        for (file, kind) in self.reports {
             let text = match kind {
                 Kind::Html(report) => report.finish(),
                 Kind::Json(all) => {
@@ -83,7 +111,7 @@ impl Reports {
                 Kind::Text(text) => text,
                 Kind::Picture(_, Some(picture)) => picture,
                 Kind::Picture(_, None) => {
-                    nothing_to_draw(&file);
+                    nothing_to_draw(&file, self.faults);
                     continue;
                 }
             };
@@ -93,9 +121,16 @@ impl Reports {
     }
 }
 
-fn nothing_to_draw(file: &Path) {
+fn nothing_to_draw(file: &Path, faults: usize) {
     let label = load::WARNING.label("warning");
-    anstream::eprintln!("{label}: nothing is violated, so {} was not written", file.display());
+    let why = if faults == 0 { "nothing is violated" } else { "no violation was found" };
+    anstream::eprintln!("{label}: {why}, so {} was not written", file.display());
+}
+
+/// Whether two names mean the same file.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    one == other || real(one) == real(other)
 }
 
 /// How a case is told where there is no terminal.
@@ -109,8 +144,9 @@ pub(crate) fn as_text(case: &Case<'_>, telling: &Telling) -> String {
     if case.every_level {
         out += &summary_to_text(case.history, case.decided, telling);
         if case.decided.iter().any(|d| d.verdict.holds() == Some(false)) {
-            let name = shell::quoted(&case.name);
-            out += &format!("more: isolde check --level LEVEL {name} --report FILE.html\n");
+            let again = case.again.first();
+            let again = again.map_or("isolde check HISTORY", |(_, command)| command.as_str());
+            out += &format!("more: {again} --level LEVEL --report FILE.html\n");
         }
     } else {
         case.decided.iter().for_each(|d| out += &to_text(case.history, d, telling));

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -29,7 +29,7 @@ const HISTORY: &str = "history.isolde";
 
 pub(crate) fn run(args: &TestArgs) -> Result<u8> {
     let named = desk::levels(&args.level)?;
-    let mut reports = Reports::new(&args.report, true)?;
+    let mut reports = Reports::new(&args.report, &[], true)?;
     interrupt::listen()?;
     let stage = Stage::open(&args.run, &named)?;
     let levels = if named.is_empty() { vec![stage.offer.promises] } else { named };
@@ -201,7 +201,7 @@ impl Trial {
         html.add(&case);
         write("report.html", &html.finish())?;
         if self.code == EXIT_VIOLATED {
-            excerpts::write(&self.folder.file("excerpts"), Path::new("witness"), &case, None)?;
+            excerpts::write(&self.folder.file("excerpts"), "witness", &case, None)?;
         }
         Ok(())
     }

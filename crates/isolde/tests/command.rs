@@ -238,7 +238,7 @@ fn check_without_a_level_says_the_strongest_and_what_forbids_the_others() {
     assert!(text.contains("strongest level that holds: snapshot-isolation\n"), "{text}");
     assert!(text.contains("  serializable               violated: WriteSkew\n"), "{text}");
     assert!(text.contains("  repeatable-read            violated: WriteSkew\n"), "{text}");
-    assert!(text.contains("more: isolde check --level LEVEL - --report FILE.html\n"), "{text}");
+    assert!(text.contains("more: isolde check HISTORY --level LEVEL --report FILE.html\n"), "{text}");
     assert!(!text.contains("linearizable") && !text.contains("causal"), "{text}");
     let json = exits(&with_input(&["check", "-", "--json"], SKEW), 0);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -265,8 +265,8 @@ fn check_takes_several_levels_and_all_must_hold() {
         assert!(text.contains("serializable: violated\n"), "{text}");
     }
     exits(&with_input(&["check", "-", "-l", "si"], SKEW), 0);
-    exits(&with_input(&["check", "-", "-l", "si,ssi"], SKEW), 3);
-    exits(&with_input(&["check", "-", "-l", "ssi,ser"], SKEW), 1);
+    exits(&with_input(&["check", "-", "-l", "si,strong-si"], SKEW), 3);
+    exits(&with_input(&["check", "-", "-l", "strong-si,ser"], SKEW), 1);
 }
 
 #[test]

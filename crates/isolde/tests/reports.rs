@@ -198,3 +198,68 @@ fn the_smallest_history_can_be_checked() {
     let error = fault(&["explain", LOST, "--history"]);
     assert!(error.contains("is no anomaly and no level"), "{error}");
 }
+
+#[test]
+fn a_report_never_overwrites_a_history() {
+    let folder = Folder::new("report-over-history");
+    let history = folder.0.join("h.txt");
+    fs::copy(root().join(LOST), &history).unwrap();
+    let name = history.display().to_string();
+    let error = fault(&["check", &name, "--report", &name]);
+    assert!(error.contains("is a history, and is not overwritten"), "{error}");
+    assert_eq!(fs::read(&history).unwrap(), fs::read(root().join(LOST)).unwrap());
+    let html = folder.file("r.html");
+    let error = fault(&["check", &name, "--report", &html, "--report", &html]);
+    assert!(error.contains("two reports would be written"), "{error}");
+}
+
+#[test]
+fn what_could_not_be_read_is_in_the_report() {
+    let folder = Folder::new("report-fault");
+    let files = ["r.xml", "r.json", "r.html", "r.txt"].map(|name| folder.file(name));
+    let mut args = vec!["check", "--level", "si", "nosuch.txt"];
+    files.iter().for_each(|file| args.extend(["--report", file]));
+    fault(&args);
+    let text = |at: usize| fs::read_to_string(&files[at]).unwrap();
+    assert!(text(0).contains("tests=\"1\" failures=\"0\" errors=\"1\""), "{}", text(0));
+    let json: Value = serde_json::from_str(&text(1)).unwrap();
+    assert_eq!(json["histories"][0]["history"], "nosuch.txt");
+    assert!(json["histories"][0]["error"].as_str().unwrap().contains("cannot be read"));
+    assert!(text(2).contains("Not checked") && text(2).contains("nosuch.txt"));
+    assert!(text(3).contains("error: nosuch.txt"));
+}
+
+#[test]
+fn excerpts_of_histories_with_the_same_name_do_not_collide() {
+    let folder = Folder::new("excerpts-collide");
+    let copies = ["x", "y"].map(|sub| {
+        let path = folder.0.join(sub);
+        fs::create_dir_all(&path).unwrap();
+        fs::copy(root().join(LOST), path.join("h.txt")).unwrap();
+        path.join("h.txt").display().to_string()
+    });
+    let out = folder.file("out");
+    says(1, &["check", "--level", "si", &copies[0], &copies[1], "--excerpts", &out]);
+    let mut names: Vec<String> = fs::read_dir(&out)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(
+        names,
+        ["h-2-snapshot-isolation-1-LostUpdate.txt", "h-snapshot-isolation-1-LostUpdate.txt"]
+    );
+}
+
+#[test]
+fn the_handbook_knows_other_names() {
+    for (name, title) in
+        [("p4", "LostUpdate"), ("SI", "snapshot-isolation"), ("G1a", "AbortedRead")]
+    {
+        let page = says(0, &["explain", name]);
+        assert!(page.starts_with(title), "{name}: {page}");
+    }
+    let error = fault(&["check", "--level", "ssi", LOST]);
+    assert!(error.contains("strong-si") && error.contains("ser"), "{error}");
+    says(1, &["check", "--level", "SI", LOST]);
+}

@@ -40,6 +40,11 @@ pub fn case_to_json(case: &Case<'_>) -> Value {
     report
 }
 
+/// A history that could not be checked, as JSON.
+pub fn fault_to_json(name: &str, error: &str) -> Value {
+    json!({"isolde_report": REPORT_VERSION, "history": name, "error": error})
+}
+
 /// The verdict as JSON.
 pub fn to_json(history: &History, decided: &Decided) -> Value {
     let verdict = &decided.verdict;

@@ -74,6 +74,20 @@ impl Junit {
         self.seconds += case.seconds;
     }
 
+    /// Adds a history that could not be checked: an error.
+    pub fn add_fault(&mut self, name: &str, error: &str) {
+        let (name, error) = (escape(name), escape(error));
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            self.suites,
+            "  <testsuite name=\"{name}\" tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\" \
+             time=\"0\">\n    <testcase name=\"read\" classname=\"{name}\" time=\"0\">\n      \
+             <error message=\"{error}\" type=\"fault\"/>\n    </testcase>\n  </testsuite>"
+        );
+        self.counts[TESTS] += 1;
+        self.counts[ERRORS] += 1;
+    }
+
     /// The whole file.
     pub fn finish(self) -> String {
         let [all, failures, errors] = self.counts;

@@ -21,12 +21,12 @@ pub use case::Case;
 pub use decided::Decided;
 pub use exhibit::{Basis, Exhibit, Link, Part, PartOp, Role, Row, StuckOrder, Timeline, What};
 pub use html::HtmlReport;
-pub use json::{REPORT_VERSION, case_to_json, to_json, witness_to_json};
+pub use json::{REPORT_VERSION, case_to_json, fault_to_json, to_json, witness_to_json};
 pub use junit::Junit;
 pub use picture::{Picture, dot, lattice, picture, picture_css, svg};
 pub use style::Style;
 pub use text::{
-    Telling, exhibit_to_line, exhibit_to_text, summary_to_json, summary_to_text, to_text,
-    transactions_to_text,
+    Telling, exhibit_to_line, exhibit_to_text, notes_to_text, summary_to_json, summary_to_text,
+    to_text, transactions_to_text,
 };
 pub use wrap::number;

@@ -302,9 +302,9 @@ fn an_anomaly_on_a_terminal() {
 fn a_level_on_a_terminal() {
     let page = handbook::level(Level::StrongSnapshotIsolation);
     expect![[r#"
-        strong-snapshot-isolation (ssi): every transaction reads from a snapshot that shows all that had
-        been confirmed before it began, and of two concurrent transactions that write the same key only one
-        commits
+        strong-snapshot-isolation (strong-si): every transaction reads from a snapshot that shows all that
+        had been confirmed before it began, and of two concurrent transactions that write the same key only
+        one commits
         also called       strong SI; conventional snapshot isolation
 
         What it is
@@ -345,8 +345,8 @@ fn a_level_on_a_terminal() {
 
         How to try it
           on PostgreSQL, at REPEATABLE READ
-            isolde test postgres --isolation repeatable-read --level ssi
+            isolde test postgres --isolation repeatable-read --level strong-si
           on SurrealKV
-            isolde test surrealkv --isolation snapshot --level ssi
+            isolde test surrealkv --isolation snapshot --level strong-si
     "#]].assert_eq(&handbook::level_to_text(page, "", "  (its picture)\n"));
 }

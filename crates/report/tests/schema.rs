@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use isolde_check::{Checker, Options};
 use isolde_history::History;
 use isolde_history::notation::parse;
-use isolde_report::{Case, Decided, REPORT_VERSION, case_to_json};
+use isolde_report::{Case, Decided, REPORT_VERSION, case_to_json, fault_to_json};
 use isolde_spec::{Anomaly, CATALOGUE, Level, Promise};
 use jsonschema::Validator;
 use serde_json::{Value, json};
@@ -85,6 +85,7 @@ fn reports_are_as_the_schema_says() {
     for report in &reports {
         assert_eq!(complaints(&validator, report), Vec::<String>::new(), "{}", report["history"]);
     }
+    reports.push(fault_to_json("no such file", "it cannot be read"));
     let all = json!({"isolde_report": REPORT_VERSION, "histories": reports});
     assert_eq!(complaints(&validator, &all), Vec::<String>::new());
 }

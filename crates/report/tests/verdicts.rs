@@ -134,8 +134,7 @@ fn a_local_anomaly_names_its_operations() {
 
                 promise  snapshot-isolation: every transaction reads from a snapshot of the committed state, and
                          of two concurrent transactions that write the same key only one commits
-                broken   because what an aborted transaction wrote never was part of the data, and somebody read
-                         it
+                broken   because what was rolled back never was part of the data, and somebody read it
                 visible  after the first 2 of 2 transactions
               procedure  graph, because the order of versions is known
               evidence   values; order of versions: one version (1 key); session order

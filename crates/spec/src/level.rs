@@ -90,7 +90,7 @@ impl Level {
             Level::Prefix => "pc",
             Level::RepeatableRead => "rr",
             Level::SnapshotIsolation => "si",
-            Level::StrongSnapshotIsolation => "ssi",
+            Level::StrongSnapshotIsolation => "strong-si",
             Level::Serializable => "ser",
             Level::StrictSerializable => "sser",
             Level::Sequential => "sc",

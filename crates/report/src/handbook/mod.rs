@@ -100,6 +100,42 @@ impl AnomalyPage {
     }
 }
 
+/// A page of the handbook.
+#[derive(Clone, Copy, Debug)]
+pub enum Entry {
+    /// Of an anomaly.
+    Anomaly(&'static AnomalyPage),
+    /// Of a level.
+    Level(&'static LevelPage),
+}
+
+/// The page of that name, or of one that people use for it, in any case: `LostUpdate`, `p4`, `SI`. A name
+/// that several use is none.
+///
+/// ```
+/// use isolde_report::handbook::{Entry, named};
+/// assert!(matches!(named("p4"), Some(Entry::Anomaly(page)) if page.anomaly.name() == "LostUpdate"));
+/// assert!(matches!(named("SI"), Some(Entry::Level(page)) if page.level.name() == "snapshot-isolation"));
+/// assert!(named("acid").is_none());
+/// ```
+pub fn named(name: &str) -> Option<Entry> {
+    let lower = name.to_lowercase();
+    if let Some(found) = Anomaly::named(name) {
+        return Some(Entry::Anomaly(anomaly(found)));
+    }
+    if let Some(found) = Level::named(&lower) {
+        return Some(Entry::Level(level(found)));
+    }
+    let called = |names: &[&str]| names.iter().any(|other| other.to_lowercase() == lower);
+    // "G1a" is one anomaly, "G-single" the class of several.
+    let classed = |page: &AnomalyPage| page.anomaly.entry().adya.is_some_and(|a| called(&[a]));
+    let anomalies = anomalies::pages().filter(|page| called(page.also_called) || classed(page));
+    let anomalies = anomalies.map(Entry::Anomaly);
+    let levels = levels::pages().filter(|page| called(page.also_called)).map(Entry::Level);
+    let mut all = anomalies.chain(levels);
+    all.next().filter(|_| all.next().is_none())
+}
+
 /// What the handbook says of an anomaly.
 pub fn anomaly(anomaly: Anomaly) -> &'static AnomalyPage {
     anomalies::page(anomaly)

@@ -52,13 +52,21 @@ pub struct HtmlReport {
     data: data::Data,
     /// What browsers show that run no script.
     plain: String,
+    /// The histories that could not be checked, as a list.
+    faults: String,
 }
 
 impl HtmlReport {
     /// A page with that title and nothing else.
     pub fn new(title: &str) -> HtmlReport {
-        let (data, plain) = (data::Data::default(), String::new());
-        HtmlReport { title: title.to_owned(), first: None, count: 0, data, plain }
+        HtmlReport {
+            title: title.to_owned(),
+            first: None,
+            count: 0,
+            data: data::Data::default(),
+            plain: String::new(),
+            faults: String::new(),
+        }
     }
 
     /// Adds a history with its verdicts. Only what is shown is kept.
@@ -81,6 +89,22 @@ impl HtmlReport {
         self.plain.push('\n');
     }
 
+    /// Adds a history that could not be checked.
+    pub fn add_fault(&mut self, name: &str, error: &str) {
+        let (name, error) = (escape(name), escape(error));
+        // Writing to a String cannot fail.
+        let _ = writeln!(self.faults, "<li><b>{name}</b>: {error}</li>");
+    }
+
+    /// The histories that could not be checked, for everybody to see.
+    fn faults(&self) -> String {
+        if self.faults.is_empty() {
+            return String::new();
+        }
+        let faults = &self.faults;
+        format!("<section class=\"faults\"><h2>Not checked</h2>\n<ul>\n{faults}</ul></section>\n")
+    }
+
     /// The title; where it says nothing, what the page is about.
     fn heading(&self) -> String {
         match (self.title.as_str(), &self.first, self.count) {
@@ -95,6 +119,7 @@ impl HtmlReport {
         let heading = self.heading();
         let title = escape(&heading);
         let plain = escape(&self.plain);
+        let faults = self.faults();
         let data = self.data.into_json(&heading);
         let style = lean(STYLE);
         let picture = lean(picture_css());
@@ -106,6 +131,7 @@ impl HtmlReport {
             ("PICTURE", &picture),
             ("COLOURS", COLOURS),
             ("PLAIN", &plain),
+            ("FAULTS", &faults),
             ("DATA", &data),
             ("SCRIPT", &script),
         ];

@@ -8,7 +8,7 @@ mod witness;
 use crate::style::Style;
 
 pub use summary::{summary_to_json, summary_to_text};
-pub use verdict::to_text;
+pub use verdict::{notes_to_text, to_text};
 pub use witness::{exhibit_to_line, exhibit_to_text, transactions_to_text};
 
 /// How a verdict is told.

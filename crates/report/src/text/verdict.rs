@@ -106,6 +106,13 @@ fn notes(verdict: &Verdict, all: bool, out: &mut String) {
     }
 }
 
+/// All notes of a verdict: what was ambiguous, what was not used.
+pub fn notes_to_text(verdict: &Verdict) -> String {
+    let mut out = String::new();
+    notes(verdict, true, &mut out);
+    out
+}
+
 /// What is worth knowing beside the answer.
 pub(super) fn about(verdict: &Verdict, all: bool, out: &mut String) {
     notes(verdict, all, out);

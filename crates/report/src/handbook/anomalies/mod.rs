@@ -26,6 +26,10 @@ static PAGES: [&[AnomalyPage]; 7] = [
 /// The page of an anomaly.
 pub(super) fn page(anomaly: Anomaly) -> &'static AnomalyPage {
     // Every anomaly has a page (a test checks it); the first stands in for none.
-    let mut all = PAGES.iter().flat_map(|pages| pages.iter());
-    all.find(|page| page.anomaly == anomaly).unwrap_or(&local::PAGES[0])
+    pages().find(|page| page.anomaly == anomaly).unwrap_or(&local::PAGES[0])
+}
+
+/// Every page.
+pub(super) fn pages() -> impl Iterator<Item = &'static AnomalyPage> {
+    PAGES.iter().flat_map(|pages| pages.iter())
 }

@@ -39,7 +39,7 @@ pub(super) static PAGES: [AnomalyPage; 3] = [
             value was never part of any committed state.",
         differs: "It takes a writer that is known to be aborted. If the answer to its COMMIT was \
             lost, the read proves instead that it committed.",
-        breach: "what an aborted transaction wrote never was part of the data, and somebody read it",
+        breach: "what was rolled back never was part of the data, and somebody read it",
         harm: "A shop types a price of 1 instead of 100 and takes it back at once; a customer who \
             looked in between has bought for 1.",
         remedy: "Any level above READ UNCOMMITTED. In SQL Server also drop the hint NOLOCK.",

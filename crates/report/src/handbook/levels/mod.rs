@@ -14,6 +14,10 @@ static PAGES: [&[LevelPage]; 3] = [&weak::PAGES, &strong::PAGES, &operations::PA
 /// The page of a level.
 pub(super) fn page(level: Level) -> &'static LevelPage {
     // Every level has a page (a test checks it); the first stands in for none.
-    let mut all = PAGES.iter().flat_map(|pages| pages.iter());
-    all.find(|page| page.level == level).unwrap_or(&weak::PAGES[0])
+    pages().find(|page| page.level == level).unwrap_or(&weak::PAGES[0])
+}
+
+/// Every page.
+pub(super) fn pages() -> impl Iterator<Item = &'static LevelPage> {
+    PAGES.iter().flat_map(|pages| pages.iter())
 }

@@ -92,9 +92,9 @@ pub(super) static PAGES: [LevelPage; 4] = [
         reproduce: &[
             run(
                 "on PostgreSQL, at REPEATABLE READ",
-                "isolde test postgres --isolation repeatable-read --level ssi",
+                "isolde test postgres --isolation repeatable-read --level strong-si",
             ),
-            run("on SurrealKV", "isolde test surrealkv --isolation snapshot --level ssi"),
+            run("on SurrealKV", "isolde test surrealkv --isolation snapshot --level strong-si"),
         ],
     },
     LevelPage {
