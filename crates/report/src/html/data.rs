@@ -158,11 +158,15 @@ fn described(case: &Case<'_>, verdicts: &[Value]) -> Value {
 }
 
 fn figures(history: &History) -> Value {
+    let counted = |n: usize, one: &str| {
+        let name = if n == 1 { one.to_owned() } else { format!("{one}s") };
+        json!([name, number(n)])
+    };
     json!([
-        ["transactions", number(history.txn_count())],
-        ["operations", number(history.op_count())],
-        ["keys", number(history.key_count())],
-        ["sessions", number(history.session_count())],
+        counted(history.txn_count(), "transaction"),
+        counted(history.op_count(), "operation"),
+        counted(history.key_count(), "key"),
+        counted(history.session_count(), "session"),
     ])
 }
 
