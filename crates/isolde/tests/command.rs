@@ -238,7 +238,10 @@ fn check_without_a_level_says_the_strongest_and_what_forbids_the_others() {
     assert!(text.contains("strongest level that holds: snapshot-isolation\n"), "{text}");
     assert!(text.contains("  serializable               violated: WriteSkew\n"), "{text}");
     assert!(text.contains("  repeatable-read            violated: WriteSkew\n"), "{text}");
-    assert!(text.contains("more: isolde check HISTORY --level LEVEL --report FILE.html\n"), "{text}");
+    assert!(
+        text.contains("more: isolde check HISTORY --level LEVEL --report FILE.html\n"),
+        "{text}"
+    );
     assert!(!text.contains("linearizable") && !text.contains("causal"), "{text}");
     let json = exits(&with_input(&["check", "-", "--json"], SKEW), 0);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
