@@ -81,9 +81,13 @@ fn case<'a>(
     let name = name.map(|file| shell::quoted(&file.display().to_string()));
     let level = |l: &String| format!(" --level {}", shell::quoted(l));
     let levels: String = args.level.iter().map(level).collect();
-    let again = name
+    let check = name
         .iter()
         .map(|name| ("check it again".to_owned(), format!("isolde check{options}{levels} {name}")));
+    // What `isolde test` and `isolde record` wrote down.
+    let recorded = loaded.history.info("command");
+    let recorded = recorded.and_then(|command| loaded.history.pool().as_text(command));
+    let again = check.chain(recorded.map(|c| ("run it again".to_owned(), c.to_owned())));
     Case {
         history: &loaded.history,
         name: file.display().to_string(),

@@ -15,6 +15,17 @@ pub(crate) fn key(history: &History, key: Key) -> String {
     value(history, history.pool().key_name(key))
 }
 
+/// A key as part of a sentence: a number says that it is a key, so that it is not taken for a value.
+pub(crate) fn spoken_key(history: &History, key: Key) -> String {
+    spoken("key", &self::key(history, key))
+}
+
+/// A name, or what it is and its number.
+pub(crate) fn spoken(what: &str, name: &str) -> String {
+    let number = name.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+    if number { format!("{what} {name}") } else { name.to_owned() }
+}
+
 /// A transaction by the name that the source gave it, or by its number in the history. A number
 /// gets a T in front, so that it is not taken for a value; a name is a name.
 pub(crate) fn txn(history: &History, id: TxnId) -> String {

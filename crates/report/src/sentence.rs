@@ -36,7 +36,8 @@ pub(crate) fn plain_sentence(history: &History, step: &Step) -> String {
 
 fn told(history: &History, step: &Step, aside: &str) -> String {
     let (from, to) = (names::txn(history, step.from), names::txn(history, step.to));
-    let key = step.because.key.map_or_else(|| "a key".to_owned(), |k| names::key(history, k));
+    let key =
+        step.because.key.map_or_else(|| "a key".to_owned(), |k| names::spoken_key(history, k));
     let what = match step.kind {
         Edges::SO => return format!("{from} came before {to} in their session"),
         Edges::RT => return format!("{from} had ended before {to} began"),

@@ -43,7 +43,7 @@ impl Phrases<'_> {
         if op.kind() == OpKind::PredicateRead {
             return self.value(op.value());
         }
-        shorten(&names::key(self.history, op.key()), VALUE_LEN)
+        shorten(&names::spoken_key(self.history, op.key()), VALUE_LEN)
     }
 
     /// What was there: "x = 3", "no x", "l = [1,2]".
@@ -98,7 +98,7 @@ impl Phrases<'_> {
 
     /// "looked for p and found x = 1".
     fn looked_for(&self, found: &Op<'_>) -> String {
-        let name = |key: Key| names::key(self.history, key);
+        let name = |key: Key| names::spoken_key(self.history, key);
         let rows = found.result_set().into_iter().flatten();
         let rows: Vec<String> =
             rows.take(ELEMENTS).map(|(key, value)| self.is(&name(key), value)).collect();

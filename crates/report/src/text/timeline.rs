@@ -5,6 +5,7 @@ use std::fmt::Write;
 use isolde_history::Outcome;
 
 use crate::exhibit::{Basis, Exhibit, Part, Row, What};
+use crate::names;
 use crate::style::{Ink, Style};
 use crate::wrap::{WIDTH, number, shorten, width};
 
@@ -209,7 +210,7 @@ impl Grid<'_> {
         let widths: Vec<usize> =
             (0..columns.len()).map(|column| self.width_of(column, lines)).collect();
         let names = columns.iter().zip(&widths).map(|(name, wide)| {
-            let name = shorten(name, *wide);
+            let name = shorten(&names::spoken("session", name), *wide);
             self.cell(&name, Some(Ink::Strong), *wide)
         });
         self.line(self.clock.title, &names.collect::<Vec<_>>(), out);
@@ -238,7 +239,8 @@ impl Grid<'_> {
     fn width_of(&self, column: usize, lines: &[Line<'_>]) -> usize {
         let own = lines.iter().filter(|line| line.row.column == Some(column));
         let needed = own.map(|line| width(&line.text) + 2).max().unwrap_or(0);
-        let name = width(&self.exhibit.timeline.columns[column]);
+        let name = &self.exhibit.timeline.columns[column];
+        let name = width(&names::spoken("session", name));
         needed.max(name).clamp(NARROWEST.min(self.each), self.each.min(WIDEST))
     }
 
