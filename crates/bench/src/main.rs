@@ -5,6 +5,7 @@
 //! cargo run --release -p isolde-bench -- check --levels ser,si --distribution zipf:1.0
 //! cargo run --release -p isolde-bench -- sweep --only keys,size --max-txns 2000000
 //! cargo run --release -p isolde-bench -- violations
+//! cargo run --release -p isolde-bench -- report --violations 1,10000
 //! cargo run --release -p isolde-bench -- weak --levels causal --keys 100,1000,10000
 //! cargo run --release -p isolde-bench -- cas --concurrency 10,100 --format jsonl
 //! cargo run --release -p isolde-bench -- logs --folder /work/shared/histories/porcupine/etcd
@@ -21,6 +22,7 @@ mod logs;
 mod measure;
 mod plan;
 mod read;
+mod report;
 mod serial;
 mod sweep;
 mod violations;
@@ -52,6 +54,10 @@ enum What {
     /// How much longer a history with many violations takes than a clean one
     #[command(mut_arg("planted", |arg| arg.default_value("10000")))]
     Violations(violations::ViolationsArgs),
+    /// How large reports are, and how long it takes to make them, by how many violations there are
+    #[command(mut_arg("txns", |arg| arg.default_value("200000")))]
+    #[command(mut_arg("planted", |arg| arg.hide(true)))]
+    Report(report::ReportArgs),
     /// How long the whole command takes for weak levels of a file of reads and writes
     Weak(weak::WeakArgs),
     /// How long the whole command takes for linearizability of a file of compare-and-set, by how many
@@ -75,6 +81,7 @@ fn main() -> anyhow::Result<()> {
         What::Check(args) => check::run(&args),
         What::Sweep(args) => sweep::run(&args),
         What::Violations(args) => violations::run(&args),
+        What::Report(args) => report::run(&args),
         What::Weak(args) => weak::run(&args),
         What::Cas(args) => cas::run(&args),
         What::Logs(args) => logs::run(&args),

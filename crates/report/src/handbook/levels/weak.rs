@@ -123,7 +123,7 @@ pub(super) static PAGES: [LevelPage; 8] = [
             by(
                 "SQL Server",
                 "READ COMMITTED (the default), with or without READ_COMMITTED_SNAPSHOT",
-                "by locks of reads that end with the statement, or by a snapshot for each",
+                "by locks that are given back as soon as a row has been read, or by a snapshot for each statement",
             ),
             by("Stoolap", "read committed (the default)", "as its documentation puts it"),
         ],
