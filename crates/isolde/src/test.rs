@@ -35,7 +35,10 @@ pub(crate) fn run(args: &TestArgs) -> Result<u8> {
     let levels = if named.is_empty() { vec![stage.offer.promises] } else { named };
     let tested = test(args, &stage, &levels, &mut reports);
     stage.clean();
-    // Whatever was found until something went wrong is worth reporting.
+    // Whatever was found until something went wrong is worth reporting, and so is that.
+    if let Err(error) = &tested {
+        reports.add_fault(&stage.place(), &format!("{error:#}"));
+    }
     let written = reports.write();
     let code = tested?;
     written.map(|()| code)
@@ -62,6 +65,9 @@ fn test(args: &TestArgs, stage: &Stage, levels: &[Level], reports: &mut Reports)
         trials.add(&trial.outcome());
         let found = trial.code == EXIT_VIOLATED;
         reports.add(&trial.case(stage));
+        if let Some(why) = trial.says_little() {
+            reports.add_fault(&stage.place(), why);
+        }
         trial.write(args, stage)?;
         if args.json && several {
             ran::print(&(trial.to_json(stage).to_string() + "\n"))?;
@@ -204,6 +210,17 @@ impl Trial {
             excerpts::write(&self.folder.file("excerpts"), "witness", &case, None)?;
         }
         Ok(())
+    }
+
+    /// Why the verdict says little, if it does: a report must not look as if all were well.
+    fn says_little(&self) -> Option<&'static str> {
+        match self.code {
+            EXIT_FAULT => Some("sessions gave up, or the database answered what cannot be"),
+            _ if self.ran.progress.committed == 0 => {
+                Some("nothing was committed, so nothing was tested")
+            }
+            _ => None,
+        }
     }
 
     /// All that a report says of it.
