@@ -352,7 +352,8 @@ impl<'c, 'h> Case<'c, 'h> {
         if self.session_order {
             evidence.push("session order".to_owned());
         }
-        evidence.extend(self.real_time.map(|_| "client intervals".to_owned()));
+        let timed = self.context().history.txns().any(|txn| !txn.interval().is_empty());
+        evidence.extend(self.real_time.filter(|_| timed).map(|_| "client intervals".to_owned()));
         let divergent = self.divergent().len();
         let open = self.walk().unordered.len() + self.walk().unread.len() + divergent;
         let (road, why) = match (self.checker.options.procedure, graph) {

@@ -148,14 +148,19 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
     let spent = budget - hunt.search.budget;
     let explainer = Explainer::new(case.context(), case.session_order);
     let others = hunt.kept.cycles.split_off(known);
-    let mut cycles: Vec<Vec<Hop>> = hunt.kept.cycles.into_iter().flatten().take(keep).collect();
+    let lost = hunt.kept.cycles.into_iter().zip(divergences);
+    let (mut cycles, keys): (Vec<_>, Vec<Key>) =
+        lost.filter_map(|(cycle, (key, _))| Some((cycle?, *key))).unzip();
     let lost = cycles.len();
     cycles.extend(others.into_iter().flatten());
-    let mut witnesses = explainer.cycles(graph, &cycles);
+    let mut witnesses = explainer.cycles(graph, &cycles, &keys);
     for witness in witnesses.iter_mut().take(lost) {
         witness.anomaly = Anomaly::LostUpdate;
     }
     witnesses.iter_mut().for_each(|witness| rename(witness, case.promise.level));
+    if case.promise.level == Level::CursorStability {
+        one_for_each_lost_update(&mut witnesses);
+    }
     witnesses.sort_by_key(|w| (w.anomaly.rank(), w.steps.len(), w.position()));
     let mut found = Found::of(witnesses, keep);
     // Where every write follows a read, each lost update is a divergence.
@@ -182,6 +187,16 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
         ("search spent", spent as u64),
     ];
     found
+}
+
+/// The same update may be lost in several cycles, which differ in how the two are bound otherwise.
+fn one_for_each_lost_update(witnesses: &mut Vec<Witness>) {
+    let mut known = HashSet::new();
+    witnesses.sort_by_key(|w| w.steps.len());
+    witnesses.retain(|w| {
+        let mut anti = w.steps.iter().filter(|step| step.kind == Edges::RW);
+        anti.next().is_none_or(|step| known.insert((step.from, step.to, step.because.key)))
+    });
 }
 
 /// A cycle whose name belongs to a stronger level has another one here.
@@ -281,7 +296,9 @@ impl Hunt<'_> {
     /// transactions of another and more is explained by that.
     fn note(&mut self, case: &Case<'_, '_>, cycle: Vec<Hop>) {
         let cycle = self.most_basic(case, cycle);
-        if self.is_inferred(&cycle) && self.rivals.are_in(&cycle) {
+        // At cursor stability nothing else is forbidden.
+        let only_lost = case.promise.level == Level::CursorStability;
+        if (only_lost || self.is_inferred(&cycle)) && self.rivals.are_in(&cycle) {
             return;
         }
         let beside = self.kept.beside(&cycle);

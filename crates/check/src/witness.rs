@@ -33,6 +33,9 @@ struct Collector<'c> {
 /// The dependencies behind each edge. There may be several, on several keys; a few are enough.
 type Explained = HashMap<Edge, Vec<(Key, Dependency)>>;
 
+/// The edges behind a cycle, and the transactions that made them so.
+type Behind = (Vec<Edge>, Vec<u32>);
+
 const FEW: usize = 4;
 /// How many combinations of explanations are tried for a name.
 const CHOICES: usize = 64;
@@ -74,8 +77,14 @@ impl<'a> Explainer<'a> {
     }
 
     /// The witnesses of cycles of a graph.
-    pub(crate) fn cycles(&self, graph: &Dependent<'_>, cycles: &[Vec<Hop>]) -> Vec<Witness> {
-        let behind: Vec<(Vec<Edge>, Vec<u32>)> = cycles
+    /// The first of them are on these keys, whatever else their transactions have in common.
+    pub(crate) fn cycles(
+        &self,
+        graph: &Dependent<'_>,
+        cycles: &[Vec<Hop>],
+        keys: &[Key],
+    ) -> Vec<Witness> {
+        let behind: Vec<Behind> = cycles
             .iter()
             .map(|hops| {
                 let hops: Vec<Edge> = hops.iter().map(|h| (h.from, h.to, h.kind)).collect();
@@ -92,11 +101,12 @@ impl<'a> Explainer<'a> {
         let edges = behind.iter().flat_map(|(edges, _)| edges);
         let wanted: HashSet<Edge> = edges.filter(|edge| data.contains(edge.2)).copied().collect();
         let found = self.explain(&wanted);
-        let cycle = |(hops, behind): (&Vec<Hop>, &(Vec<Edge>, Vec<u32>))| {
+        let cycle = |(at, (hops, behind)): (usize, (&Vec<Hop>, &Behind))| {
             let mut support = self.support(behind, &found);
             // Helpers of real time are no transactions.
             support.retain(|txn| txn.index() < self.context.play.len());
-            let steps: Vec<Vec<Step>> = hops.iter().map(|hop| self.steps(hop, &found)).collect();
+            let steps = hops.iter().map(|hop| on_key(self.steps(hop, &found), keys.get(at)));
+            let steps: Vec<Vec<Step>> = steps.collect();
             let by_session = |edge: &Edge| {
                 let all = found.get(edge).filter(|all| !all.is_empty());
                 all.is_some_and(|all| all.iter().all(|(_, d)| d.by_session))
@@ -117,11 +127,11 @@ impl<'a> Explainer<'a> {
             }
             witness
         };
-        cycles.iter().zip(&behind).map(cycle).collect()
+        cycles.iter().zip(&behind).enumerate().map(cycle).collect()
     }
 
     /// The transactions that are needed to see some edges.
-    fn support(&self, (edges, also): &(Vec<Edge>, Vec<u32>), found: &Explained) -> Vec<TxnId> {
+    fn support(&self, (edges, also): &Behind, found: &Explained) -> Vec<TxnId> {
         let mut support: Vec<TxnId> = also.iter().map(|txn| TxnId(*txn)).collect();
         for edge in edges {
             support.extend([TxnId(edge.0), TxnId(edge.1)]);
@@ -314,6 +324,15 @@ impl<'a> Explainer<'a> {
         let txn = self.context.history.txn(self.context.history.txn_of(op));
         txn.stmts().find(|s| s.ops().any(|o| o.id() == op)).map(|s| s.id())
     }
+}
+
+/// The explanations of an edge on one key, if there are some.
+fn on_key(mut steps: Vec<Step>, key: Option<&Key>) -> Vec<Step> {
+    let wanted = |step: &Step| step.because.key.as_ref() == key;
+    if key.is_some() && steps.iter().any(wanted) {
+        steps.retain(wanted);
+    }
+    steps
 }
 
 fn sorted(mut txns: Vec<TxnId>) -> Vec<TxnId> {

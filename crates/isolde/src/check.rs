@@ -27,7 +27,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
             Err(error) if crate::is_broken_pipe(&error) => return Err(error),
             Err(error) => {
                 anstream::eprintln!("{}: {error:#}", load::ERROR.label("error"));
-                reports.add_fault(&file.display().to_string(), &format!("{error:#}"));
+                let (name, error) = (file.display().to_string(), format!("{error:#}"));
+                let error = error.strip_prefix(&format!("{name}: ")).unwrap_or(&error);
+                reports.add_fault(&name, error);
                 codes.push(EXIT_FAULT);
             }
         }

@@ -38,6 +38,9 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<()> {
         Some(Entry::Level(page)) => return of_level(args, page),
         None => {}
     }
+    if !named && !what.exists() && handbook::named(&what.to_string_lossy()).is_some() {
+        bail!("a witness is one of a history, and {name} is none\n  hint: isolde explain {name}");
+    }
     if args.history {
         bail!("{name} is no anomaly and no level\n  hint: `isolde explain` lists them");
     }
@@ -120,7 +123,7 @@ impl Wanted {
 
 fn of_history(args: &ExplainArgs, file: &Path) -> Result<()> {
     let wanted = args.witness.as_deref().map(Wanted::named).transpose()?;
-    args.write.iter().try_for_each(|to| output::may_write(to, args.force))?;
+    let kinds = args.write.iter().map(|to| kind(args, file, to)).collect::<Result<Vec<As>>>()?;
     let loaded = load::load(file, args.ask.format.as_deref())?;
     let history = &loaded.history;
     let progress = load::progress(&format!("checking {}", file.display()));
@@ -155,14 +158,22 @@ fn of_history(args: &ExplainArgs, file: &Path) -> Result<()> {
         ran::print(&text)?;
     }
     let shown = Shown { history, level, witness, exhibit: &exhibit };
-    for to in &args.write {
-        let kind = match &args.to_format {
-            Some(format) => As::named(format)?,
-            None => As::of(to)?,
-        };
+    for (to, kind) in args.write.iter().zip(kinds) {
         shown.write(to, kind, &what)?;
     }
     Ok(())
+}
+
+/// What to write into a file, if it may be written.
+fn kind(args: &ExplainArgs, history: &Path, to: &Path) -> Result<As> {
+    if output::is_same(history, to) {
+        bail!("{} is the history, and is not overwritten by a witness", to.display());
+    }
+    output::may_write(to, args.force)?;
+    match &args.to_format {
+        Some(format) => As::named(format),
+        None => As::of(to),
+    }
 }
 
 /// One witness of what was decided.

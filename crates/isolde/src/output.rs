@@ -56,6 +56,12 @@ pub(crate) fn write(to: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>)
     write_file(to, write)
 }
 
+/// Whether two names mean the same file.
+pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    one == other || real(one) == real(other)
+}
+
 fn is_stdout(to: &Path) -> bool {
     to.as_os_str() == "-"
 }

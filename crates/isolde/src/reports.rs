@@ -41,10 +41,10 @@ impl Reports {
     ) -> Result<Reports> {
         let mut reports: Vec<(PathBuf, Kind)> = Vec::new();
         for file in files {
-            if inputs.iter().any(|input| is_same(input, file)) {
+            if inputs.iter().any(|input| output::is_same(input, file)) {
                 bail!("{} is a history, and is not overwritten by a report", file.display());
             }
-            if reports.iter().any(|(other, _)| is_same(other, file)) {
+            if reports.iter().any(|(other, _)| output::is_same(other, file)) {
                 bail!("two reports would be written to {}", file.display());
             }
             let ending = file.extension().and_then(|e| e.to_str()).unwrap_or_default();
@@ -125,12 +125,6 @@ fn nothing_to_draw(file: &Path, faults: usize) {
     let label = load::WARNING.label("warning");
     let why = if faults == 0 { "nothing is violated" } else { "no violation was found" };
     anstream::eprintln!("{label}: {why}, so {} was not written", file.display());
-}
-
-/// Whether two names mean the same file.
-fn is_same(one: &Path, other: &Path) -> bool {
-    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    one == other || real(one) == real(other)
 }
 
 /// How a case is told where there is no terminal.

@@ -63,6 +63,8 @@ fn fits(text: &str) {
 }
 
 fn rows_of_a_part_are_in_order(exhibit: &Exhibit) {
+    let times: Vec<i64> = exhibit.timeline.rows.iter().filter_map(|row| row.time).collect();
+    assert!(times.is_sorted(), "{times:?}");
     for part in 0..exhibit.parts.len() {
         let rows = || exhibit.timeline.rows.iter().filter(|row| row.part == Some(part));
         assert_eq!(rows().next().map(|row| &row.what), Some(&What::Begin));
@@ -70,7 +72,7 @@ fn rows_of_a_part_are_in_order(exhibit: &Exhibit) {
         let ops: usize = rows()
             .map(|row| match row.what {
                 What::Op(_) => 1,
-                What::Folded(_, count) => count,
+                What::Folded(_, count) | What::LeftOut(count) => count,
                 _ => 0,
             })
             .sum();

@@ -291,8 +291,8 @@ fn savepoints_are_no_rollbacks_of_transactions() {
         taken_back,
         level,
         expect![[r#"
-        AbortedRead: T2 read x = 1, which T1 had written and taken back before it committed.
-    "#]],
+            AbortedRead: T2 read x = 1, which T1 had written and taken back (to a savepoint).
+        "#]],
     );
     let between = "initial 0\na 1: w(x,1) w(x,2) savepoint(s) w(x,3) rollback(s)\nc 3: r(x,1)";
     tells(
@@ -384,4 +384,40 @@ fn an_order_that_nobody_saw_says_so() {
         G-single: T2 appended 2 to x after T3 appended 3 to x, and T3 appended 3 to x after T1 appended 1 to x. So T2 had to see what T1 wrote, and yet it read x = [2], to which T1 had appended 1.
     "#]],
     );
+}
+
+#[test]
+fn at_cursor_stability_the_lost_update_is_on_the_key_that_was_read() {
+    let text = "initial 0\na 6: r(x,0) w(x,1) r(y,2) w(y,3)\nb 7: w(x,4) w(y,2)\n";
+    tells(
+        text,
+        Level::CursorStability,
+        expect![[r#"
+        LostUpdate: T6 read x = 0, the initial value, and then wrote x = 1, though T7 wrote x = 4 in between (T7 came first: T6 read y = 2 of T7): that update is lost.
+    "#]],
+    );
+}
+
+#[test]
+fn a_rollback_to_a_savepoint_says_nothing_of_the_end() {
+    let text = "initial 0\na 1: savepoint(s) w(x,1) rollback(s) unknown\nb 2: r(x,1)";
+    tells(
+        text,
+        Level::ReadCommitted,
+        expect![[r#"
+        AbortedRead: T2 read x = 1, which T1 had written and taken back (to a savepoint).
+    "#]],
+    );
+}
+
+#[test]
+fn long_keys_that_differ_are_not_the_same() {
+    let (a, b) = ("k".repeat(60) + "A" + &"k".repeat(60), "k".repeat(60) + "B" + &"k".repeat(60));
+    let text =
+        format!("initial 0\na 1: r({a},0) w({a},1) r({b},0) w({b},1)\nb 2: r({a},0) r({b},1)");
+    let history = parse(&text).unwrap();
+    let decided = ask(&history, Level::ReadAtomic);
+    let witness = &decided.verdict.witnesses()[0];
+    let story = Exhibit::new(&history, Level::ReadAtomic, 1, witness).story;
+    assert!(story.contains("it saw one part of T1 and not the other"), "{story}");
 }

@@ -124,7 +124,7 @@ fn a_local_anomaly_names_its_operations() {
         expect![[r#"
             snapshot-isolation: violated
               found      1 AbortedRead
-              AbortedRead: a transaction read a value of a transaction that was rolled back
+              AbortedRead: a transaction read a value that was rolled back
                 #1 read x = 1 of #0, which was rolled back.
 
                 a                b

@@ -147,7 +147,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         Some("G1a"),
         Level::ReadCommitted,
         Finding::Local,
-        "a transaction read a value of a transaction that was rolled back",
+        "a transaction read a value that was rolled back",
     )
     .also_from(Level::Pl2),
     entry(

@@ -66,8 +66,15 @@ impl Merger {
     fn next(&mut self) -> Option<Row> {
         let open = || self.order.iter().copied().filter(|at| self.head(*at).is_some());
         let free = open().filter(|at| !self.waits(*at)).min_by_key(|at| self.when(*at));
+        // What waits until others are past its time has waited in vain.
+        let due = open().filter(|at| self.waits(*at)).filter_map(|at| Some((self.latest(at)?, at)));
+        let due = due.min().filter(|(latest, _)| {
+            let next = free.and_then(|at| self.head(at)).and_then(|row| row.time);
+            next.is_some_and(|time| time > *latest)
+        });
         // Where everything waits for something else, the times decide, and else the history's order.
-        let at = free.or_else(|| open().min_by_key(|at| self.when(*at)))?;
+        let first = || open().min_by_key(|at| self.when(*at));
+        let at = due.map(|(_, at)| at).or(free).or_else(first)?;
         let row = self.head(at)?.clone();
         self.taken[at] += 1;
         self.since[at] = self.since[at].max(row.time);
@@ -82,6 +89,11 @@ impl Merger {
     fn waits(&self, at: usize) -> bool {
         let first = self.after.get(&(at, self.taken[at])).into_iter().flatten();
         first.into_iter().any(|(lane, row)| *row >= self.taken[*lane])
+    }
+
+    /// The next time that a lane shows: its next row is not later.
+    fn latest(&self, at: usize) -> Option<i64> {
+        self.lanes[at][self.taken[at]..].iter().find_map(|row| row.time)
     }
 
     /// When the next row of a lane happened: at its time, or not before the last known one.

@@ -37,7 +37,8 @@ impl<'a> Sources<'a> {
         let op = self.history.op(read);
         let value = match op.kind() {
             OpKind::Read => op.value(),
-            OpKind::Cas => op.expected()?,
+            // One that failed has seen something else.
+            OpKind::Cas if op.effect() == Effect::Done => op.expected()?,
             OpKind::ListRead => *op.elements()?.last()?,
             _ => return None,
         };

@@ -17,7 +17,7 @@ const MOST: usize = 4;
 pub(super) fn tell(history: &History, witness: &Witness, sources: &Sources<'_>) -> String {
     let teller = Teller { p: Phrases { history, sources }, w: witness };
     let own = match witness.anomaly {
-        Anomaly::LostUpdate => teller.lost_update(),
+        Anomaly::LostUpdate => teller.lost_update().or_else(|| teller.missed()),
         Anomaly::WriteSkew => teller.write_skew(),
         Anomaly::LongFork => teller.long_fork(),
         Anomaly::NotLinearizable => teller.stuck(),
@@ -42,37 +42,59 @@ impl Teller<'_> {
     // ---- cycles with a name ----
 
     fn lost_update(&self) -> Option<String> {
-        let [a, b] = self.w.steps[..] else { return None };
-        let (p, [(a_from, a_to), (b_from, b_to)]) = (&self.p, [Self::ops(&a)?, Self::ops(&b)?]);
-        let key = p.key(a_from);
-        match (a.kind, b.kind) {
-            (Edges::RW, Edges::RW) if self.same_version(a_from, b_from) => Some(format!(
-                "{} and {} both {}{} and both wrote {key}: one update is lost.",
-                p.name(a.from),
-                p.name(b.from),
-                p.read(a_from),
-                closed(&p.origin(a_from)),
-            )),
-            (Edges::RW, Edges::WW) => Some(self.overwritten(a_from, a_to, b_to)),
-            (Edges::WW, Edges::RW) => Some(self.overwritten(b_from, b_to, a_to)),
-            _ => None,
-        }
+        self.both_overwrote().or_else(|| self.overwritten())
     }
 
-    /// Somebody read a version, and wrote over what another one had written meanwhile.
-    fn overwritten(&self, read: OpId, lost: OpId, winner: OpId) -> String {
-        let p = &self.p;
+    /// Two read the same version, and both overwrote it.
+    fn both_overwrote(&self) -> Option<String> {
+        let [a, b] = self.w.steps[..] else { return None };
+        let (p, (a_from, _), (b_from, _)) = (&self.p, Self::ops(&a)?, Self::ops(&b)?);
+        if (a.kind, b.kind) != (Edges::RW, Edges::RW) || !self.same_version(a_from, b_from) {
+            return None;
+        }
+        Some(format!(
+            "{} and {} both {}{} and both wrote {}: one update is lost.",
+            p.name(a.from),
+            p.name(b.from),
+            p.read(a_from),
+            closed(&p.origin(a_from)),
+            p.key(a_from),
+        ))
+    }
+
+    /// Somebody read a version and wrote the key, over what another one had written meanwhile. That one
+    /// came first by whatever else binds the two.
+    fn overwritten(&self) -> Option<String> {
+        let (p, steps) = (&self.p, &self.w.steps);
+        let mut anti = (0..steps.len()).filter(|at| steps[*at].kind == Edges::RW);
+        let (at, None) = (anti.next()?, anti.next()) else { return None };
+        let (read, lost) = Self::ops(&steps[at])?;
+        let winner = self.own_write_after(read)?.id();
+        let path: Vec<&Step> = steps[at + 1..].iter().chain(&steps[..at]).collect();
+        let same_key = |step: &Step| step.because.key == steps[at].because.key;
+        let direct = matches!(path[..], [only] if only.kind == Edges::WW && same_key(only));
+        let way: Vec<String> = path.iter().rev().take(MOST).map(|step| self.clause(step)).collect();
+        let first = format!(" ({} came first: {})", p.whose(lost), way.join("; "));
         let grew = p.history.op(winner).kind() == OpKind::Append;
         let end = if grew { "it had not seen that" } else { "that update is lost" };
-        format!(
-            "{} {}{} and then {}, though {} {} in between: {end}.",
+        Some(format!(
+            "{} {}{} and then {}, though {} {} in between{}: {end}.",
             p.whose(read),
             p.read(read),
             closed(&p.origin(read)),
             p.wrote(winner),
             p.whose(lost),
             p.wrote(lost),
-        )
+            if direct { "" } else { &first },
+        ))
+    }
+
+    /// The next write of a reader to what it read; a compare-and-set is both.
+    fn own_write_after(&self, read: OpId) -> Option<Op<'_>> {
+        let history = self.p.history;
+        let key = history.op(read).key();
+        let own = history.txn(history.txn_of(read)).ops().filter(|op| op.id() >= read);
+        own.filter(|op| op.kind().writes() && op.key() == key).find(stands)
     }
 
     fn same_version(&self, a: OpId, b: OpId) -> bool {
@@ -147,7 +169,7 @@ impl Teller<'_> {
             }
             ([only], _) if only.kind == Edges::WR => {
                 let (_, saw) = Self::ops(only)?;
-                let same = p.key(saw) == p.key(old);
+                let same = p.history.op(saw).key() == p.history.op(old).key();
                 let end = if same { "both before and after" } else { "one part of" };
                 let rest = if same { "" } else { " and not the other" };
                 format!(
@@ -295,7 +317,7 @@ impl Teller<'_> {
         Some(match self.w.anomaly {
             Anomaly::AbortedRead if self.undone(write) => {
                 format!(
-                    "{reader} {did}, which {writer} had written and taken back before it committed."
+                    "{reader} {did}, which {writer} had written and taken back (to a savepoint)."
                 )
             }
             Anomaly::AbortedRead => format!("{reader} {did} of {writer}, which was rolled back."),

@@ -68,7 +68,7 @@ pub fn index_to_text() -> String {
     out.push_str(DRAWING.trim_end());
     out.push_str("\n\n");
     for level in Level::ALL {
-        let name = format!("  {:<26}{:<6}", level.name(), level.short().unwrap_or_default());
+        let name = format!("  {:<26}{:<11}", level.name(), level.short().unwrap_or_default());
         paragraph(&mut out, &name, name.len(), usize::MAX, level_page(level).promise);
     }
     out.push_str("\nAnomalies, the most basic first, and the weakest level that forbids each:\n\n");

@@ -107,7 +107,7 @@ function fromHash() {
     replace(find("side"), sideNode(changed));
     changed("verdict");
   }
-  select(witness, { hash: false });
+  select(witness);
   reveal();
   return true;
 }
