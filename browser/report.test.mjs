@@ -107,6 +107,7 @@ test("a witness is selected by its item, the keys and the address", async () => 
   const again = await open("lost-update", { hash: "#serializable-2" });
   assert.match(await again.page.locator("#witness .story").innerText(), /price/);
   assert.equal(await again.page.locator("#filter-level option:checked").innerText(), "serializable (2)");
+  assert.equal(await hashOf(again.page), "#serializable-2", "a link stays what it was");
   await again.close();
 });
 

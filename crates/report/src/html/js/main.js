@@ -12,7 +12,8 @@ function select(witness, options) {
   const { scroll = true, hash = true } = options || {};
   listed.selected = witness;
   replace(find("witness"), witness && witnessNode(witness));
-  if (witness && hash && location.hash !== `#${idOf(witness)}`) history.replaceState(null, "", `#${idOf(witness)}`);
+  const address = witness ? `#${idOf(witness)}` : "";
+  if (hash && location.hash !== address) history.replaceState(null, "", address || location.href.split("#")[0]);
   markSelected(scroll);
 }
 
@@ -80,7 +81,7 @@ function chooseHistory(at) {
   markLevel();
   if (!some) {
     listed.all = [];
-    select(null, { hash: false });
+    select(null);
     return;
   }
   showList();
