@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use isolde_check::{Checker, Options};
 use isolde_history::{Format, History, HistoryBuilder, Input, Source, Summary};
-use isolde_report::{Decided, to_json, to_text};
+use isolde_report::{Decided, Exhibit, Telling, dot, svg, to_json, to_text};
 use isolde_spec::{Level, Promise};
 use libfuzzer_sys::fuzz_target;
 
@@ -48,10 +48,18 @@ fn check(history: &History) {
         for level in Level::ALL {
             let verdict = checker.check(Promise { level, session_order });
             let broken = violated.iter().any(|weaker| level.implies(*weaker));
-            assert!(!broken || verdict.holds() != Some(true), "{level} holds, but {violated:?} not");
+            assert!(
+                !broken || verdict.holds() != Some(true),
+                "{level} holds, but {violated:?} not"
+            );
             violated.extend((verdict.holds() == Some(false)).then_some(level));
             let decided = Decided { verdict, holds_without_session_order: false, seconds: 0.0 };
-            let _ = (to_text(history, &decided, true), to_json(history, &decided));
+            let telling = Telling { all: true, ..Telling::default() };
+            let _ = (to_text(history, &decided, &telling), to_json(history, &decided));
+            for (at, witness) in decided.verdict.witnesses().iter().enumerate().take(3) {
+                let exhibit = Exhibit::new(history, level, at + 1, witness);
+                let _ = (svg(&exhibit), dot(&exhibit));
+            }
         }
     }
 }

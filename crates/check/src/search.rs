@@ -163,18 +163,7 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
     }
     witnesses.sort_by_key(|w| (w.anomaly.rank(), w.steps.len(), w.position()));
     let mut found = Found::of(witnesses, keep);
-    // Where every write follows a read, each lost update is a divergence.
-    let other = [Known::List, Known::Given, Known::Session, Known::Unread, Known::Not];
-    let at_least = other.iter().any(|way| case.walk().known[*way as usize] > 0);
-    for counted in found.counts.iter_mut().filter(|c| c.anomaly == Anomaly::LostUpdate) {
-        counted.count = counted.count.max(case.walk().divergent_pairs);
-        counted.at_least = at_least;
-        if divergences.len() > counted.positions.len() {
-            let visible = divergences.iter().map(|(_, [a, b])| a.0.max(b.0) + 1);
-            counted.positions = visible.collect();
-            counted.positions.sort_unstable();
-        }
-    }
+    count_lost_updates(case, divergences, &mut found.counts);
     let txns = case.context().play.len() as u32;
     let nodes = parts.iter().flat_map(|(_, part)| part);
     let transactions = nodes.filter(|node| **node < txns).count();
@@ -187,6 +176,26 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
         ("search spent", spent as u64),
     ];
     found
+}
+
+/// Counts lost updates beyond those that were kept. Where every write follows a read, each of them is a
+/// divergence.
+fn count_lost_updates(
+    case: &Case<'_, '_>,
+    divergences: &[(Key, [TxnId; 2])],
+    counts: &mut [Counted],
+) {
+    let other = [Known::List, Known::Given, Known::Session, Known::Unread, Known::Not];
+    let at_least = other.iter().any(|way| case.walk().known[*way as usize] > 0);
+    for counted in counts.iter_mut().filter(|c| c.anomaly == Anomaly::LostUpdate) {
+        counted.count = counted.count.max(case.walk().divergent_pairs);
+        counted.at_least = at_least;
+        if divergences.len() > counted.positions.len() {
+            let visible = divergences.iter().map(|(_, [a, b])| a.0.max(b.0) + 1);
+            counted.positions = visible.collect();
+            counted.positions.sort_unstable();
+        }
+    }
 }
 
 /// The same update may be lost in several cycles, which differ in how the two are bound otherwise.

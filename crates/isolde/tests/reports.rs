@@ -226,7 +226,7 @@ fn what_could_not_be_read_is_in_the_report() {
     assert_eq!(json["histories"][0]["history"], "nosuch.txt");
     assert!(json["histories"][0]["error"].as_str().unwrap().contains("cannot be read"));
     assert!(text(2).contains("Not checked") && text(2).contains("nosuch.txt"));
-    assert!(text(3).contains("error: nosuch.txt"));
+    assert!(text(3).contains("nosuch.txt\nerror: cannot be read"), "{}", text(3));
 }
 
 #[test]
