@@ -263,3 +263,37 @@ fn the_handbook_knows_other_names() {
     assert!(error.contains("strong-si") && error.contains("ser"), "{error}");
     says(1, &["check", "--level", "SI", LOST]);
 }
+
+/// What the schema says against a document.
+#[track_caller]
+fn is_as_the_schema_says(text: &str) {
+    let schema = fs::read_to_string(root().join("docs/report.schema.json")).unwrap();
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let document: Value = serde_json::from_str(text).unwrap();
+    let complaints: Vec<String> =
+        validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(complaints.is_empty(), "{complaints:?}\n{text}");
+}
+
+#[test]
+fn whatever_is_printed_as_json_is_as_the_schema_says() {
+    let folder = Folder::new("json-schema");
+    is_as_the_schema_says(&says(0, &["check", "--json", LOST]));
+    is_as_the_schema_says(&says(1, &["check", "--json", "--level", "si,ser", LOST]));
+    let file = folder.file("all.json");
+    isolde(&[
+        "check",
+        "--level",
+        "lin",
+        "histories/jepsen-edn/stale-read.edn",
+        "none",
+        "--report",
+        &file,
+    ]);
+    is_as_the_schema_says(&fs::read_to_string(&file).unwrap());
+    let out = folder.file("runs");
+    let run = ["test", "fjall", "--txns", "500", "--seed", "3", "--out", &out, "--report", &file];
+    is_as_the_schema_says(&says(0, &[&run[..], &["--json"]].concat()));
+    is_as_the_schema_says(&fs::read_to_string(&file).unwrap());
+}
