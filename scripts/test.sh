@@ -66,4 +66,4 @@ step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps
 
 step "fuzz, briefly"
-fuzz/run.sh "${FUZZ_SECONDS:-5}"
+fuzz/run.sh "${FUZZ_SECONDS:-3}"
