@@ -8,11 +8,13 @@ mod schedule;
 mod sources;
 mod story;
 mod timeline;
+mod times;
 
 use isolde_history::{OpId, Outcome, TxnId};
 use isolde_spec::{Anomaly, Edges, Level};
 
 pub use timeline::{Basis, Row, Timeline, What};
+pub(crate) use times::Times;
 
 /// One witness, ready to be shown.
 #[derive(Clone, Debug)]

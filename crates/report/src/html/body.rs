@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 
 use super::data::Data;
 use super::labels;
-use super::times::Times;
-use crate::exhibit::{Exhibit, Link, Part, Role, StuckOrder, Timeline, What};
+use crate::exhibit::{Exhibit, Link, Part, Role, StuckOrder, Timeline, Times, What};
 use crate::names;
 use crate::picture::picture;
 use crate::wrap::{number, shorten};

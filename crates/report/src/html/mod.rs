@@ -7,7 +7,6 @@ mod chart;
 mod data;
 mod labels;
 mod shared;
-mod times;
 
 use std::fmt::Write;
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use isolde_history::Outcome;
 
-use crate::exhibit::{Basis, Exhibit, Part, Row, What};
+use crate::exhibit::{Basis, Exhibit, Part, Row, Times, What};
 use crate::names;
 use crate::style::{Ink, Style};
 use crate::wrap::{WIDTH, number, shorten, width};
@@ -148,49 +148,30 @@ fn end(part: &Part) -> &'static str {
 
 // ---- times ----
 
-/// How times are told.
+/// The times of a time line, with what stands above them.
 struct Clock {
     title: &'static str,
-    /// What is taken off, and what the rest is divided by.
-    origin: i64,
-    unit: i64,
+    times: Times,
     wide: usize,
 }
 
-/// Times below it are told as they are.
-const SMALL: i64 = 1_000_000;
-
 impl Clock {
     fn of(exhibit: &Exhibit) -> Clock {
-        let times = || exhibit.timeline.rows.iter().filter_map(|row| row.time);
-        let (first, last) = (times().min().unwrap_or(0), times().max().unwrap_or(0));
-        let span = last.saturating_sub(first);
-        let plain = Clock { title: "", origin: 0, unit: 1, wide: 0 };
-        let clock = match exhibit.timeline.basis {
-            Basis::Order => return plain,
-            Basis::Events => Clock { title: "event", ..plain },
-            Basis::Nanoseconds if (0..SMALL).contains(&first) && last < SMALL => {
-                Clock { title: "ns", ..plain }
-            }
-            Basis::Nanoseconds if span < 10_000_000 => {
-                Clock { title: "us", origin: first, unit: 1_000, ..plain }
-            }
-            Basis::Nanoseconds if span < 10_000_000_000 => {
-                Clock { title: "ms", origin: first, unit: 1_000_000, ..plain }
-            }
-            Basis::Nanoseconds => Clock { title: "s", origin: first, unit: 1_000_000_000, ..plain },
+        let line = &exhibit.timeline;
+        let times = Times::of(line);
+        let title = match times.unit(line.basis) {
+            // Plain ASCII, and short.
+            "µs" => "us",
+            _ if line.basis == Basis::Events => "event",
+            unit => unit,
         };
-        let wide = times().map(|time| clock.tell(Some(time)).len()).max().unwrap_or(0);
-        Clock { wide: wide.max(clock.title.len()), ..clock }
+        let told = line.rows.iter().filter_map(|row| row.time).map(|time| times.tell(time).len());
+        let wide = told.max().unwrap_or(0).max(title.len());
+        Clock { title, times, wide }
     }
 
     fn tell(&self, time: Option<i64>) -> String {
-        let Some(time) = time else { return String::new() };
-        if self.unit == 1 {
-            return time.to_string();
-        }
-        let after = time.saturating_sub(self.origin) as f64 / self.unit as f64;
-        format!("+{after:.3}")
+        time.map_or_else(String::new, |time| self.times.tell(time))
     }
 }
 

@@ -1,14 +1,14 @@
-//! Times of a time line in words. A browser cannot count nanoseconds since 1970, and nobody can read
+//! Times of a time line in words, the same wherever it is drawn. A browser cannot count nanoseconds since 1970, and nobody can read
 //! them: large times are told from the first one on.
 
-use crate::exhibit::{Basis, Timeline};
+use super::{Basis, Timeline};
 use crate::wrap::number;
 
 /// Times below this are told as they are.
 const PLAIN: i64 = 1_000_000;
 
 /// How the times of one time line are told.
-pub(super) struct Times {
+pub(crate) struct Times {
     first: i64,
     how: How,
 }
@@ -23,7 +23,7 @@ enum How {
 
 impl Times {
     /// For all times of a time line.
-    pub(super) fn of(timeline: &Timeline) -> Times {
+    pub(crate) fn of(timeline: &Timeline) -> Times {
         let times = || timeline.rows.iter().filter_map(|row| row.time);
         let first = times().min().unwrap_or(0);
         let last = times().max().unwrap_or(0);
@@ -38,7 +38,7 @@ impl Times {
     }
 
     /// What the times are.
-    pub(super) fn unit(&self, basis: Basis) -> &'static str {
+    pub(crate) fn unit(&self, basis: Basis) -> &'static str {
         match (basis, self.how) {
             (Basis::Order, _) => "",
             (Basis::Events, _) => "position in the log",
@@ -49,7 +49,7 @@ impl Times {
     }
 
     /// What the rows rest on, in a sentence.
-    pub(super) fn basis(&self, basis: Basis) -> &'static str {
+    pub(crate) fn basis(&self, basis: Basis) -> &'static str {
         match (basis, self.how) {
             (Basis::Order, _) => {
                 "No times are known: this order fits what was read, as far as one does."
@@ -61,7 +61,7 @@ impl Times {
     }
 
     /// One time.
-    pub(super) fn tell(&self, time: i64) -> String {
+    pub(crate) fn tell(&self, time: i64) -> String {
         let since = time.saturating_sub(self.first).unsigned_abs();
         match self.how {
             How::AsTheyAre => signed(time),
