@@ -45,6 +45,8 @@ impl Stage {
             port: args.server.port,
             keep: args.server.keep,
             timeout: args.driving.timeout,
+            planted: args.fault.clone(),
+            ..OpenOptions::default()
         };
         let target = isolde_target::open(&args.target, &open)?;
         opening.finish_and_clear();

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use isolde_spec::Anomaly;
+
 use crate::target::{OpenError, Target};
 
 /// How to open a target.
@@ -16,12 +18,26 @@ pub struct OpenOptions {
     pub keep: bool,
     /// How long one statement may take before the session gives up on the connection.
     pub timeout: Duration,
+    /// Whether a throwaway server keeps what it has acknowledged when it is killed, or saves that time.
+    pub durable: bool,
+    /// Whether connections shall go through a relay that can cut and slow them.
+    pub relayed: bool,
+    /// Anomalies to plant; only the engine that is faulty on purpose can.
+    pub planted: Vec<Anomaly>,
 }
 
 impl Default for OpenOptions {
     fn default() -> OpenOptions {
         let timeout = Duration::from_secs(10);
-        OpenOptions { server_bin: None, port: None, keep: false, timeout }
+        OpenOptions {
+            server_bin: None,
+            port: None,
+            keep: false,
+            timeout,
+            durable: false,
+            relayed: false,
+            planted: Vec::new(),
+        }
     }
 }
 
@@ -151,8 +167,15 @@ pub const KINDS: &[Kind] = &[
     },
 ];
 
+/// The one target in which anomalies can be planted.
+pub const FAULTY: &str = "faulty";
+
 /// Opens what the user named: the name of a kind, or a URL.
 pub fn open(spec: &str, options: &OpenOptions) -> Result<Box<dyn Target>, OpenError> {
+    if let (Some(anomaly), true) = (options.planted.first(), spec != FAULTY) {
+        return Err(OpenError::new(format!("{anomaly} cannot be planted in '{spec}'"))
+            .hint(format!("only '{FAULTY}' is faulty on purpose")));
+    }
     if let Some(kind) = KINDS.iter().find(|k| k.name == spec) {
         return (kind.open)(None, options);
     }

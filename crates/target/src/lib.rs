@@ -6,10 +6,12 @@
 //! means for the transaction is decided here ([`Failure`]), because only the protocol can say it.
 
 mod catalogue;
+mod console;
 mod embedded;
 mod failure;
 #[cfg(feature = "mysql")]
 mod mysql;
+mod node;
 mod offer;
 mod path;
 #[cfg(feature = "postgres")]
@@ -25,8 +27,10 @@ mod unique;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod url;
 
-pub use catalogue::{KINDS, Kind, Open, OpenOptions, open};
+pub use catalogue::{FAULTY, KINDS, Kind, Open, OpenOptions, open};
+pub use console::{Console, Consoles, Datum, Said, Waits};
 pub use failure::{After, Failure};
+pub use node::{Mishap, Node};
 pub use offer::Offer;
 pub use path::Path;
 pub use request::{Answer, Request};

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use isolde_history::OpKind;
 
+use crate::console::Consoles;
 use crate::failure::Failure;
+use crate::node::Node;
 use crate::offer::Offer;
 use crate::path::Path;
 use crate::request::{Answer, Request};
@@ -78,6 +80,32 @@ pub trait Target: Send + Sync {
 
     /// A new session at one of the [`offers`](Target::offers).
     fn connect(&self, offer: &Offer) -> Result<Box<dyn Session>, Failure>;
+
+    /// The same for one of many clients, counted from 0: a cluster spreads them over its nodes. A client
+    /// that comes back gets the node that it had.
+    fn connect_client(&self, offer: &Offer, _client: u32) -> Result<Box<dyn Session>, Failure> {
+        self.connect(offer)
+    }
+
+    /// The name of the node that serves a client, if there are several.
+    fn node_of(&self, _client: u32) -> Option<String> {
+        None
+    }
+
+    /// Whether that client can only read, since its node is a copy.
+    fn only_reads(&self, _client: u32) -> bool {
+        false
+    }
+
+    /// The servers behind it to which something can be done; none of servers that are not ours.
+    fn nodes(&self) -> Vec<&dyn Node> {
+        Vec::new()
+    }
+
+    /// SQL as it is typed, if it understands any.
+    fn consoles(&self) -> Option<&dyn Consoles> {
+        None
+    }
 
     /// Removes one table that no session will touch again, so that long runs do not fill the server.
     /// Targets to which it does not matter leave it for [`clean`](Target::clean).

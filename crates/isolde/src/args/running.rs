@@ -93,6 +93,9 @@ pub(crate) struct RunArgs {
     /// The database's own isolation level, such as repeatable-read (see `isolde targets NAME`)
     #[arg(long, value_name = "NAME")]
     pub(crate) isolation: Option<String>,
+    /// Plant an anomaly, such as lost-update, in the engine that is faulty on purpose
+    #[arg(long, value_name = "FAULT", value_delimiter = ',', value_parser = typed::anomaly)]
+    pub(crate) fault: Vec<Anomaly>,
     #[command(flatten)]
     pub(crate) workload: WorkloadArgs,
     #[command(flatten)]
