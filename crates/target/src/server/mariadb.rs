@@ -142,7 +142,7 @@ fn commands(
     if engine == Engine::RocksDb {
         serve.extend(ROCKSDB.iter().map(|s| (*s).to_owned()));
     }
-    Ok(Orders { folder: folder.to_owned(), user, init, serve, stop: "TERM" })
+    Ok(Orders { folder: folder.to_owned(), user, init, serve, stop: "TERM", inside: None })
 }
 
 /// A server without the plugin would say so in its log; this says how to get it.
