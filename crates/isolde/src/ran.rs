@@ -58,10 +58,30 @@ pub(crate) fn to_text(ran: &Ran) -> String {
         number(p.unknown),
         number(p.commits_per_second() as u64),
     );
+    if !ran.faults.is_empty() {
+        text += &format!("; faults: {}", faults(ran));
+    }
     if ran.interrupted {
         text += "; ended by Ctrl-C";
     }
     text
+}
+
+/// How often what went wrong on purpose.
+fn faults(ran: &Ran) -> String {
+    let mut counts: Vec<(String, u64)> = Vec::new();
+    for fault in &ran.faults {
+        let name = match fault.name {
+            "drop" | "latency" => fault.name.to_owned(),
+            name => format!("{name} {}", fault.to),
+        };
+        match counts.iter_mut().find(|(n, _)| *n == name) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((name, 1)),
+        }
+    }
+    let words = counts.iter().map(|(name, count)| format!("{} x {name}", number(*count)));
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// The counts of a run for machines.
@@ -77,6 +97,9 @@ pub(crate) fn to_json(ran: &Ran) -> Value {
         "commits_per_second": p.commits_per_second(),
         "lost_connections": p.lost,
         "interrupted": ran.interrupted,
+        "faults": ran.faults.iter().map(|f| json!({
+            "name": f.name, "to": f.to, "begin": f.begin, "end": f.end,
+        })).collect::<Vec<_>>(),
         "errors": ran.troubles.iter().map(|t| json!({
             "code": t.code, "count": t.count, "message": t.message, "expected": t.expected,
         })).collect::<Vec<_>>(),

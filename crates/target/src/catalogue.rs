@@ -88,6 +88,13 @@ pub const KINDS: &[Kind] = &[
     },
     #[cfg(feature = "mysql")]
     Kind {
+        name: "galera",
+        schemes: &[],
+        summary: "MariaDB Galera: a throwaway cluster of three nodes; sessions are spread over them",
+        open: crate::mysql::open_galera,
+    },
+    #[cfg(feature = "mysql")]
+    Kind {
         name: "mariadb-rocksdb",
         schemes: &["mariadb-rocksdb"],
         summary: "MariaDB with MyRocks: a throwaway server, or mariadb-rocksdb://...",

@@ -153,5 +153,13 @@ fn orders(
     }
     options.settings.iter().for_each(|(name, value)| set(&format!("{name}={value}")));
     let inside = plan.inside.as_ref().map(|(_, holder)| *holder);
-    Ok(Orders { folder: folder.to_owned(), user, init, serve, stop: "INT QUIT", inside })
+    Ok(Orders {
+        folder: folder.to_owned(),
+        user,
+        init,
+        serve,
+        again: None,
+        stop: "INT QUIT",
+        inside,
+    })
 }

@@ -68,6 +68,8 @@ pub(super) struct Orders {
     pub(super) init: Vec<String>,
     /// The server itself.
     pub(super) serve: Vec<String>,
+    /// The server when it comes back, if that is another command than the first time.
+    pub(super) again: Option<Vec<String>>,
     /// The signals that stop it, the gentlest first.
     pub(super) stop: &'static str,
     /// The process whose network namespace it runs in, if not in ours.
@@ -87,11 +89,13 @@ impl Supervised {
     pub(super) fn start(orders: &Orders) -> Result<Supervised, OpenError> {
         let folder = orders.folder.clone();
         let script = format!(
-            "folder={}\nstop='{}'\ninit() {{ {}; }}\nserve() {{ exec {}; }}\n{SCRIPT}",
+            "folder={}\nstop='{}'\ninit() {{ {}; }}\nserve() {{ exec {}; }}\n\
+             serve_again() {{ exec {}; }}\n{SCRIPT}",
             quote(&folder.to_string_lossy()),
             orders.stop,
             quoted(&orders.init),
             quoted(&orders.serve),
+            quoted(orders.again.as_ref().unwrap_or(&orders.serve)),
         );
         let mut command = shell(orders);
         command.arg("-c").arg(script).stdin(Stdio::piped());

@@ -1,7 +1,8 @@
 # Runs a server and outlives whoever asked for it. Standard input is a pipe that the asker holds:
 # when it closes, for whatever reason, the server is stopped and its folder removed.
 #
-# Set before this text: folder, stop (signals, the gentlest first), init and serve (functions).
+# Set before this text: folder, stop (signals, the gentlest first), init, serve and
+# serve_again (functions).
 exec 3<&0 </dev/null >>"$folder/log" 2>&1
 cd "$folder" || exit 1
 
@@ -68,8 +69,9 @@ code=1
 if init; then
     # How often a start is tried again after it was brought down: the killed one may still be leaving.
     again=0
+    serve=serve
     while [ ! -e stopping ]; do
-        serve &
+        $serve &
         put pid $!
         wait $!
         code=$?
@@ -77,6 +79,7 @@ if init; then
         if [ -e down ]; then
             while [ -e down ] && [ ! -e stopping ]; do sleep 0.02; done
             again=20
+            serve=serve_again
         elif [ $again -gt 0 ]; then
             again=$((again - 1))
             sleep 0.2
