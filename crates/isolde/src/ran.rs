@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use isolde_report::number;
-use isolde_run::{Limits, Progress, Ran};
-use isolde_target::Target;
+use isolde_run::{Happened, Limits, Progress, Ran, Trouble};
+use isolde_target::{Failure, Target};
 use serde_json::{Value, json};
 
 use crate::load;
@@ -110,7 +110,11 @@ pub(crate) fn to_json(ran: &Ran) -> Value {
 /// Says on standard error what went wrong and is no ordinary conflict.
 pub(crate) fn warn(target: &dyn Target, ran: &Ran) {
     let label = || load::WARNING.label("warning");
-    for trouble in ran.troubles.iter().filter(|t| !t.expected) {
+    // Where servers are harmed on purpose, lost connections are what was asked for.
+    let worth_saying = |t: &&Trouble| {
+        ran.faults.is_empty() || t.code == Happened::CODE || t.code == Failure::IMPOSSIBLE
+    };
+    for trouble in ran.troubles.iter().filter(|t| !t.expected).filter(worth_saying) {
         let times = if trouble.count == 1 { "once" } else { "times" };
         let count = if trouble.count == 1 { String::new() } else { number(trouble.count) + " " };
         anstream::eprintln!("{}: {count}{times}: {} ({})", label(), trouble.message, trouble.code);

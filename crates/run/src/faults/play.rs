@@ -13,8 +13,6 @@ use crate::tally::Tally;
 
 /// How often we look whether the run is over.
 const NAP: Duration = Duration::from_millis(5);
-/// The code of a fault that could not be done or undone.
-const CODE: &str = "fault";
 
 /// A fault that happened.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,6 +25,11 @@ pub struct Happened {
     pub begin: i64,
     /// When it was mended, if it lasted.
     pub end: Option<i64>,
+}
+
+impl Happened {
+    /// The code of a fault that could not be done or undone.
+    pub const CODE: &str = "fault";
 }
 
 /// Whether a target can have these faults; if not, why.
@@ -130,7 +133,7 @@ impl Mischief<'_> {
         let mended = node.mend();
         for error in done.err().into_iter().chain(mended.err()) {
             let message = format!("{} of {}: {error}", mishap.name(), node.name());
-            self.tally.trouble(&Failure::new(After::Lost, CODE, message));
+            self.tally.trouble(&Failure::new(After::Lost, Happened::CODE, message));
         }
         let end = Some(self.clock.now());
         Some(Happened { name: mishap.name(), to: node.name().to_owned(), begin, end })
