@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::find::Program;
 use super::place;
@@ -38,6 +39,9 @@ const SETTINGS: &[&str] = &[
 /// On data that nobody will miss: nothing waits for a disk. What a killed server had acknowledged may
 /// be gone.
 const CARELESS: &[&str] = &["fsync=off", "synchronous_commit=off", "full_page_writes=off"];
+/// After a crash, one call for all files instead of one for each: back in half the time. From version 14
+/// on; earlier ones would refuse to start.
+const QUICK_RECOVERY: (u32, &str) = (14, "recovery_init_sync_method=syncfs");
 const ALONE: &[&str] = &["wal_level=minimal", "max_wal_senders=0"];
 /// A standby that was away for a while finds what it missed.
 const REPLICATED: &[&str] = &[
@@ -142,6 +146,9 @@ fn orders(
     let mut set = |setting: &str| serve.extend(["-c".to_owned(), setting.to_owned()]);
     let careless = if options.durable { &[] } else { CARELESS };
     let role = if plan.role == Role::Alone { ALONE } else { REPLICATED };
+    if options.durable && major(postgres).is_some_and(|major| major >= QUICK_RECOVERY.0) {
+        set(QUICK_RECOVERY.1);
+    }
     SETTINGS.iter().chain(careless).chain(role).for_each(|setting| set(setting));
     if plan.role != Role::Alone {
         // The standby connects, too, and maybe from another network.
@@ -162,4 +169,13 @@ fn orders(
         stop: "INT QUIT",
         inside,
     })
+}
+
+/// The version of a server, as far as it matters: `postgres (PostgreSQL) 15.20 (Debian ...)` is 15.
+fn major(postgres: &Path) -> Option<u32> {
+    let said = Command::new(postgres).arg("--version").output().ok()?;
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let version =
+        said.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
+    version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
