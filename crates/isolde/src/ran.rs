@@ -45,8 +45,17 @@ pub(crate) fn show(bar: &ProgressBar, limits: &Limits, progress: &Progress) {
     ));
 }
 
-/// The counts of a run in words.
+/// The counts of a run in words, and what went wrong on purpose.
 pub(crate) fn to_text(ran: &Ran) -> String {
+    let faults = match ran.faults.is_empty() {
+        true => String::new(),
+        false => format!("; faults: {}", faults(ran)),
+    };
+    counts(ran) + &faults
+}
+
+/// The counts of a run in words.
+pub(crate) fn counts(ran: &Ran) -> String {
     let p = &ran.progress;
     let mut text = format!(
         "{:.2} s, {} transactions: {} committed, {} aborted ({:.1}%), {} unknown; {} commits/s",
@@ -58,9 +67,6 @@ pub(crate) fn to_text(ran: &Ran) -> String {
         number(p.unknown),
         number(p.commits_per_second() as u64),
     );
-    if !ran.faults.is_empty() {
-        text += &format!("; faults: {}", faults(ran));
-    }
     if ran.interrupted {
         text += "; ended by Ctrl-C";
     }
