@@ -80,6 +80,13 @@ pub const KINDS: &[Kind] = &[
         summary: "MariaDB with MyRocks: a throwaway server, or mariadb-rocksdb://...",
         open: crate::mysql::open_rocksdb,
     },
+    #[cfg(feature = "drivers")]
+    Kind {
+        name: "driver",
+        schemes: &["driver"],
+        summary: "any database by driver:COMMAND, a process that speaks JSON (docs/drivers.md)",
+        open: crate::driver::open,
+    },
     // Engines inside this process.
     #[cfg(feature = "sqlite")]
     Kind {

@@ -7,6 +7,8 @@
 
 mod catalogue;
 mod console;
+#[cfg(feature = "drivers")]
+mod driver;
 mod embedded;
 mod failure;
 #[cfg(feature = "mysql")]
@@ -22,13 +24,15 @@ mod server;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod sql;
 mod target;
-#[cfg(any(feature = "postgres", feature = "mysql"))]
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "drivers"))]
 mod unique;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod url;
 
 pub use catalogue::{FAULTY, KINDS, Kind, Open, OpenOptions, open};
 pub use console::{Console, Consoles, Datum, Said, Waits};
+#[cfg(feature = "drivers")]
+pub use driver::{Check, Found, check_driver};
 pub use failure::{After, Failure};
 pub use node::{Mishap, Node};
 pub use offer::Offer;
