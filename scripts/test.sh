@@ -18,6 +18,10 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || packages+=(postgresql)
   [ -x /usr/sbin/mariadbd ] || packages+=(mariadb-server)
   compgen -G '/usr/lib/mysql/plugin/ha_rocksdb.so' >/dev/null || packages+=(mariadb-plugin-rocksdb)
+  [ -x /usr/bin/etcd ] || packages+=(etcd-server)
+  # The example of a driver is one for Redis, in Python.
+  [ -x /usr/bin/redis-server ] || packages+=(redis-server)
+  command -v python3 >/dev/null || packages+=(python3)
   # Reports are looked at in a browser, and graphs by Graphviz.
   [ -x "${CHROMIUM:-/usr/bin/chromium}" ] || packages+=(chromium)
   command -v dot >/dev/null || packages+=(graphviz)

@@ -14,16 +14,15 @@ WATCHES = os.environ.get("REDIS_DRIVER_NO_WATCH") is None
 KINDS = ["read", "list", "write", "append", "cas", "insert"]
 LEVEL = {"name": "watch", "promises": "strict-serializable", "remark": "WATCH what is read, MULTI, EXEC"}
 
-class Refused(Exception):
-    """What is answered by an error: a code, and a message. The transaction is aborted."""
+class Refused(Exception): """What is answered by an error: a code and a message. It is aborted."""
 
 class Redis:
     """A connection: RESP, the protocol of Redis, as far as it is needed."""
 
     def __init__(self, address):
-        local, (host, _, port) = address.startswith("/"), address.rpartition(":")
-        self.socket = socket.socket(socket.AF_UNIX if local else socket.AF_INET)
-        self.socket.connect(address if local else (host, int(port)))
+        host, _, port = address.rpartition(":")
+        self.socket = socket.socket(socket.AF_INET if host else socket.AF_UNIX)
+        self.socket.connect((host, int(port)) if host else address)
         self.answers = self.socket.makefile("rb")
 
     def run(self, *commands):
@@ -43,9 +42,9 @@ class Redis:
             raise ConnectionError("Redis said %r" % line)
         if kind == b"$":
             return None if rest == "-1" else self.answers.read(int(rest) + 2)[:-2].decode()
-        if kind == b"*" and rest == "-1":
-            return None
-        return [self.read() for _ in range(int(rest))] if kind == b"*" else rest
+        if kind == b"*":
+            return None if rest == "-1" else [self.read() for _ in range(int(rest))]
+        return rest
 
 class Driver:
     def __init__(self):

@@ -10,6 +10,8 @@ mod console;
 #[cfg(feature = "drivers")]
 mod driver;
 mod embedded;
+#[cfg(feature = "etcd")]
+mod etcd;
 mod failure;
 #[cfg(feature = "mysql")]
 mod mysql;
@@ -19,12 +21,12 @@ mod path;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod request;
-#[cfg(any(feature = "postgres", feature = "mysql"))]
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "etcd"))]
 mod server;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod sql;
 mod target;
-#[cfg(any(feature = "postgres", feature = "mysql", feature = "drivers"))]
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "drivers", feature = "etcd"))]
 mod unique;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod url;

@@ -4,6 +4,8 @@
 //! A port is never trusted: somebody else's server may answer there. So each server gets a random
 //! password that only it knows, and says which folder it serves before its first write.
 
+#[cfg(feature = "etcd")]
+pub(crate) mod etcd;
 mod find;
 #[cfg(feature = "mysql")]
 pub(crate) mod mariadb;
