@@ -73,7 +73,7 @@ impl Session for EtcdSession {
         };
         match (request.kind, numbers) {
             (OpKind::ListRead, list) => Ok(Answer::List(list)),
-            (OpKind::Append, None) => self.put(key, value),
+            (OpKind::Append | OpKind::InsertIfAbsent, None) => self.put(key, value),
             (OpKind::Append, Some(_)) => {
                 self.put(key, format!("{} {value}", text.unwrap_or_default()))
             }
@@ -83,7 +83,6 @@ impl Session for EtcdSession {
                 others => Err(Failure::impossible(request, &format!("{others:?} in a register"))),
             },
             (OpKind::Cas, Some(numbers)) if numbers == [request.expected] => self.put(key, value),
-            (OpKind::InsertIfAbsent, None) => self.put(key, value),
             (OpKind::Cas | OpKind::InsertIfAbsent, _) => Ok(Answer::Done(false)),
             (other, _) => {
                 let message = format!("etcd has no way to do {other:?}");

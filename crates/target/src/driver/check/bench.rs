@@ -105,11 +105,13 @@ impl Bench {
 }
 
 /// A failure where there should be none.
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` calls")]
 pub(super) fn wrong(failure: Failure) -> Found {
     Found::Wrong(failure.to_string())
 }
 
 /// Complains unless two things are the same.
+#[expect(clippy::needless_pass_by_value, reason = "both are made for the comparison")]
 pub(super) fn same<T: PartialEq + std::fmt::Debug>(
     what: &str,
     found: T,
