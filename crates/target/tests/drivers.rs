@@ -51,7 +51,7 @@ impl Script {
     }
 
     fn command(&self) -> String {
-        format!("sh {}", self.path.display())
+        format!("exec sh {}", self.path.display())
     }
 
     fn open(&self) -> Result<Box<dyn Target>, OpenError> {
@@ -139,7 +139,7 @@ const NAUGHTY: &[(&str, &str, bool, After, &str, &str)] = &[
         false,
         After::Lost,
         "driver-ended",
-        "signal: 9",
+        "ended",
     ),
     (
         "torn",
