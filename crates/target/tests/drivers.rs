@@ -133,14 +133,7 @@ const NAUGHTY: &[(&str, &str, bool, After, &str, &str)] = &[
         "driver-ended",
         "oh no",
     ),
-    (
-        "killed",
-        r#"*'"do":"read"'*) kill -9 $$ ;;"#,
-        false,
-        After::Lost,
-        "driver-ended",
-        "ended",
-    ),
+    ("killed", r#"*'"do":"read"'*) kill -9 $$ ;;"#, false, After::Lost, "driver-ended", "ended"),
     (
         "torn",
         r#"*'"do":"read"'*) printf '{"id":'; exit ;;"#,
