@@ -1,6 +1,7 @@
 //! What can be typed. Help, man page and completions all come from here.
 
 mod asking;
+mod driving;
 mod explaining;
 mod running;
 
@@ -14,6 +15,7 @@ use isolde_workload::{Distribution, Kind};
 use crate::typed::{anomaly, count, kind, level, small_count};
 
 pub(crate) use asking::AskArgs;
+pub(crate) use driving::{DriverArgs, DriverCheckArgs, DriverCommand};
 pub(crate) use explaining::ExplainArgs;
 pub(crate) use running::{RecordArgs, RunArgs, TargetsArgs, TestArgs};
 
@@ -39,6 +41,7 @@ pub(crate) enum Command {
     Test(TestArgs),
     Record(RecordArgs),
     Targets(TargetsArgs),
+    Driver(DriverArgs),
     Check(CheckArgs),
     Explain(ExplainArgs),
     Stat(StatArgs),

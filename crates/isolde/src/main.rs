@@ -5,6 +5,7 @@ mod args;
 mod check;
 mod convert;
 mod desk;
+mod driver;
 mod excerpts;
 mod explain;
 mod formats;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Command::Test(args) => test::run(args),
         Command::Record(args) => record::run(args),
         Command::Targets(args) => targets::run(args).map(|()| EXIT_OK),
+        Command::Driver(args) => driver::run(args),
         Command::Check(args) => check::run(args),
         Command::Explain(args) => explain::run(args).map(|()| EXIT_OK),
         Command::Stat(args) => stat::run(args).map(|()| EXIT_OK),

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::args::RunArgs;
 use crate::typed::Wrong;
-use crate::{EXIT_FAULT, interrupt, load, ran};
+use crate::{EXIT_FAULT, interrupt, load, ran, shell};
 
 /// How many transactions a run has if nothing else limits it.
 const DEFAULT_TXNS: u64 = 20_000;
@@ -66,6 +66,7 @@ impl Stage {
             let pid = server.pid.map_or(String::new(), |pid| format!(", its process is {pid}"));
             anstream::eprintln!("the server stays at {}, its data in {folder}{pid}", server.url);
         }
+        can_do(&*target, settings.kind)?;
         can_reach(&*target, &args.driving.path)?;
         let server = &args.server;
         if target.throwaway().is_none()
@@ -239,7 +240,7 @@ pub(crate) fn command_line(seed: Option<u64>) -> String {
         if seed.is_some() && word == "--seed" {
             typed.next();
         } else if seed.is_none() || !word.starts_with("--seed=") {
-            words.push(without_password(&word));
+            words.push(shell::quoted(&without_password(&word)));
         }
     }
     words.extend(seed.map(|seed| format!("--seed {seed}")));
@@ -351,6 +352,24 @@ fn planted(args: &RunArgs) -> Vec<Anomaly> {
         Wrong::Fault(_) => None,
     };
     args.fault.iter().filter_map(anomaly).collect()
+}
+
+/// Refuses workloads that need what the database cannot do. Drivers say what they can.
+fn can_do(target: &dyn Target, kind: Kind) -> Result<()> {
+    let needed: &[OpKind] = match kind {
+        Kind::Mini | Kind::General | Kind::Register => &[OpKind::Read, OpKind::Write],
+        Kind::Append => &[OpKind::ListRead, OpKind::Append],
+        Kind::Cas => &[OpKind::Read, OpKind::Cas, OpKind::InsertIfAbsent],
+    };
+    match needed.iter().find(|kind| target.paths(**kind).is_empty()) {
+        None => Ok(()),
+        Some(missing) => bail!(
+            "{} cannot do {missing:?}, which the workload {} needs\n  \
+             hint: --workload names another one",
+            target.name(),
+            kind.name()
+        ),
+    }
 }
 
 /// Refuses access paths that the database does not have.

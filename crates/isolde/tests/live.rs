@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Folder, has_mariadb, has_postgres};
+use common::{Folder, has, has_mariadb, has_postgres};
 
 const WORKLOADS: [&str; 5] = ["mini", "general", "append", "cas", "register"];
 
@@ -99,6 +99,26 @@ fn repeatable_read_of_mariadb_loses_updates() {
         let args = ["mariadb", "--isolation", "repeatable-read", "--level", "si"];
         is_found_out(&[args.as_slice(), &["--favour", "LostUpdate"]].concat(), "LostUpdate");
     }
+}
+
+#[test]
+fn etcd_is_strictly_serializable() {
+    if !has("etcd", &["/usr/bin", "/usr/local/bin"]) {
+        return;
+    }
+    let folder = Folder::new("etcd");
+    for (target, workload, level) in
+        [("etcd", "mini", "sser"), ("etcd", "append", "sser"), ("etcd:1", "cas", "lin")]
+    {
+        let args = ["test", target, "--isolation", "strict-serializable", "--level", level];
+        let more = ["--workload", workload, "--commits", "300", "--seed", "3"];
+        let ran = folder.isolde(&[args.as_slice(), &more].concat());
+        assert_eq!(ran.code, Some(0), "{target} {workload} at {level}: {ran:#?}");
+        assert_eq!(ran.err, "", "{target} {workload}");
+    }
+    let args = ["test", "etcd", "--isolation", "serializable-reads", "--commits", "300"];
+    let ran = folder.isolde(&args);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
 }
 
 /// Whether this build knows an engine that is behind a feature. In CI it has to.

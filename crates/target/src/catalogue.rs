@@ -100,6 +100,20 @@ pub const KINDS: &[Kind] = &[
         summary: "MariaDB with MyRocks: a throwaway server, or mariadb-rocksdb://...",
         open: crate::mysql::open_rocksdb,
     },
+    #[cfg(feature = "etcd")]
+    Kind {
+        name: "etcd",
+        schemes: &["etcd"],
+        summary: "etcd: a throwaway cluster of three nodes (etcd:1 for one), or etcd://host:port,...",
+        open: crate::etcd::open,
+    },
+    #[cfg(feature = "drivers")]
+    Kind {
+        name: "driver",
+        schemes: &["driver"],
+        summary: "any database by driver:COMMAND, a process that speaks JSON (docs/drivers.md)",
+        open: crate::driver::open,
+    },
     // Engines inside this process.
     #[cfg(feature = "sqlite")]
     Kind {

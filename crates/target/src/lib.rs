@@ -7,7 +7,11 @@
 
 mod catalogue;
 mod console;
+#[cfg(feature = "drivers")]
+mod driver;
 mod embedded;
+#[cfg(feature = "etcd")]
+mod etcd;
 mod failure;
 #[cfg(feature = "mysql")]
 mod mysql;
@@ -18,18 +22,20 @@ mod path;
 mod postgres;
 mod relay;
 mod request;
-#[cfg(any(feature = "postgres", feature = "mysql"))]
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "etcd"))]
 mod server;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod sql;
 mod target;
-#[cfg(any(feature = "postgres", feature = "mysql"))]
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "drivers", feature = "etcd"))]
 mod unique;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod url;
 
 pub use catalogue::{FAULTY, KINDS, Kind, Open, OpenOptions, open};
 pub use console::{Console, Consoles, Datum, Said, Waits};
+#[cfg(feature = "drivers")]
+pub use driver::{Check, Found, check_driver};
 pub use failure::{After, Failure};
 pub use node::{Mishap, Node};
 pub use offer::Offer;

@@ -5,6 +5,8 @@
 //! password that only it knows, and says which folder it serves before its first write.
 
 mod apart;
+#[cfg(feature = "etcd")]
+pub(crate) mod etcd;
 mod find;
 #[cfg(feature = "mysql")]
 pub(crate) mod mariadb;

@@ -1,0 +1,88 @@
+//! Whether a driver keeps to the protocol, step by step. It says nothing of isolation: that is for a test.
+
+mod bench;
+mod course;
+mod trouble;
+
+use std::time::Duration;
+
+use super::Driver;
+use super::talk::LastWords;
+use crate::catalogue::OpenOptions;
+use bench::Bench;
+
+/// What a check found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Found {
+    /// What was expected.
+    Good,
+    /// Something else.
+    Wrong(String),
+    /// Nothing: it does not apply, and why.
+    Skipped(String),
+}
+
+/// One check of a driver.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Check {
+    /// What is checked.
+    pub name: &'static str,
+    /// What is expected.
+    pub expected: &'static str,
+    /// What was found.
+    pub found: Found,
+}
+
+/// What a check does; the error is what it found.
+type Try = fn(&Bench) -> Result<(), Found>;
+
+/// What the first check expects, without which there is no other.
+const HELLO: (&str, &str) = ("hello", "it says its name, version, levels and kinds of access");
+
+/// All the others, in the order in which whoever writes a driver gets there.
+const CHECKS: &[(&str, &str, Try)] = &[
+    ("create", "a table is made", course::create),
+    ("open", "every level that it offers can be opened", course::open),
+    ("fresh rows", "rows of a filled table hold 0, others are absent", course::fresh),
+    ("own writes", "a transaction reads what it wrote", course::own_writes),
+    ("commit", "another session reads what was committed", course::commit),
+    ("rollback", "nothing is left of what was rolled back", course::rollback),
+    ("many transactions", "one session runs a hundred transactions", course::many),
+    ("tables", "rows of one table are not those of another", course::apart),
+    ("write", "'write' is answered by true, and replaces the value", course::write),
+    ("append", "'append' puts values at the end of a list, 'list' reads them", course::append),
+    ("cas", "'cas' sets only what holds the expected value", course::cas),
+    ("insert", "'insert' is done where there is no row, and only there", course::insert),
+    ("values", "values up to 2^53 come back as they were", course::values),
+    ("large values", "values up to 2^63 come back as they were, or are refused", course::large),
+    ("order", "two requests that come at once are answered one after the other", course::order),
+    ("drop", "a table is removed, and others stay", course::drop_table),
+    ("conflict", "of two that overwrite what both read, each gets an outcome", trouble::conflict),
+    ("waiting", "who waits for another session goes on when that one is done", trouble::waiting),
+    ("unknown request", "an error, and the session goes on", trouble::unknown_request),
+    ("unknown table", "an error, or no row; and no commit of what was aborted", trouble::no_table),
+    ("no transaction", "'commit' without 'begin' is an error", trouble::no_transaction),
+    ("unknown level", "an error", trouble::no_level),
+    ("end in the middle", "nothing is left of a transaction whose session ended", trouble::cut_off),
+    ("end of input", "the process ends when its input does", trouble::end_of_input),
+    ("close", "the process ends when it is told to", trouble::close),
+];
+
+/// Checks a driver. Each answer may take as long as the time-out.
+pub fn check_driver(command: &str, timeout: Duration) -> Vec<Check> {
+    let options = OpenOptions { timeout, ..OpenOptions::default() };
+    let last_words = LastWords::default();
+    let driver = Driver::start(command, options.timeout, &last_words);
+    let hello = |found| Check { name: HELLO.0, expected: HELLO.1, found };
+    let driver = match driver {
+        Ok(driver) => driver,
+        Err(failure) => return vec![hello(Found::Wrong(failure.to_string()))],
+    };
+    let bench = Bench::new(driver);
+    let mut all = vec![hello(Found::Good)];
+    for &(name, expected, run) in CHECKS {
+        let found = run(&bench).err().unwrap_or(Found::Good);
+        all.push(Check { name, expected, found });
+    }
+    all
+}

@@ -1,0 +1,286 @@
+//! One process of a driver: lines in, lines out, and an end whatever it does.
+//!
+//! Nothing here trusts the process. Every wait has a deadline, a line has a greatest length, and what it
+//! says on standard error is read along, so that it never waits for us, and only the end of it is kept.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+/// The longest line that is read: a list of some hundred thousand numbers.
+pub(super) const MAX_LINE: usize = 1 << 20;
+/// How much is read at once.
+const CHUNK: usize = 8 * 1024;
+/// How much of standard error is kept.
+const MAX_SAID: usize = 4 * 1024;
+/// How many lines of it are shown.
+const LINES_SHOWN: usize = 12;
+/// How long to wait for the exit status of a process that closed its output.
+const DYING: Duration = Duration::from_millis(300);
+
+/// Why no line came.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// It ended, or closed its output.
+    Ended(Option<ExitStatus>),
+    /// It said nothing in time.
+    Silent(Duration),
+    /// A line had no end.
+    TooLong,
+    /// The pipe failed.
+    Pipe(io::Error),
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Trouble::Ended(Some(status)) => write!(f, "the driver ended ({status})"),
+            Trouble::Ended(None) => write!(f, "the driver closed its output"),
+            Trouble::Silent(time) => {
+                write!(f, "no answer of the driver within {} s", time.as_secs_f64())
+            }
+            Trouble::TooLong => write!(f, "the driver wrote a line of more than {MAX_LINE} bytes"),
+            Trouble::Pipe(error) => write!(f, "the pipe to the driver failed: {error}"),
+        }
+    }
+}
+
+/// A running process of a driver.
+pub(super) struct Process {
+    child: Child,
+    /// Gone when its input was closed.
+    input: Option<ChildStdin>,
+    /// Gone when they came to their end.
+    output: Option<ChildStdout>,
+    errors: Option<ChildStderr>,
+    /// What was read, and which part of it nobody has taken.
+    buffer: Vec<u8>,
+    from: usize,
+    to: usize,
+    /// The end of what it said on standard error.
+    said: Vec<u8>,
+    /// How it ended, once that is known.
+    ended: Option<ExitStatus>,
+}
+
+impl Process {
+    /// Starts a command of a shell.
+    pub(super) fn start(command: &str) -> io::Result<Process> {
+        let mut shell = Command::new("/bin/sh");
+        shell.arg("-c").arg(command);
+        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Ctrl-C on a terminal is for us. And all that it starts can be ended together.
+        shell.process_group(0);
+        let mut child = shell.spawn()?;
+        let (input, output, errors) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (buffer, said) = (vec![0; CHUNK], Vec::new());
+        Ok(Process { child, input, output, errors, buffer, from: 0, to: 0, said, ended: None })
+    }
+
+    /// Writes whole lines, at once.
+    pub(super) fn send(&mut self, lines: &[u8]) -> Result<(), Trouble> {
+        let Some(input) = &mut self.input else { return Err(Trouble::Ended(self.ended)) };
+        match input.write_all(lines) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(self.dying()),
+            done => done.map_err(Trouble::Pipe),
+        }
+    }
+
+    /// Waits for a line; without its end.
+    pub(super) fn line(&mut self, patience: Duration) -> Result<&[u8], Trouble> {
+        let deadline = Instant::now() + patience;
+        let mut looked = self.from;
+        loop {
+            let fresh = self.buffer.get(looked..self.to).unwrap_or_default();
+            if let Some(at) = fresh.iter().position(|byte| *byte == b'\n') {
+                let (from, end) = (self.from, looked + at);
+                self.from = end + 1;
+                return Ok(self.buffer.get(from..end).unwrap_or_default());
+            }
+            looked = self.to;
+            if self.to - self.from > MAX_LINE {
+                return Err(Trouble::TooLong);
+            }
+            looked -= self.make_room();
+            match self.read(Some(deadline)) {
+                Ok(true) => {}
+                Ok(false) => return Err(self.dying()),
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                    return Err(Trouble::Silent(patience));
+                }
+                Err(error) => return Err(Trouble::Pipe(error)),
+            }
+        }
+    }
+
+    /// Makes room for another chunk; by how much what is there has moved.
+    fn make_room(&mut self) -> usize {
+        let moved = self.from;
+        if moved > 0 {
+            self.buffer.copy_within(self.from..self.to, 0);
+            (self.from, self.to) = (0, self.to - moved);
+        }
+        if self.buffer.len() < self.to + CHUNK {
+            self.buffer.resize(self.buffer.len() * 2, 0);
+        }
+        moved
+    }
+
+    /// Waits until there is something of its output, and reads it; false at the end of it. What comes
+    /// on standard error meanwhile is read too, or a talkative driver would wait for us.
+    fn read(&mut self, deadline: Option<Instant>) -> io::Result<bool> {
+        loop {
+            let Some(output) = &mut self.output else { return Ok(false) };
+            let left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
+            let (speaks, complains) = ready(Some(output), self.errors.as_ref(), left)?;
+            if speaks {
+                let room = self.buffer.get_mut(self.to..).unwrap_or_default();
+                match output.read(room) {
+                    Ok(0) => self.output = None,
+                    Ok(count) => {
+                        self.to += count;
+                        return Ok(true);
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
+                }
+            } else if complains {
+                self.listen();
+            } else if deadline.is_some_and(|d| Instant::now() >= d) {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+        }
+    }
+
+    /// Reads once from standard error, which is ready.
+    fn listen(&mut self) {
+        let mut chunk = [0; CHUNK];
+        let Some(errors) = &mut self.errors else { return };
+        match errors.read(&mut chunk) {
+            Ok(0) | Err(_) => self.errors = None,
+            Ok(count) => {
+                self.said.extend_from_slice(chunk.get(..count).unwrap_or_default());
+                let spare = self.said.len().saturating_sub(MAX_SAID);
+                self.said.drain(..spare);
+            }
+        }
+    }
+
+    /// What is to be said of a process that closed its pipes: it may be on its way to its end.
+    fn dying(&mut self) -> Trouble {
+        self.watch(Instant::now() + DYING);
+        if self.ended.is_none() && self.is_over() {
+            // Nobody of its family outlives it.
+            self.ended = self.kill();
+        }
+        Trouble::Ended(self.ended)
+    }
+
+    /// Reads and throws away until it is over, or until it is time; whether it is over.
+    fn watch(&mut self, deadline: Instant) -> bool {
+        let nap = Duration::from_millis(5);
+        loop {
+            let over = self.is_over();
+            let wait = if over { Duration::ZERO } else { nap };
+            let heard = match ready(self.output.as_ref(), self.errors.as_ref(), Some(wait)) {
+                Ok((true, _)) => {
+                    (self.from, self.to) = (0, 0);
+                    let more = self.output.as_mut().map(|o| o.read(&mut self.buffer));
+                    if !matches!(more, Some(Ok(1..))) {
+                        self.output = None;
+                    }
+                    true
+                }
+                Ok((false, true)) => {
+                    self.listen();
+                    true
+                }
+                Ok((false, false)) => false,
+                Err(_) => {
+                    std::thread::sleep(wait);
+                    false
+                }
+            };
+            if (over && !heard) || Instant::now() >= deadline {
+                return over;
+            }
+        }
+    }
+
+    /// Whether the process has ended. It is not buried: as long as it is not, nobody else gets its number.
+    fn is_over(&self) -> bool {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        self.ended.is_some() || !matches!(waitid(WaitId::Pid(self.pid()), look), Ok(None))
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Closes its input and gives it time to end by itself; whether it did. Then it is killed, with all
+    /// that it started.
+    pub(super) fn end(&mut self, patience: Duration) -> bool {
+        self.input = None;
+        let over = self.watch(Instant::now() + patience);
+        if self.ended.is_none() {
+            self.ended = self.kill();
+        }
+        over
+    }
+
+    fn kill(&mut self) -> Option<ExitStatus> {
+        self.input = None;
+        // Before it is buried, so that the number is still that of its family.
+        let _ = kill_process_group(self.pid(), Signal::KILL);
+        self.child.wait().ok()
+    }
+
+    /// The last lines that it said on standard error, each indented.
+    pub(super) fn last_lines(&self) -> String {
+        let text = String::from_utf8_lossy(&self.said);
+        let all: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let last = all.get(all.len().saturating_sub(LINES_SHOWN)..).unwrap_or_default();
+        last.iter().map(|line| format!("  {}", printable(line, 200))).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end(Duration::ZERO);
+    }
+}
+
+/// Waits until one of them can be read, or is at its end.
+fn ready(
+    output: Option<&ChildStdout>,
+    errors: Option<&ChildStderr>,
+    patience: Option<Duration>,
+) -> io::Result<(bool, bool)> {
+    let patience = patience.and_then(|time| Timespec::try_from(time).ok());
+    let mut fds = Vec::with_capacity(2);
+    fds.extend(output.map(|pipe| PollFd::new(pipe, PollFlags::IN)));
+    fds.extend(errors.map(|pipe| PollFd::new(pipe, PollFlags::IN)));
+    match poll(&mut fds, patience.as_ref()) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut fired = fds.iter().map(|fd| !fd.revents().is_empty());
+    let first = output.is_some() && fired.next().unwrap_or(false);
+    Ok((first, errors.is_some() && fired.next().unwrap_or(false)))
+}
+
+/// A text of somebody else as one that a terminal can show: no control characters, and not too long.
+pub(super) fn printable(text: &str, most: usize) -> String {
+    let mut shown: String =
+        text.chars().take(most).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(most).is_some() {
+        shown.push_str("...");
+    }
+    shown
+}

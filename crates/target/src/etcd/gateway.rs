@@ -1,0 +1,128 @@
+//! etcd's JSON gateway: what is asked, and what errors mean.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::http::Http;
+use crate::failure::{After, Failure};
+
+/// A connection to one node.
+pub(super) struct Gateway {
+    http: Http,
+}
+
+/// What is under a key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Found {
+    /// The revision that wrote it; 0 if there is nothing.
+    pub(super) revision: i64,
+    /// What is there.
+    pub(super) text: Option<String>,
+}
+
+impl Gateway {
+    pub(super) fn connect(address: &str, timeout: Duration) -> Result<Gateway, Failure> {
+        match Http::connect(address, timeout) {
+            Ok(http) => Ok(Gateway { http }),
+            Err(error) => {
+                let message = format!("cannot connect to etcd at {address}: {error}");
+                Err(Failure::new(After::Lost, "connect", message))
+            }
+        }
+    }
+
+    /// Asks. Without an answer, or with one that is none, everything may have happened.
+    pub(super) fn ask(&mut self, path: &str, body: &Value) -> Result<Value, Failure> {
+        let lost = |code: &str, message: String| Failure::new(After::Lost, code, message);
+        let (status, body) = self
+            .http
+            .post(path, &body.to_string())
+            .map_err(|error| lost("connection", format!("no answer of etcd: {error}")))?;
+        let body: Value = serde_json::from_slice(&body)
+            .map_err(|_| lost("answer", format!("etcd answered {status} without JSON")))?;
+        if status == 200 && body.get("error").is_none() {
+            return Ok(body);
+        }
+        let message = body.get("error").and_then(Value::as_str).unwrap_or("no message");
+        let code = body.get("code").and_then(Value::as_u64).unwrap_or(0);
+        // Only what was refused before it was proposed is certain (3: an invalid argument). A leader
+        // that changed and a time-out leave a proposal on its way.
+        let after = if code == 3 { After::Aborted } else { After::Lost };
+        let shown: String = message.chars().filter(|c| !c.is_control()).take(300).collect();
+        Err(Failure::new(after, format!("etcd-{code}"), shown))
+    }
+
+    /// Reads a key: as of now, or as this node has it.
+    pub(super) fn get(&mut self, key: &str, stale: bool) -> Result<Found, Failure> {
+        let body = json!({"key": encode(key), "serializable": stale});
+        let answer = self.ask("/v3/kv/range", &body)?;
+        let odd =
+            || Failure::new(After::Lost, "answer", "etcd answered a range with something else");
+        let Some(pair) = answer.get("kvs").and_then(|kvs| kvs.get(0)) else {
+            return Ok(Found { revision: 0, text: None });
+        };
+        let revision = pair.get("mod_revision").and_then(Value::as_str);
+        let revision = revision.and_then(|r| r.parse().ok()).ok_or_else(odd)?;
+        // An empty value is left out.
+        let value = pair.get("value").and_then(Value::as_str).unwrap_or_default();
+        let text = STANDARD.decode(value).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        Ok(Found { revision, text: Some(text.ok_or_else(odd)?) })
+    }
+
+    /// Puts all, if everything that was read is as it was; whether it was. If there is nothing to put,
+    /// one of the keys is read: a transaction that neither reads nor writes is decided by what this node
+    /// has, which may be old.
+    pub(super) fn commit<'t>(
+        &mut self,
+        read: impl Iterator<Item = (&'t String, i64)>,
+        puts: impl Iterator<Item = (&'t String, &'t String)>,
+    ) -> Result<bool, Failure> {
+        let compare: Vec<Value> = read
+            .map(|(key, revision)| {
+                json!({"key": encode(key), "target": "MOD", "result": "EQUAL",
+                       "mod_revision": revision.to_string()})
+            })
+            .collect();
+        let put = |(key, text): (&String, &String)| json!({"requestPut": {"key": encode(key), "value": encode(text)}});
+        let mut success: Vec<Value> = puts.map(put).collect();
+        if let (true, Some(first)) = (success.is_empty(), compare.first()) {
+            success.push(json!({"requestRange": {"key": first["key"]}}));
+        }
+        let answer = self.ask("/v3/kv/txn", &json!({"compare": compare, "success": success}))?;
+        Ok(answer.get("succeeded").and_then(Value::as_bool).unwrap_or(false))
+    }
+
+    /// Removes all keys that begin with that text.
+    pub(super) fn remove(&mut self, prefix: &str) -> Result<(), Failure> {
+        let mut end = prefix.as_bytes().to_vec();
+        if let Some(last) = end.last_mut() {
+            // Our prefixes end in ASCII.
+            *last += 1;
+        }
+        let body = json!({"key": encode(prefix), "range_end": STANDARD.encode(end)});
+        self.ask("/v3/kv/deleterange", &body).map(drop)
+    }
+
+    /// The version of this node.
+    pub(super) fn version(&mut self) -> Result<String, Failure> {
+        let status = self.ask("/v3/maintenance/status", &json!({}))?;
+        Ok(status.get("version").and_then(Value::as_str).unwrap_or("unknown").to_owned())
+    }
+
+    /// The name of this node.
+    pub(super) fn name(&mut self) -> Result<String, Failure> {
+        let list = self.ask("/v3/cluster/member/list", &json!({}))?;
+        let own = list.get("header").and_then(|header| header.get("member_id"));
+        let members = list.get("members").and_then(Value::as_array);
+        let me = members.into_iter().flatten().find(|m| own.is_some() && m.get("ID") == own);
+        let name = me.and_then(|m| m.get("name")).and_then(Value::as_str);
+        Ok(name.unwrap_or_default().to_owned())
+    }
+}
+
+fn encode(text: &str) -> String {
+    STANDARD.encode(text)
+}

@@ -1,0 +1,121 @@
+//! A session: reads at once, writes when it commits.
+
+use std::collections::BTreeMap;
+
+use isolde_history::OpKind;
+
+use super::gateway::{Found, Gateway};
+use crate::failure::{After, Failure};
+use crate::request::{Answer, Request};
+use crate::target::{Ended, Session};
+
+/// What a transaction has done so far.
+#[derive(Default)]
+struct Txn {
+    /// What was read, as it was.
+    read: BTreeMap<String, Found>,
+    /// What is to be put.
+    puts: BTreeMap<String, String>,
+}
+
+/// A session on one node.
+pub(super) struct EtcdSession {
+    gateway: Gateway,
+    prefix: String,
+    /// Whether reads are answered by the node alone.
+    stale: bool,
+    txn: Option<Txn>,
+}
+
+impl EtcdSession {
+    pub(super) fn new(gateway: Gateway, prefix: String, stale: bool) -> EtcdSession {
+        EtcdSession { gateway, prefix, stale, txn: None }
+    }
+
+    /// What is under a key, as this transaction sees it.
+    fn look(&mut self, key: &str) -> Result<Option<String>, Failure> {
+        let txn = self.txn.as_mut().ok_or_else(no_transaction)?;
+        if let Some(text) = txn.puts.get(key) {
+            return Ok(Some(text.clone()));
+        }
+        if !txn.read.contains_key(key) {
+            let found = self.gateway.get(key, self.stale)?;
+            txn.read.insert(key.to_owned(), found);
+        }
+        Ok(txn.read.get(key).and_then(|found| found.text.clone()))
+    }
+
+    fn put(&mut self, key: String, text: String) -> Result<Answer, Failure> {
+        self.txn.as_mut().ok_or_else(no_transaction)?.puts.insert(key, text);
+        Ok(Answer::Done(true))
+    }
+}
+
+impl Session for EtcdSession {
+    fn begin(&mut self) -> Result<(), Failure> {
+        self.txn = Some(Txn::default());
+        Ok(())
+    }
+
+    fn run(&mut self, request: &Request) -> Result<Answer, Failure> {
+        let key = super::key(&self.prefix, request.table, request.row);
+        let value = request.value.to_string();
+        if request.kind == OpKind::Write {
+            return self.put(key, value);
+        }
+        let text = self.look(&key)?;
+        let numbers = match text.as_deref().map(numbers) {
+            None => None,
+            Some(Some(numbers)) => Some(numbers),
+            Some(None) => {
+                return Err(Failure::impossible(request, &text.unwrap_or_default()));
+            }
+        };
+        match (request.kind, numbers) {
+            (OpKind::ListRead, list) => Ok(Answer::List(list)),
+            (OpKind::Append | OpKind::InsertIfAbsent, None) => self.put(key, value),
+            (OpKind::Append, Some(_)) => {
+                self.put(key, format!("{} {value}", text.unwrap_or_default()))
+            }
+            (OpKind::Read, None) => Ok(Answer::Value(None)),
+            (OpKind::Read, Some(numbers)) => match numbers.as_slice() {
+                [value] => Ok(Answer::Value(Some(*value))),
+                others => Err(Failure::impossible(request, &format!("{others:?} in a register"))),
+            },
+            (OpKind::Cas, Some(numbers)) if numbers == [request.expected] => self.put(key, value),
+            (OpKind::Cas | OpKind::InsertIfAbsent, _) => Ok(Answer::Done(false)),
+            (other, _) => {
+                let message = format!("etcd has no way to do {other:?}");
+                Err(Failure::new(After::Open, "unsupported", message))
+            }
+        }
+    }
+
+    fn commit(&mut self) -> Result<Ended, Failure> {
+        let txn = self.txn.take().ok_or_else(no_transaction)?;
+        if txn.read.is_empty() && txn.puts.is_empty() {
+            return Ok(Ended::Committed);
+        }
+        let read = txn.read.iter().map(|(key, found)| (key, found.revision));
+        match self.gateway.commit(read, txn.puts.iter())? {
+            true => Ok(Ended::Committed),
+            false => {
+                let message = "somebody has changed what was read";
+                Err(Failure::conflict(After::Aborted, "conflict", message))
+            }
+        }
+    }
+
+    fn rollback(&mut self) -> Result<(), Failure> {
+        self.txn = None;
+        Ok(())
+    }
+}
+
+fn numbers(text: &str) -> Option<Vec<i64>> {
+    text.split(' ').map(|word| word.parse().ok()).collect()
+}
+
+fn no_transaction() -> Failure {
+    Failure::new(After::Aborted, "no-transaction", "there is no transaction")
+}

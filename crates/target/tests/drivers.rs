@@ -1,0 +1,326 @@
+//! Drivers that misbehave in every way, as small shell scripts. What matters is what becomes of the
+//! transaction, and that nothing is left running.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use common::{eventually, is_alive, registers, request, write};
+use isolde_history::OpKind;
+use isolde_target::{
+    After, Answer, Ended, Failure, Found, OpenError, OpenOptions, Session, Target, check_driver,
+    open,
+};
+
+/// A folder for the script, in which drivers leave the numbers of their processes.
+struct Script {
+    folder: PathBuf,
+    path: PathBuf,
+}
+
+/// A driver that answers everything and keeps nothing; `cases` come first.
+impl Script {
+    fn new(name: &str, cases: &str) -> Script {
+        let name = format!("isolde-driver-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("driver.sh");
+        let text = format!(
+            r#"
+            cd {}; echo $$ >>pids; n=0
+            say() {{ n=$((n+1)); printf '{{"id":%d,"ok":%s}}\n' $n "$1"; }}
+            fail() {{ n=$((n+1)); printf '{{"id":%d,"error":%s}}\n' $n "$1"; }}
+            hello='{{"protocol":1,"name":"Naughty","version":"0","kinds":["read","write","list"],
+                "levels":[{{"name":"none","promises":"ser"}}]}}'
+            hello=$(echo "$hello" | tr '\n' ' ')
+            while read -r line; do case $line in
+            {cases}
+            *'"do":"hello"'*) say "$hello" ;;
+            *'"do":"read"'*|*'"do":"list"'*) say null ;;
+            *'"do":"commit"'*) say '"committed"' ;;
+            *'"do":"close"'*) exit 0 ;;
+            *) say true ;;
+            esac; done"#,
+            folder.display()
+        );
+        fs::write(&path, text).unwrap();
+        Script { folder, path }
+    }
+
+    fn command(&self) -> String {
+        format!("exec sh {}", self.path.display())
+    }
+
+    fn open(&self) -> Result<Box<dyn Target>, OpenError> {
+        let timeout = Duration::from_millis(500);
+        open(&format!("driver:{}", self.command()), &OpenOptions { timeout, ..Default::default() })
+    }
+
+    /// The processes that were started.
+    fn pids(&self) -> Vec<u32> {
+        let text = fs::read_to_string(self.folder.join("pids")).unwrap_or_default();
+        text.lines().map(|line| line.parse().unwrap()).collect()
+    }
+
+    #[track_caller]
+    fn assert_all_gone(&self) {
+        assert!(!self.pids().is_empty());
+        for pid in self.pids() {
+            eventually("the driver is gone", || !is_alive(pid));
+        }
+    }
+}
+
+impl Drop for Script {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Begins, reads, commits; what went wrong, and whether at the commit.
+fn transaction(session: &mut dyn Session) -> Result<Ended, (bool, Failure)> {
+    session.begin().map_err(|f| (false, f))?;
+    session.run(&request(OpKind::Read, 0, 0)).map_err(|f| (false, f))?;
+    session.run(&write(0, 5)).map_err(|f| (false, f))?;
+    session.commit().map_err(|f| (true, f))
+}
+
+#[test]
+fn a_driver_that_answers_is_a_target() {
+    let script = Script::new("good", "");
+    let target = script.open().unwrap();
+    assert_eq!((target.name(), target.version()), ("Naughty", "0"));
+    assert_eq!((target.paths(OpKind::Read).len(), target.paths(OpKind::Cas).len()), (1, 0));
+    target.create(&registers(0, 3)).unwrap();
+    let mut session = target.connect(&target.offers()[0]).unwrap();
+    assert_eq!(transaction(&mut *session), Ok(Ended::Committed));
+    session.begin().unwrap();
+    let list = session.run(&request(OpKind::ListRead, 1, 0)).unwrap();
+    assert_eq!(list, Answer::List(None));
+    session.rollback().unwrap();
+    drop(session);
+    target.clean().unwrap();
+    drop(target);
+    assert_eq!(script.pids().len(), 2, "one for the tables, one for the session");
+    script.assert_all_gone();
+}
+
+/// What a driver does, where that is noticed, and what it means.
+const NAUGHTY: &[(&str, &str, bool, After, &str, &str)] = &[
+    ("garbage", r#"*'"do":"read"'*) echo hello ;;"#, false, After::Lost, "impossible", "no JSON"),
+    ("empty", r#"*'"do":"read"'*) echo ;;"#, false, After::Lost, "impossible", "no JSON"),
+    ("text", r#"*'"do":"read"'*) say '"7"' ;;"#, false, After::Lost, "impossible", "\"7\""),
+    ("half", r#"*'"do":"read"'*) say 1.5 ;;"#, false, After::Lost, "impossible", "1.5"),
+    ("number", r#"*'"do":"write"'*) say 1 ;;"#, false, After::Lost, "impossible", "'write'"),
+    ("id", r#"*'"do":"read"'*) n=77; say 1 ;;"#, false, After::Lost, "impossible", "id"),
+    // Two answers to one request: the second one is taken for none.
+    (
+        "twice",
+        r#"*'"do":"read"'*) say 1; n=$((n-1)); say 1 ;;"#,
+        false,
+        After::Lost,
+        "impossible",
+        "id",
+    ),
+    (
+        "exit",
+        r#"*'"do":"read"'*) echo oh no >&2; exit 3 ;;"#,
+        false,
+        After::Lost,
+        "driver-ended",
+        "oh no",
+    ),
+    ("killed", r#"*'"do":"read"'*) kill -9 $$ ;;"#, false, After::Lost, "driver-ended", "ended"),
+    (
+        "torn",
+        r#"*'"do":"read"'*) printf '{"id":'; exit ;;"#,
+        false,
+        After::Lost,
+        "driver-ended",
+        "ended",
+    ),
+    (
+        "mute",
+        r#"*'"do":"read"'*) exec >&-; sleep 9 ;;"#,
+        false,
+        After::Lost,
+        "driver-ended",
+        "closed",
+    ),
+    ("hang", r#"*'"do":"read"'*) sleep 9 ;;"#, false, After::Lost, "timeout", "within 0.5 s"),
+    (
+        "drip",
+        r#"*'"do":"read"'*) while :; do echo x >&2; done ;;"#,
+        false,
+        After::Lost,
+        "timeout",
+        "0.5 s",
+    ),
+    (
+        "endless",
+        r#"*'"do":"read"'*) head -c 4000000 /dev/zero; sleep 9 ;;"#,
+        false,
+        After::Lost,
+        "impossible",
+        "more than 1048576 bytes",
+    ),
+    (
+        "no-after",
+        r#"*read*) fail '{"code":"x","message":"y"}' ;;"#,
+        false,
+        After::Lost,
+        "impossible",
+        "after",
+    ),
+    (
+        "conflict",
+        r#"*'"do":"read"'*) fail '{"code":"x","message":"y","after":"aborted","expected":true}' ;;"#,
+        false,
+        After::Aborted,
+        "x",
+        "y",
+    ),
+    (
+        "still-open",
+        r#"*'"do":"commit"'*) fail '{"code":"x","message":"y","after":"open"}' ;;"#,
+        true,
+        After::Open,
+        "x",
+        "y",
+    ),
+    (
+        "unsure",
+        r#"*'"do":"commit"'*) fail '{"code":"x","message":"y","after":"lost"}' ;;"#,
+        true,
+        After::Lost,
+        "x",
+        "y",
+    ),
+    // Whatever happens at the commit and is no answer leaves it unknown.
+    (
+        "commit-exit",
+        r#"*'"do":"commit"'*) exit 1 ;;"#,
+        true,
+        After::Lost,
+        "driver-ended",
+        "status: 1",
+    ),
+    ("commit-hang", r#"*'"do":"commit"'*) sleep 9 ;;"#, true, After::Lost, "timeout", "0.5 s"),
+    (
+        "commit-true",
+        r#"*'"do":"commit"'*) say true ;;"#,
+        true,
+        After::Lost,
+        "impossible",
+        "'committed'",
+    ),
+];
+
+#[test]
+fn what_a_naughty_driver_does_is_told_for_what_it_is() {
+    for &(name, cases, at_commit, after, code, message) in NAUGHTY {
+        let script = Script::new(name, cases);
+        let target = script.open().unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut session = target.connect(&target.offers()[0]).unwrap();
+        let mut done = transaction(&mut *session);
+        if name == "twice" {
+            // The first answer fits; it is the next request that gets the other one.
+            assert!(done.is_err(), "{name}");
+            done = done.map_err(|(_, failure)| (false, failure));
+        }
+        let (late, failure) = done.unwrap_err();
+        assert_eq!(
+            (late, failure.after, failure.code.as_str()),
+            (at_commit, after, code),
+            "{name}: {failure}"
+        );
+        assert!(failure.message.contains(message), "{name}: {failure}");
+        if after == After::Lost {
+            let again = session.begin().unwrap_err();
+            assert_eq!(again.after, After::Lost, "{name}: nothing more can be asked");
+        }
+        let began = Instant::now();
+        drop(session);
+        drop(target);
+        assert!(began.elapsed() < Duration::from_secs(4), "{name}: took {:?}", began.elapsed());
+        script.assert_all_gone();
+    }
+}
+
+#[test]
+fn a_driver_that_is_none_is_refused_with_what_it_said() {
+    let hello = |answer: &str| format!(r#"*'"do":"hello"'*) {answer} ;;"#);
+    for (name, cases, complaint) in [
+        ("h-exit", hello("echo no server here >&2; exit 1"), "no server here"),
+        ("h-hang", hello("sleep 9"), "within 0.5 s"),
+        ("h-old", hello(r#"say '{"protocol":7}'"#), "'protocol' has to be 1"),
+        ("h-true", hello("say true"), "'protocol'"),
+    ] {
+        let script = Script::new(name, &cases);
+        let error = script.open().err().unwrap().to_string();
+        assert!(
+            error.contains(complaint) && error.contains("isolde driver check"),
+            "{name}: {error}"
+        );
+        script.assert_all_gone();
+    }
+    let error = open("driver:/nowhere/driver", &OpenOptions::default()).err().unwrap().to_string();
+    assert!(error.contains("not found"), "{error}");
+    for spec in ["driver", "driver:", "driver:  "] {
+        let error = open(spec, &OpenOptions::default()).err().unwrap().to_string();
+        assert!(error.contains("needs a command"), "{error}");
+    }
+}
+
+/// Neither who ignores the end of its input nor what it started outlives us.
+#[test]
+fn the_whole_family_goes() {
+    let cases = r#"*'"do":"begin"'*) sleep 1000 & echo $! >>pids; say true ;;
+        *'"do":"close"'*) while :; do sleep 1; done ;;"#;
+    let script = Script::new("family", cases);
+    let target = script.open().unwrap();
+    let mut session = target.connect(&target.offers()[0]).unwrap();
+    assert_eq!(transaction(&mut *session), Ok(Ended::Committed));
+    let child = script.pids()[2];
+    assert!(is_alive(child));
+    drop(session);
+    drop(target);
+    script.assert_all_gone();
+}
+
+#[test]
+fn a_talkative_driver_waits_for_nobody_and_its_end_is_kept() {
+    let cases = r#"*'"do":"begin"'*) head -c 500000 /dev/zero | tr '\0' x >&2; echo >&2; say true ;;
+        *'"do":"commit"'*) echo the end >&2; exit 9 ;;"#;
+    let script = Script::new("talkative", cases);
+    let target = script.open().unwrap();
+    assert_eq!(target.last_words(), None);
+    let mut session = target.connect(&target.offers()[0]).unwrap();
+    let (_, failure) = transaction(&mut *session).unwrap_err();
+    assert!(failure.message.contains("exit status: 9") && failure.message.contains("the end"));
+    let words = target.last_words().unwrap();
+    assert!(words.ends_with("the end") && words.len() < 5000, "{words}");
+}
+
+#[test]
+fn the_check_names_what_is_wrong() {
+    let found = |name: &str, cases: &str| {
+        let script = Script::new(name, cases);
+        let checks = check_driver(&script.command(), Duration::from_millis(500));
+        script.assert_all_gone();
+        let wrong = checks.iter().filter(|check| matches!(check.found, Found::Wrong(_)));
+        wrong.map(|check| check.name).collect::<Vec<_>>()
+    };
+    assert_eq!(found("c-hello", r#"*'"do":"hello"'*) say 1 ;;"#), ["hello"]);
+    // It keeps nothing, so nearly everything is wrong; but not what it does right.
+    let wrong = found("c-forgetful", "");
+    for name in ["fresh rows", "own writes", "commit", "unknown request", "no transaction"] {
+        assert!(wrong.contains(&name), "{name} in {wrong:?}");
+    }
+    for name in ["hello", "create", "open", "order", "close", "end of input"] {
+        assert!(!wrong.contains(&name), "{name} in {wrong:?}");
+    }
+}
