@@ -28,7 +28,7 @@ mod unique;
 mod url;
 
 pub use catalogue::{FAULTY, KINDS, Kind, Open, OpenOptions, open};
-pub use console::{Console, Consoles, Datum, Said, Waits};
+pub use console::{Console, Consoles, Datum, Said, Waiting, Waits};
 pub use failure::{After, Failure};
 pub use node::{Mishap, Node};
 pub use offer::Offer;

@@ -1,5 +1,6 @@
 //! MariaDB (a throwaway server, or by URL), MySQL and TiDB (by URL).
 
+mod console;
 mod dialect;
 mod failure;
 mod flavour;
@@ -14,6 +15,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, Error, OptsBuilder};
 
 use crate::catalogue::OpenOptions;
+use crate::console::Consoles;
 use crate::failure::{After, Failure};
 use crate::offer::Offer;
 use crate::path::Path;
@@ -44,7 +46,13 @@ struct Address {
 
 impl Address {
     fn connect(&self) -> Result<Conn, Error> {
-        let options = OptsBuilder::new()
+        // A row that is set to what it already is counts as found.
+        let found = CapabilityFlags::CLIENT_FOUND_ROWS;
+        Conn::new(self.options().additional_capabilities(found))
+    }
+
+    fn options(&self) -> OptsBuilder {
+        OptsBuilder::new()
             .ip_or_hostname(Some(&self.host))
             .tcp_port(self.port)
             .user(Some(&self.user))
@@ -56,9 +64,6 @@ impl Address {
             .write_timeout(Some(self.timeout))
             // Sessions keep their statements themselves; a cache would close what it drops.
             .stmt_cache_size(0)
-            // A row that is set to what it already is counts as found.
-            .additional_capabilities(CapabilityFlags::CLIENT_FOUND_ROWS);
-        Conn::new(options)
     }
 }
 
@@ -278,6 +283,10 @@ impl Target for MySql {
             Ok(conn) => Ok(Box::new(MySqlSession::new(conn, self.prefix.clone()))),
             Err(error) => Err(Failure { after: After::Lost, ..failure::in_transaction(&error) }),
         }
+    }
+
+    fn consoles(&self) -> Option<&dyn Consoles> {
+        Some(self)
     }
 
     fn drop_table(&self, number: u32) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! PostgreSQL: a throwaway server, or the user's by URL.
 
+mod console;
 mod dialect;
 mod failure;
 mod session;
@@ -10,6 +11,7 @@ use std::sync::Mutex;
 use isolde_history::OpKind;
 
 use crate::catalogue::OpenOptions;
+use crate::console::Consoles;
 use crate::failure::{After, Failure};
 use crate::offer::Offer;
 use crate::path::Path;
@@ -209,6 +211,10 @@ impl Target for Postgres {
                 Err(failure)
             }
         }
+    }
+
+    fn consoles(&self) -> Option<&dyn Consoles> {
+        Some(self)
     }
 
     fn drop_table(&self, number: u32) -> Result<(), Failure> {

@@ -1,0 +1,17 @@
+//! Exact interleavings of statements, and what a database makes of them.
+//!
+//! A [`Schedule`] is statements of several sessions in one order. A [`Player`] sends them one by one and
+//! notices who waits for whom; what it observes is the same every time. Schedules are written in SQL and
+//! know nothing of workloads and histories.
+
+mod actor;
+pub mod compare;
+mod player;
+pub mod recorded;
+pub mod replay;
+mod room;
+mod schedule;
+
+pub use player::Player;
+pub use room::Room;
+pub use schedule::{Event, Happened, MOST_SESSIONS, MOST_STEPS, Schedule, Step};
