@@ -5,13 +5,21 @@
 //! know nothing of workloads and histories.
 
 mod actor;
+pub mod case;
 pub mod compare;
+pub mod condition;
+pub mod html;
+pub mod json;
+pub mod matrix;
+mod outcome;
 mod player;
 pub mod recorded;
 pub mod replay;
 mod room;
 mod schedule;
+pub mod text;
 
+pub use outcome::Outcome;
 pub use player::Player;
-pub use room::Room;
+pub use room::{Background, Room};
 pub use schedule::{Event, Happened, MOST_SESSIONS, MOST_STEPS, Schedule, Step};

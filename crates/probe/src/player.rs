@@ -33,12 +33,15 @@ pub struct Player<'w> {
     /// How long a statement may take that does not wait. Consoles give up by themselves; this is for
     /// those that do not.
     pub limit: Duration,
+    /// How long somebody has to wait at least before that is believed; longer gives work in the
+    /// background of the server time to let them go.
+    pub calm: Duration,
 }
 
 impl<'w> Player<'w> {
     /// A player with the usual patience.
     pub fn new(waits: Option<&'w mut dyn Waits>, limit: Duration) -> Player<'w> {
-        Player { waits, patience: PATIENCE, limit }
+        Player { waits, patience: PATIENCE, limit, calm: Duration::ZERO }
     }
 
     /// Runs the steps on consoles, one for each of the schedule's sessions in their order.
@@ -202,7 +205,7 @@ impl Stage<'_, '_> {
                 None => {}
             }
             pause = BETWEEN_LOOKS;
-            if looks >= LOOKS {
+            if looks >= LOOKS && begun.elapsed() >= self.player.calm {
                 // What was answered between the look and now did not wait.
                 self.listen(Duration::ZERO);
                 if open(self).len() == still.len() {
