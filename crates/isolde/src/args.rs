@@ -2,6 +2,7 @@
 
 mod asking;
 mod explaining;
+mod probing;
 mod running;
 
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use crate::typed::{anomaly, count, kind, level, small_count};
 
 pub(crate) use asking::AskArgs;
 pub(crate) use explaining::ExplainArgs;
+pub(crate) use probing::ProbeArgs;
 pub(crate) use running::{RecordArgs, RunArgs, TargetsArgs, TestArgs};
 
 /// Does this database really deliver the isolation it promises?
@@ -38,6 +40,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Test(TestArgs),
     Record(RecordArgs),
+    Probe(ProbeArgs),
     Targets(TargetsArgs),
     Check(CheckArgs),
     Explain(ExplainArgs),
