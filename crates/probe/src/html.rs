@@ -69,7 +69,7 @@ fn timeline(cell: &Cell, done: i64) -> String {
     let sessions = cell.schedule.sessions();
     let mut table = String::new();
     for statement in &cell.schedule.setup {
-        let _ = write!(table, "<div><code>{}</code></div>\n", escape(statement));
+        let _ = writeln!(table, "<div><code>{}</code></div>", escape(statement));
     }
     table += "<table><thead><tr>";
     for session in &sessions {

@@ -13,7 +13,6 @@ const LEGEND: &str = "ok: not seen; blocked: not seen, since somebody had to wai
 pub fn to_text(matrix: &Matrix, style: Style) -> String {
     let (name, version) = &matrix.database;
     let mut text = format!("{name} {version}\n\n");
-    // The names of levels are long: each column has a number, and the numbers stand below.
     let first = matrix.cases.iter().map(|c| c.name.len()).max().unwrap_or(0).max(4);
     let widths: Vec<usize> = matrix.offers.iter().map(|o| column(o.name).len().max(7)).collect();
     text += &format!("{:first$}", "");
