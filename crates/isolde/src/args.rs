@@ -3,6 +3,7 @@
 mod asking;
 mod driving;
 mod explaining;
+mod probing;
 mod running;
 
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use crate::typed::{anomaly, count, kind, level, small_count};
 pub(crate) use asking::AskArgs;
 pub(crate) use driving::{DriverArgs, DriverCheckArgs, DriverCommand};
 pub(crate) use explaining::ExplainArgs;
+pub(crate) use probing::ProbeArgs;
 pub(crate) use running::{RecordArgs, RunArgs, TargetsArgs, TestArgs};
 
 /// Does this database really deliver the isolation it promises?
@@ -40,6 +42,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Test(TestArgs),
     Record(RecordArgs),
+    Probe(ProbeArgs),
     Targets(TargetsArgs),
     Driver(DriverArgs),
     Check(CheckArgs),

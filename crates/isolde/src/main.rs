@@ -15,6 +15,7 @@ mod load;
 mod manual;
 mod output;
 mod plain;
+mod probe;
 mod ran;
 mod record;
 mod reports;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
     let done = match &args.command {
         Command::Test(args) => test::run(args),
         Command::Record(args) => record::run(args),
+        Command::Probe(args) => probe::run(args),
         Command::Targets(args) => targets::run(args).map(|()| EXIT_OK),
         Command::Driver(args) => driver::run(args),
         Command::Check(args) => check::run(args),

@@ -13,7 +13,7 @@ pub struct Style {
 
 /// What a word is coloured for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ink {
+pub enum Ink {
     /// Something holds.
     Good,
     /// Something is violated.
@@ -50,7 +50,7 @@ const ASCII: Glyphs =
 
 impl Style {
     /// A text in a colour, if there are colours.
-    pub(crate) fn paint(self, ink: Ink, text: &str) -> String {
+    pub fn paint(self, ink: Ink, text: &str) -> String {
         if !self.colour || text.is_empty() {
             return text.to_owned();
         }

@@ -21,7 +21,7 @@ pub(crate) fn unbroken(text: &str) -> String {
 
 /// Appends a text as lines that fit, broken at spaces. The first begins with `prefix`, the others
 /// with `hang` spaces; what needs more than `most` lines is cut.
-pub(crate) fn paragraph(out: &mut String, prefix: &str, hang: usize, most: usize, text: &str) {
+pub fn paragraph(out: &mut String, prefix: &str, hang: usize, most: usize, text: &str) {
     let mut line = prefix.to_owned();
     let mut room = WIDTH.saturating_sub(width(&line));
     let (mut lines, mut fresh) = (1, true);

@@ -1,7 +1,7 @@
 //! Text inside XML and HTML.
 
 /// A text that XML can hold, in content and in attributes.
-pub(crate) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     escape_into(text, &mut out);
     out

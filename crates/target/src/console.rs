@@ -22,10 +22,12 @@ pub enum Datum {
 pub enum Said {
     /// Rows, of a query.
     Rows(Vec<Vec<Datum>>),
-    /// How many rows were changed (found, if nothing changed about them), of INSERT, UPDATE, DELETE.
+    /// How many rows were changed, of INSERT, UPDATE, DELETE.
     Changed(u64),
-    /// It was done, of everything else. COMMIT that ended in a rollback is a [`Failure`].
+    /// It was done, of everything else.
     Done,
+    /// COMMIT, and the server rolled back and said so (PostgreSQL after a failed statement).
+    RolledBack,
 }
 
 /// A client that runs any statement.
@@ -38,16 +40,36 @@ pub trait Console: Send {
     fn number(&self) -> u64;
 }
 
+/// A client that waits for a lock.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Waiting {
+    /// Who waits.
+    pub client: u64,
+    /// For whom, as far as the server tells.
+    pub behind: Vec<u64>,
+}
+
 /// Tells who waits for a lock.
 pub trait Waits: Send {
-    /// Whether that client waits for a lock that another one holds.
-    fn waits(&mut self, client: u64) -> Result<bool, Failure>;
+    /// Those of the clients that wait at this moment for something that another one holds. A client
+    /// that was let go by a statement that has ended is never among them.
+    fn waiting(&mut self, clients: &[u64]) -> Result<Vec<Waiting>, Failure>;
 }
 
 /// A target that understands SQL.
 pub trait Consoles: Send + Sync {
-    /// A console whose transactions run at that offer.
-    fn console(&self, offer: &Offer) -> Result<Box<dyn Console>, Failure>;
+    /// Makes a room: an empty schema or database with a name that nobody else uses. In it, tables may
+    /// have any name.
+    fn make_room(&self) -> Result<String, Failure>;
+
+    /// Removes a room and all that is in it, and makes it again, empty.
+    fn empty_room(&self, room: &str) -> Result<(), Failure>;
+
+    /// Removes a room and all that is in it.
+    fn remove_room(&self, room: &str) -> Result<(), Failure>;
+
+    /// A console in a room, whose transactions run at that offer.
+    fn console(&self, offer: &Offer, room: &str) -> Result<Box<dyn Console>, Failure>;
 
     /// Who tells who waits; `None` if this server cannot say, and only patience can tell.
     fn waits(&self) -> Result<Option<Box<dyn Waits>>, Failure>;

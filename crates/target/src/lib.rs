@@ -33,7 +33,7 @@ mod unique;
 mod url;
 
 pub use catalogue::{FAULTY, KINDS, Kind, Open, OpenOptions, open};
-pub use console::{Console, Consoles, Datum, Said, Waits};
+pub use console::{Console, Consoles, Datum, Said, Waiting, Waits};
 #[cfg(feature = "drivers")]
 pub use driver::{Check, Found, check_driver};
 pub use failure::{After, Failure};

@@ -1,5 +1,6 @@
 //! MariaDB (throwaway servers, or by URL), MySQL and TiDB (by URL).
 
+mod console;
 mod dialect;
 mod failure;
 mod flavour;
@@ -15,6 +16,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, Error, OptsBuilder};
 
 use crate::catalogue::OpenOptions;
+use crate::console::Consoles;
 use crate::failure::{After, Failure};
 use crate::node::Node;
 use crate::offer::Offer;
@@ -48,7 +50,13 @@ struct Address {
 
 impl Address {
     fn connect(&self) -> Result<Conn, Error> {
-        let options = OptsBuilder::new()
+        // A row that is set to what it already is counts as found.
+        let found = CapabilityFlags::CLIENT_FOUND_ROWS;
+        Conn::new(self.options().additional_capabilities(found))
+    }
+
+    fn options(&self) -> OptsBuilder {
+        OptsBuilder::new()
             .ip_or_hostname(Some(&self.host))
             .tcp_port(self.port)
             .user(Some(&self.user))
@@ -60,9 +68,6 @@ impl Address {
             .write_timeout(Some(self.timeout))
             // Sessions keep their statements themselves; a cache would close what it drops.
             .stmt_cache_size(0)
-            // A row that is set to what it already is counts as found.
-            .additional_capabilities(CapabilityFlags::CLIENT_FOUND_ROWS);
-        Conn::new(options)
     }
 }
 
@@ -330,6 +335,11 @@ impl Target for MySql {
 
     fn relay(&self) -> Option<&Relay> {
         self.relay.as_ref()
+    }
+
+    fn consoles(&self) -> Option<&dyn Consoles> {
+        // Which node would it be? Schedules know of one server.
+        (self.nodes.len() == 1).then_some(self)
     }
 
     fn drop_table(&self, number: u32) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! PostgreSQL: a throwaway server, or the user's by URL.
 
+mod console;
 mod dialect;
 mod failure;
 mod session;
@@ -11,6 +12,7 @@ use std::sync::Mutex;
 use isolde_history::OpKind;
 
 use crate::catalogue::OpenOptions;
+use crate::console::Consoles;
 use crate::failure::{After, Failure};
 use crate::node::Node;
 use crate::offer::Offer;
@@ -268,6 +270,11 @@ impl Target for Postgres {
 
     fn relay(&self) -> Option<&Relay> {
         self.relay.as_ref()
+    }
+
+    fn consoles(&self) -> Option<&dyn Consoles> {
+        // Which node would it be? Schedules know of one server.
+        (self.nodes.len() == 1).then_some(self)
     }
 
     fn drop_table(&self, number: u32) -> Result<(), Failure> {

@@ -213,16 +213,44 @@ impl Wire {
         Ok(sent?)
     }
 
-    /// Reads until the server is ready for more. The first error is the one that counts.
+    /// Sends a text of statements and shows all that comes back to `each`.
+    pub(super) fn watch(
+        &mut self,
+        sql: &str,
+        each: &mut dyn FnMut(Message) -> Result<(), Trouble>,
+    ) -> Result<(), Trouble> {
+        frontend::query(sql, &mut self.out)?;
+        self.send()?;
+        self.finish_with(each)
+    }
+
     fn finish(&mut self) -> Result<Reply, Trouble> {
         let mut reply = Reply::default();
+        self.finish_with(&mut |message| {
+            match message {
+                Message::DataRow(body) if reply.cell.is_none() => {
+                    reply.cell = first_column(&body)?;
+                }
+                Message::CommandComplete(body) => body.tag()?.clone_into(&mut reply.tag),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(reply)
+    }
+
+    /// Reads until the server is ready for more. The first error is the one that counts.
+    fn finish_with(
+        &mut self,
+        each: &mut dyn FnMut(Message) -> Result<(), Trouble>,
+    ) -> Result<(), Trouble> {
         let mut error = None;
         loop {
             match self.next() {
                 Ok(Message::ReadyForQuery(body)) => {
                     self.status = ReadyForQueryBody::status(&body);
                     return match error {
-                        None => Ok(reply),
+                        None => Ok(()),
                         Some(error) => Err(Trouble::Error(error)),
                     };
                 }
@@ -230,11 +258,7 @@ impl Wire {
                     let said = server_error(&body)?;
                     error = error.or(Some(said));
                 }
-                Ok(Message::DataRow(body)) if reply.cell.is_none() => {
-                    reply.cell = first_column(&body)?;
-                }
-                Ok(Message::CommandComplete(body)) => body.tag()?.clone_into(&mut reply.tag),
-                Ok(_) => {}
+                Ok(message) => each(message)?,
                 // Before a server hangs up it may say why: that is worth more than the silence.
                 Err(gone) => return Err(error.map_or(gone, Trouble::Error)),
             }
@@ -266,7 +290,7 @@ impl Drop for Wire {
     }
 }
 
-fn odd(what: &str) -> Trouble {
+pub(super) fn odd(what: &str) -> Trouble {
     Trouble::Gone(format!("the server sent something unexpected: {what}"))
 }
 

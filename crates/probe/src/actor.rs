@@ -1,0 +1,55 @@
+//! A session on a thread of its own, so that it may block.
+
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{self, JoinHandle};
+
+use isolde_target::{Console, Failure, Said};
+
+/// The answer to a session's statement.
+pub(crate) struct Answer {
+    /// Which session.
+    pub(crate) actor: usize,
+    /// What it was told.
+    pub(crate) said: Result<Said, Failure>,
+}
+
+/// A session, seen by whoever directs it.
+pub(crate) struct Actor {
+    /// The server's number of the client.
+    pub(crate) number: u64,
+    orders: Sender<String>,
+    thread: JoinHandle<()>,
+}
+
+impl Actor {
+    /// Starts a thread that runs what it is told on the console, and tells what came of it.
+    pub(crate) fn start(
+        actor: usize,
+        mut console: Box<dyn Console>,
+        tell: Sender<Answer>,
+    ) -> Actor {
+        let number = console.number();
+        let (orders, todo) = channel::<String>();
+        let thread = thread::spawn(move || {
+            for statement in todo {
+                let said = console.run(&statement);
+                if tell.send(Answer { actor, said }).is_err() {
+                    return;
+                }
+            }
+        });
+        Actor { number, orders, thread }
+    }
+
+    /// Sends a statement; false if the thread is gone.
+    pub(crate) fn send(&self, statement: &str) -> bool {
+        self.orders.send(statement.to_owned()).is_ok()
+    }
+
+    /// Ends the session: the connection is closed, and what is left of its transaction is gone.
+    pub(crate) fn end(self) {
+        drop(self.orders);
+        // It panics only if a client library does, and then there is nothing left to end.
+        let _ = self.thread.join();
+    }
+}

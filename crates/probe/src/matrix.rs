@@ -1,0 +1,150 @@
+//! Every case at every level, and what the levels amount to.
+
+use std::sync::atomic::AtomicBool;
+
+use isolde_spec::Level;
+use isolde_target::{Consoles, Failure, Offer, Target};
+
+use crate::case::Case;
+use crate::outcome::Outcome;
+use crate::recorded::{Recorded, done_on, note};
+use crate::replay::in_rooms;
+use crate::schedule::{Event, Schedule};
+
+/// What became of one case at one level.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Cell {
+    /// What was run.
+    pub schedule: Schedule,
+    /// What was observed.
+    pub events: Vec<Event>,
+    /// What that means.
+    pub outcome: Outcome,
+    /// Whether the level promises that it cannot happen, and it did.
+    pub finding: bool,
+}
+
+/// All cases at all levels.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Matrix {
+    /// The database system and its version.
+    pub database: (String, String),
+    /// The levels.
+    pub offers: Vec<Offer>,
+    /// The cases.
+    pub cases: Vec<Case>,
+    /// What became of them: for each case, one for each level.
+    pub cells: Vec<Vec<Cell>>,
+}
+
+/// What a level amounts to, as far as the cases tell.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Amount {
+    /// The strongest levels that nothing contradicts.
+    pub holds: Vec<Level>,
+    /// The weakest levels that are contradicted, and by which cases.
+    pub contradicted: Vec<(Level, Vec<String>)>,
+}
+
+/// The levels of which cases can tell: not those of real time and of single operations.
+fn tellable() -> impl Iterator<Item = Level> + Clone {
+    Level::ALL.into_iter().filter(|level| !level.needs_real_time() && !level.of_operations())
+}
+
+/// Runs the cases; `progress` is told after each run how many are done.
+pub fn probe(
+    target: &dyn Target,
+    consoles: &dyn Consoles,
+    cases: Vec<Case>,
+    offers: Vec<Offer>,
+    (stop, progress): (&AtomicBool, &(dyn Fn(usize) + Sync)),
+) -> Result<Matrix, Failure> {
+    let name = target.name();
+    let width = offers.len().max(1);
+    let all = in_rooms(consoles, cases.len() * offers.len(), stop, progress, &|room, at| {
+        let (case, offer) = (&cases[at / width], &offers[at % width]);
+        let (schedule, labels) = case.schedule(name);
+        let (events, outcome) = match room.play(offer, &[], &schedule) {
+            Ok(events) => {
+                let outcome = Outcome::of(case, &schedule, &labels, &events);
+                (events, outcome)
+            }
+            Err(failure) => (Vec::new(), Outcome::Unknown(failure.to_string())),
+        };
+        let finding = outcome == Outcome::Allowed && case.forbidden_at(offer.promises);
+        Cell { schedule, events, outcome, finding }
+    })?;
+    if all.len() < cases.len() * offers.len() {
+        let message = "ended by Ctrl-C before all cases had run";
+        return Err(Failure::new(isolde_target::After::Lost, "interrupted", message));
+    }
+    let cells = all.chunks(width).map(<[Cell]>::to_vec).collect();
+    let database = (name.to_owned(), target.version().to_owned());
+    Ok(Matrix { database, offers, cases, cells })
+}
+
+impl Matrix {
+    /// What became of all cases at one level.
+    pub fn column(&self, offer: usize) -> impl Iterator<Item = (&Case, &Cell)> {
+        self.cases.iter().zip(&self.cells).filter_map(move |(c, row)| Some((c, row.get(offer)?)))
+    }
+
+    /// Whether some level let through what it promises to forbid.
+    pub fn has_findings(&self) -> bool {
+        self.cells.iter().flatten().any(|cell| cell.finding)
+    }
+
+    /// Whether some case did not run to its end.
+    pub fn has_unknown(&self) -> bool {
+        self.cells.iter().flatten().any(|cell| matches!(cell.outcome, Outcome::Unknown(_)))
+    }
+
+    /// What a level amounts to.
+    pub fn amount(&self, offer: usize) -> Amount {
+        let allowed: Vec<&Case> = self
+            .column(offer)
+            .filter(|(_, cell)| cell.outcome == Outcome::Allowed)
+            .map(|(case, _)| case)
+            .collect();
+        let against = |level: Level| -> Vec<String> {
+            let forbidden = allowed.iter().filter(|case| case.forbidden_at(level));
+            forbidden.map(|case| case.name.clone()).collect()
+        };
+        let (holds, broken): (Vec<Level>, Vec<Level>) =
+            tellable().partition(|level| against(*level).is_empty());
+        let strongest = |level: &&Level| !holds.iter().any(|o| o != *level && o.implies(**level));
+        let weakest = |level: &&Level| !broken.iter().any(|o| o != *level && level.implies(*o));
+        Amount {
+            holds: holds.iter().filter(strongest).copied().collect(),
+            contradicted: broken.iter().filter(weakest).map(|l| (*l, against(*l))).collect(),
+        }
+    }
+
+    /// The runs, to be kept in a file.
+    pub fn record(&self) -> Vec<Recorded> {
+        let done = done_on(&self.database.0);
+        let version = self.database.1.split(['-', ' ']).next().unwrap_or_default();
+        let dbms = format!("{}-{version}", self.database.0.to_lowercase().replace(' ', "-"));
+        let mut runs = Vec::new();
+        for (case, row) in self.cases.iter().zip(&self.cells) {
+            for (offer, cell) in self.offers.iter().zip(row) {
+                let snapshots = offer.name.strip_suffix("-snapshot");
+                let plain = offer.name == "repeatable-read" && self.database.0 == "MariaDB";
+                runs.push(Recorded {
+                    line: runs.len() + 1,
+                    case: case.name.clone(),
+                    dbms: dbms.clone(),
+                    snapshots: if snapshots.is_some() {
+                        Some(true)
+                    } else {
+                        plain.then_some(false)
+                    },
+                    level: snapshots.unwrap_or(offer.name).replace('-', " "),
+                    schedule: cell.schedule.clone(),
+                    observed: cell.events.iter().map(|event| note(event, done)).collect(),
+                });
+            }
+        }
+        runs
+    }
+}
