@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn extreme_times_do_no_harm() {
-        let (low, high) = (i64::MIN, i64::MAX);
+        let (low, high) = (i64::MIN + 1, i64::MAX);
         let text = format!(
             "event kill @[{low},{high}]\nevent kill @[{high},_]\nevent heal @[_,{low}]\n\
              event odd @[9,2]\nevent never\na: w(x,1) @[{low},{high}]\nb: w(x,2) @[5,5]\n"

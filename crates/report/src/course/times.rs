@@ -10,7 +10,8 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// From the first to the last time that a client noted; `None` if none did.
+    /// From the first to the last time that a client noted, and a little further where events are; `None`
+    /// if no client noted any.
     pub(crate) fn of(history: &History) -> Option<Scale> {
         let times = history.txns().flat_map(|txn| {
             let interval = txn.interval();
@@ -22,7 +23,14 @@ impl Scale {
             }
             None => Some(Scale { first: time, last: time }),
         };
-        times.flatten().fold(None, span)
+        let scale = times.flatten().fold(None, span)?;
+        // A server may come back when the sessions have ended. But times that have nothing to do with
+        // the run would leave no room for it.
+        let most = i64::try_from(scale.span()).unwrap_or(i64::MAX);
+        let (from, to) = (scale.first.saturating_sub(most), scale.last.saturating_add(most));
+        let events = history.events().iter().flat_map(|event| [event.begin, event.end]);
+        let near = events.flatten().filter(|time| (from..=to).contains(time));
+        near.fold(Some(scale), span)
     }
 
     /// How long it is, at least a nanosecond.

@@ -115,7 +115,8 @@ fn draw_violations(sheet: &mut Sheet, frame: &Frame, course: &Course, top: f64) 
         let x = frame.x((at as f64 + 0.5) / course.bins.len() as f64);
         let (from, to, base, tip) = (x - 5.0, x + 5.0, top + 6.0, top + 16.0);
         sheet.put("<g>");
-        sheet.title(format!("{} violations become visible", number(bin.violations)));
+        let what = if bin.violations == 1 { "violation becomes" } else { "violations become" };
+        sheet.title(format!("{} {what} visible", number(bin.violations)));
         sheet.put(format_args!(r#"<path class="found" d="M{from} {base}H{to}L{x} {tip}Z"/></g>"#));
     }
 }
@@ -124,10 +125,10 @@ fn total(bin: &Bin) -> u64 {
     bin.committed + bin.aborted + bin.unknown
 }
 
-/// A round number that is not less: 1, 2, 2.5 or 5 times a power of ten.
+/// A round number that is not less, and not much more.
 fn round_up(value: f64) -> f64 {
     let power = 10_f64.powf(value.max(1e-9).log10().floor());
-    let steps = [1.0, 2.0, 2.5, 5.0, 10.0];
+    let steps = [1.0, 2.0, 2.5, 4.0, 5.0, 6.0, 8.0, 10.0];
     let fits = steps.into_iter().find(|step| step * power >= value * (1.0 - 1e-9));
     fits.unwrap_or(10.0) * power
 }

@@ -186,7 +186,7 @@ impl Target for Etcd {
         let whose = if self.members.is_empty() { "the user's" } else { "throwaway" };
         vec![
             ("nodes".to_owned(), self.addresses.join(",")),
-            ("server".to_owned(), whose.to_owned()),
+            ("instance".to_owned(), whose.to_owned()),
         ]
     }
 

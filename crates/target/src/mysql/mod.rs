@@ -252,7 +252,7 @@ impl Target for MySql {
         let place = format!("{}:{}", first.host, first.port);
         let mut facts = vec![("address".to_owned(), place)];
         let whose = if self.members.is_empty() { "the user's" } else { "throwaway" };
-        facts.push(("server".to_owned(), whose.to_owned()));
+        facts.push(("instance".to_owned(), whose.to_owned()));
         let settings = "SHOW VARIABLES WHERE Variable_name IN ('innodb_lock_wait_timeout', \
                         'innodb_flush_log_at_trx_commit', 'innodb_snapshot_isolation', \
                         'rocksdb_lock_wait_timeout', 'rocksdb_deadlock_detect', \

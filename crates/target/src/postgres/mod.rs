@@ -185,7 +185,7 @@ impl Target for Postgres {
         let Some(primary) = self.nodes.first() else { return Vec::new() };
         let mut facts = vec![("address".to_owned(), format!("{}:{}", primary.host, primary.port))];
         let whose = if self.members.is_empty() { "the user's" } else { "throwaway" };
-        facts.push(("server".to_owned(), whose.to_owned()));
+        facts.push(("instance".to_owned(), whose.to_owned()));
         let settings = ["fsync", "synchronous_commit", "max_connections", "deadlock_timeout"];
         if let Ok(mut wire) = Wire::connect(primary) {
             for name in settings {
