@@ -233,6 +233,14 @@ fn replay_to_text(target: &dyn Target, runs: &[Recorded], done: &[Replayed]) -> 
              as recorded when it did so early or late\n"
         );
     }
+    let again = |r: &&Replayed| r.is_same() && r.tries > 1 && r.background == Background::Any;
+    let again = done.iter().filter(again).count();
+    if again > 0 {
+        told += &format!(
+            "{again} of them came out otherwise the first time, with other schedules beside them, and as \
+             recorded when they were run alone\n"
+        );
+    }
     told
 }
 
@@ -259,7 +267,7 @@ fn replay_to_json(target: &dyn Target, runs: &[Recorded], done: &[Replayed]) -> 
             };
             let failure = r.failure.as_ref().map(ToString::to_string);
             json!({"line": run.line, "case": run.case, "level": run.level, "same": r.is_same(),
-                   "background": background, "failure": failure, "differences": differences})
+                   "background": background, "tries": r.tries, "failure": failure, "differences": differences})
         })
         .collect();
     json!({

@@ -7,6 +7,7 @@ use isolde_report::escape;
 
 use crate::matrix::{Cell, Matrix};
 use crate::recorded::{done_on, note};
+use crate::text::LEGEND;
 
 const STYLE: &str = "\
 :root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif }\n\
@@ -47,6 +48,18 @@ pub fn to_html(matrix: &Matrix) -> String {
         page += "</tr>\n";
     }
     page += "</tbody></table>\n";
+    let _ = write!(
+        page,
+        "<p class=\"said\">{}</p>\n<h2>What the levels amount to</h2>\n<ul>\n",
+        escape(LEGEND)
+    );
+    for (at, offer) in matrix.offers.iter().enumerate() {
+        let (name, told, promised) =
+            (escape(offer.name), escape(&matrix.amount_told(at)), offer.promises);
+        let kept = if matrix.keeps_promise(at) { "" } else { ", <b class=\"failed\">not kept</b>" };
+        let _ = writeln!(page, "<li><b>{name}</b> {told} (promised: {promised}{kept})</li>");
+    }
+    page += "</ul>\n";
     for (at, (case, row)) in matrix.cases.iter().zip(&matrix.cells).enumerate() {
         for (level, cell) in row.iter().enumerate() {
             let offer = matrix.offers.get(level).map_or("", |o| o.name);

@@ -21,9 +21,9 @@ pub fn to_json(matrix: &Matrix) -> Value {
                 .map(|(level, cases)| json!({"level": level.name(), "by": cases}))
                 .collect();
             let promises = offer.promises.name();
-            let kept = amount.holds.iter().any(|l| l.implies(offer.promises));
+            let (kept, told) = (matrix.keeps_promise(at), matrix.amount_told(at));
             json!({"name": offer.name, "promises": promises, "not_contradicted": holds,
-                   "contradicted": against, "kept": kept})
+                   "contradicted": against, "kept": kept, "told": told})
         })
         .collect();
     let done = done_on(name);

@@ -42,7 +42,8 @@ pub struct Matrix {
 pub struct Amount {
     /// The strongest levels that nothing contradicts.
     pub holds: Vec<Level>,
-    /// The weakest levels that are contradicted, and by which cases.
+    /// The weakest levels that are contradicted, and of those by which people know databases all that
+    /// are; and by which cases.
     pub contradicted: Vec<(Level, Vec<String>)>,
 }
 
@@ -113,11 +114,36 @@ impl Matrix {
         let (holds, broken): (Vec<Level>, Vec<Level>) =
             tellable().partition(|level| against(*level).is_empty());
         let strongest = |level: &&Level| !holds.iter().any(|o| o != *level && o.implies(**level));
-        let weakest = |level: &&Level| !broken.iter().any(|o| o != *level && level.implies(*o));
+        let known = [Level::SnapshotIsolation, Level::Serializable];
+        let weakest = |level: &&Level| {
+            known.contains(level) || !broken.iter().any(|o| o != *level && level.implies(*o))
+        };
         Amount {
             holds: holds.iter().filter(strongest).copied().collect(),
             contradicted: broken.iter().filter(weakest).map(|l| (*l, against(*l))).collect(),
         }
+    }
+
+    /// What a level amounts to, in one sentence; a probe shows violations and proves nothing.
+    pub fn amount_told(&self, offer: usize) -> String {
+        let amount = self.amount(offer);
+        let names: Vec<&str> = amount.holds.iter().map(|l| l.name()).collect();
+        let mut told = match names.as_slice() {
+            [] => "behaves as: less than the weakest level".to_owned(),
+            names => format!("behaves as: {}, as far as was tried", names.join(" or ")),
+        };
+        for (level, cases) in &amount.contradicted {
+            told += &format!("; less than {level}, because of {}", cases.join(", "));
+        }
+        told
+    }
+
+    /// Whether nothing contradicts what a level promises.
+    pub fn keeps_promise(&self, offer: usize) -> bool {
+        let promised = self.offers.get(offer).map(|offer| offer.promises);
+        promised.is_some_and(|promised| {
+            self.amount(offer).holds.iter().any(|level| level.implies(promised))
+        })
     }
 
     /// The runs, to be kept in a file.

@@ -25,6 +25,8 @@ pub struct Replayed {
     pub failure: Option<Failure>,
     /// What the server's background had to do for it to come out the same.
     pub background: Background,
+    /// How often it was run before it came out so.
+    pub tries: u32,
 }
 
 impl Replayed {
@@ -87,6 +89,7 @@ pub fn replay(
             differences: Vec::new(),
             failure: None,
             background,
+            tries: 1,
         };
         match room.play_with(&fit.offer, &fit.first, &recorded.schedule, background) {
             Ok(events) => {
@@ -104,10 +107,11 @@ pub fn replay(
     // background, which may be held up by other schedules.
     let mut room = Room::open(consoles)?;
     for (at, replayed) in all.iter_mut().enumerate().filter(|(_, r)| !r.is_same()) {
-        for background in [Background::Any, Background::Done, Background::Held] {
+        let backgrounds = [Background::Any, Background::Done, Background::Held];
+        for (background, tries) in backgrounds.into_iter().zip(2..) {
             let again = one(&mut room, at, background);
             if again.is_same() {
-                *replayed = again;
+                *replayed = Replayed { tries, ..again };
                 break;
             }
         }

@@ -5,16 +5,17 @@ use isolde_report::{Ink, Style, paragraph};
 use crate::matrix::{Cell, Matrix};
 use crate::outcome::Outcome;
 
-const LEGEND: &str = "ok: not seen; blocked: not seen, since somebody had to wait; a code: not seen, since \
-                      this error ended a transaction; SEEN: the anomaly happened; SEEN!: though the level \
-                      promises that it cannot; ?: not known";
+/// What the words of the table mean.
+pub(crate) const LEGEND: &str = "prevented: the anomaly was not seen; blocked: not seen, since somebody had to wait; a code: not seen, \
+     since this error ended a transaction; ALLOWED: it was seen; ALLOWED!: though the level promises that \
+     it cannot be; ?: not known";
 
 /// The table, the legend, and what the levels amount to.
 pub fn to_text(matrix: &Matrix, style: Style) -> String {
     let (name, version) = &matrix.database;
     let mut text = format!("{name} {version}\n\n");
     let first = matrix.cases.iter().map(|c| c.name.len()).max().unwrap_or(0).max(4);
-    let widths: Vec<usize> = matrix.offers.iter().map(|o| column(o.name).len().max(7)).collect();
+    let widths: Vec<usize> = matrix.offers.iter().map(|o| column(o.name).len().max(9)).collect();
     text += &format!("{:first$}", "");
     for (offer, width) in matrix.offers.iter().zip(&widths) {
         text += &format!("  {:width$}", column(offer.name));
@@ -33,23 +34,15 @@ pub fn to_text(matrix: &Matrix, style: Style) -> String {
     paragraph(&mut text, "", 0, 9, LEGEND);
     text.push('\n');
     for (at, offer) in matrix.offers.iter().enumerate() {
-        let amount = matrix.amount(at);
-        let names: Vec<&str> = amount.holds.iter().map(|l| l.name()).collect();
-        let mut told = match names.as_slice() {
-            [] => "contradicts even the weakest level".to_owned(),
-            names => format!("nothing that was tried contradicts {}", names.join(" or ")),
-        };
-        for (level, cases) in &amount.contradicted {
-            told += &format!("; less than {level}, because of {}", cases.join(", "));
-        }
         let promised = offer.promises;
-        told += &if amount.holds.iter().any(|l| l.implies(promised)) {
-            format!(" (promised: {promised})")
-        } else {
-            let broken = style.paint(Ink::Bad, "not kept");
-            format!(" (promised: {promised}, {broken})")
-        };
-        paragraph(&mut text, &format!("{}: ", style.paint(Ink::Strong, offer.name)), 2, 9, &told);
+        let told = matrix.amount_told(at)
+            + &if matrix.keeps_promise(at) {
+                format!(" (promised: {promised})")
+            } else {
+                let broken = style.paint(Ink::Bad, "not kept");
+                format!(" (promised: {promised}, {broken})")
+            };
+        paragraph(&mut text, &format!("{} ", style.paint(Ink::Strong, offer.name)), 2, 9, &told);
     }
     for (case, row) in matrix.cases.iter().zip(&matrix.cells) {
         for (offer, cell) in matrix.offers.iter().zip(row) {
@@ -69,11 +62,11 @@ fn column(name: &str) -> String {
 
 fn word(cell: &Cell) -> (String, Ink) {
     match &cell.outcome {
-        Outcome::Prevented => ("ok".to_owned(), Ink::Good),
+        Outcome::Prevented => ("prevented".to_owned(), Ink::Good),
         Outcome::Blocked => ("blocked".to_owned(), Ink::Good),
         Outcome::Aborted(code) => (code.clone(), Ink::Good),
-        Outcome::Allowed if cell.finding => ("SEEN!".to_owned(), Ink::Bad),
-        Outcome::Allowed => ("SEEN".to_owned(), Ink::Open),
+        Outcome::Allowed if cell.finding => ("ALLOWED!".to_owned(), Ink::Bad),
+        Outcome::Allowed => ("ALLOWED".to_owned(), Ink::Open),
         Outcome::Unknown(_) => ("?".to_owned(), Ink::Open),
     }
 }
