@@ -11,7 +11,7 @@ use crate::forced;
 use crate::names;
 use crate::sentence::sentence;
 use crate::stuck;
-use crate::text::summary_to_json;
+use crate::text::{event_times, summary_to_json};
 
 /// The version of the JSON report, as docs/report.schema.json describes it. It grows when something is
 /// taken away or changes its meaning; what is only added does not change it.
@@ -50,7 +50,13 @@ fn events(history: &History) -> Vec<Value> {
     let known = |value: isolde_history::Value| {
         (value != isolde_history::Value::ABSENT).then(|| text(value))
     };
-    let event = |e: &Event| json!({"name": text(e.name), "detail": known(e.detail), "begin": e.begin, "end": e.end});
+    let told = event_times(history);
+    let event = |e: &Event| {
+        json!({
+            "name": text(e.name), "detail": known(e.detail), "begin": e.begin, "end": e.end,
+            "told": told(e),
+        })
+    };
     history.events().iter().map(event).collect()
 }
 

@@ -192,8 +192,9 @@ fn draw_times(sheet: &mut Sheet, frame: &Frame, course: &Course) {
         let time = f64::from(at) * step;
         let x = frame.x(time / whole);
         let (label, end) = (plain(time), bottom + 4.0);
+        sheet.put(format_args!(r#"<path class="axis" d="M{x} {bottom}V{end}"/>"#));
         sheet.put(format_args!(
-            r#"<path class="axis" d="M{x} {bottom}V{end}"/><text class="scale" x="{x}" y="{base}" text-anchor="middle">{label} {name}</text>"#
+            r#"<text class="scale" x="{x}" y="{base}" text-anchor="middle">{label} {name}</text>"#
         ));
     }
 }

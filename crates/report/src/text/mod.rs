@@ -8,6 +8,7 @@ mod witness;
 
 use crate::style::Style;
 
+pub(crate) use faults::event_times;
 pub use faults::faults_to_text;
 pub use summary::{summary_to_json, summary_to_text};
 pub use verdict::{notes_to_text, to_text};
