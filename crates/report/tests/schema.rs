@@ -84,8 +84,10 @@ fn reports_are_as_the_schema_says() {
     let faults = "event kill @[5,7] n1\nevent heal\na: w(x,1) @[0,9]\n";
     reports.push(report("faults", &parse(faults).unwrap(), true));
     let told = &reports.last().unwrap()["events"];
-    let kill = json!({"name": "kill", "detail": "n1", "begin": 5, "end": 7});
-    assert_eq!(told, &json!([kill, {"name": "heal", "detail": null, "begin": null, "end": null}]));
+    let (at, none) = ("5 ns to 7 ns", json!(null));
+    let kill = json!({"name": "kill", "detail": "n1", "begin": 5, "end": 7, "told": at});
+    let heal = json!({"name": "heal", "detail": none, "begin": none, "end": none, "told": none});
+    assert_eq!(told, &json!([kill, heal]));
     assert!(reports.len() > 10);
     for report in &reports {
         assert_eq!(complaints(&validator, report), Vec::<String>::new(), "{}", report["history"]);
