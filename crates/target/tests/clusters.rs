@@ -29,7 +29,8 @@ fn cluster(kind: &str) -> Option<Box<dyn Target>> {
 
 /// A transaction of its own, by one of the clients.
 fn by(target: &dyn Target, client: u32, request: &Request) -> Result<Answer, Failure> {
-    let mut session = target.connect_client(&offer(target, "repeatable-read"), client)?;
+    let level = if target.name() == "etcd" { "strict-serializable" } else { "repeatable-read" };
+    let mut session = target.connect_client(&offer(target, level), client)?;
     session.begin()?;
     let answer = session.run(request)?;
     session.commit()?;
@@ -91,4 +92,31 @@ fn a_standby_reads_what_its_primary_did_and_nothing_new_when_it_is_cut_off() {
     assert_eq!((value(target, 0, 0), value(target, 1, 0)), (Some(9), Some(7)));
     standby.mend().unwrap();
     eventually("it catches up", || value(target, 1, 0) == Some(9));
+}
+
+#[cfg(feature = "etcd")]
+#[test]
+fn etcd_goes_on_without_one_node_and_a_lonely_one_says_nothing() {
+    let Some(target) = cluster("etcd") else { return };
+    let target = &*target;
+    target.create(&registers(0, 4)).unwrap();
+    let nodes: Vec<_> = (0..4).map(|client| target.node_of(client).unwrap()).collect();
+    assert_eq!(nodes, ["n1", "n2", "n3", "n1"]);
+    by(target, 0, &write(0, 7)).unwrap();
+    assert_eq!(value(target, 1, 0), Some(7));
+    let lonely = target.nodes()[1];
+    lonely.harm(Mishap::Isolate).unwrap();
+    eventually("the majority goes on", || by(target, 0, &write(1, 8)).is_ok());
+    assert!(by(target, 1, &request(OpKind::Read, 1, 0)).is_err(), "it cannot know what is new");
+    lonely.mend().unwrap();
+    eventually("it is back", || by(target, 1, &request(OpKind::Read, 1, 0)).is_ok());
+    assert_eq!(value(target, 1, 1), Some(8));
+    for mishap in [Mishap::Kill, Mishap::Pause] {
+        let dead = target.nodes()[2];
+        dead.harm(mishap).unwrap();
+        eventually("the others go on", || by(target, 0, &write(2, 9)).is_ok());
+        dead.mend().unwrap();
+        eventually("it is back", || by(target, 2, &request(OpKind::Read, 2, 0)).is_ok());
+        assert_eq!(value(target, 2, 2), Some(9), "{mishap:?}");
+    }
 }
