@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use isolde_history::{JsonlWriter, NativeWriter, OpKind, info};
 use isolde_run::{Controls, Limits, Options, PathChoice, Progress, Ran, RunError, Tape};
-use isolde_spec::Level;
+use isolde_spec::{Anomaly, Level};
 use isolde_target::{Offer, OpenOptions, Target};
 use isolde_workload::{Kind, Settings, Workload};
 use serde_json::{Value, json};
@@ -274,15 +274,24 @@ fn settings(args: &RunArgs) -> Settings {
         distribution: w.distribution,
         max_txn_len: w.max_txn_len.unwrap_or(Settings::new(w.workload).max_txn_len),
         sessions: w.sessions,
-        favour: w.favour,
+        favour: w.favour.or_else(|| planted(args)),
         rollbacks: w.rollbacks,
         round: w.round,
         seed: w.seed.unwrap_or_else(random),
     }
 }
 
+/// What is favoured if nobody says: a planted anomaly shows where its shapes meet.
+fn planted(args: &RunArgs) -> Option<Anomaly> {
+    let first = args.fault.first().copied().filter(|_| args.workload.workload == Kind::Mini);
+    first.filter(|anomaly| isolde_workload::favoured().any(|other| other == *anomaly))
+}
+
 fn options(args: &RunArgs) -> Result<Options> {
     let d = &args.driving;
+    if !args.fault.is_empty() && args.workload.workload != Kind::Mini {
+        bail!("anomalies are planted among mini-transactions\n  hint: leave out --workload");
+    }
     if d.rate.is_some_and(|rate| !(0.001..=1e9).contains(&rate)) {
         bail!("the rate is a number of transactions a second, from 0.001 on");
     }
