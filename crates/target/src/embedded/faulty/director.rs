@@ -36,6 +36,9 @@ pub(super) enum Ruling {
     AsUsual,
     /// It commits without a look at the rules.
     Commit,
+    /// It is told that it committed, and what it wrote is gone: the first of the scene, which still
+    /// waits for its answer, has overwritten it.
+    Lose,
     /// It is told of a conflict.
     Refuse,
 }
@@ -91,10 +94,11 @@ impl Director {
                 }
                 return Ruling::Refuse;
             }
+            let ruling = if scene.loses() { Ruling::Lose } else { Ruling::Commit };
             if scene.advance(txn) {
                 self.succeed(store);
             }
-            return Ruling::Commit;
+            return ruling;
         }
         // It began in a scene that is over.
         if txn.part.is_some() {

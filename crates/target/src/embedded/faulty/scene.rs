@@ -6,7 +6,7 @@
 //! the first and the last commit of a scene there is nothing but the scene. Those who have
 //! played wait until it is over: so all parts are in sessions of their own, and overlap in time.
 //!
-//! Nothing of it is wrong but what the last part reads. A scene that is abandoned leaves no trace.
+//! Nothing of it is wrong but what one part reads. A scene that is abandoned leaves no trace.
 
 use isolde_spec::Anomaly;
 
@@ -47,14 +47,13 @@ pub(super) struct Scene {
 pub(super) fn parts(anomaly: Anomaly) -> usize {
     match anomaly {
         Anomaly::LongFork => 4,
-        Anomaly::CausalityViolation => 3,
+        Anomaly::CausalityViolation | Anomaly::LostUpdate => 3,
         Anomaly::AbortedRead
         | Anomaly::IntermediateRead
         | Anomaly::NonRepeatableReads
         | Anomaly::SessionGuaranteeViolation
         | Anomaly::NonMonotonicRead
         | Anomaly::FracturedRead
-        | Anomaly::LostUpdate
         | Anomaly::WriteSkew => 2,
         _ => 0,
     }
@@ -123,6 +122,9 @@ impl Scene {
                 2 => self.first.contains(&key),
                 _ => self.second.contains(&key),
             },
+            // The second part sees nothing. The third, of the same session, sees what overwrote the
+            // second: without it nobody could tell which of the two updates was lost.
+            Anomaly::LostUpdate => self.played == 2,
             // Nothing of what happened.
             _ => false,
         };
@@ -150,7 +152,8 @@ impl Scene {
             (Anomaly::SessionGuaranteeViolation, _) => {
                 wrote.is_empty() && read.contains(&self.first[0])
             }
-            (Anomaly::LostUpdate, _) => wrote == self.first && read == self.first,
+            (Anomaly::LostUpdate, 1) => wrote == self.first && read == self.first,
+            (Anomaly::LostUpdate, _) => read == self.first,
             (Anomaly::WriteSkew, _) => read == both() && wrote == self.first[1..],
             (Anomaly::CausalityViolation, 1) => {
                 read.len() == 2
@@ -168,6 +171,9 @@ impl Scene {
     pub(super) fn advance(&mut self, txn: &Txn) -> bool {
         if self.played == 1 {
             self.second = txn.written_keys();
+            if self.anomaly == Anomaly::LostUpdate {
+                self.only = Some(txn.session);
+            }
         }
         self.played += 1;
         self.played == parts(self.anomaly)
@@ -182,6 +188,11 @@ impl Scene {
     /// Whether the first part is refused rather than committed.
     pub(super) fn refuses_first(&self) -> bool {
         self.anomaly == Anomaly::AbortedRead
+    }
+
+    /// Whether what the next part writes is lost.
+    pub(super) fn loses(&self) -> bool {
+        self.anomaly == Anomaly::LostUpdate && self.played == 1
     }
 
     /// Whether those who have played wait for the end.

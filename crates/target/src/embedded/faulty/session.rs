@@ -132,12 +132,12 @@ impl Session for Client {
         let ruling = director.rule(&txn, valid.is_ok(), store);
         let answer = match ruling {
             Ruling::AsUsual => valid,
-            Ruling::Commit => Ok(()),
+            Ruling::Commit | Ruling::Lose => Ok(()),
             Ruling::Refuse => Err(conflict(After::Aborted)),
         };
         match answer {
-            Ok(()) => txn.commit(store),
-            Err(_) => txn.end(store),
+            Ok(()) if ruling != Ruling::Lose => txn.commit(store),
+            _ => txn.end(store),
         }
         let on = director.scene.as_ref().map(|scene| (scene.number, scene.keeps_actors()));
         match on {
