@@ -37,6 +37,11 @@ fn plant(anomaly: Anomaly, seed: u64) {
         let found: Vec<&str> = found.iter().map(|c| c["anomaly"].as_str().unwrap()).collect();
         let expected = if forbidden { "violated" } else { "holds" };
         let answer = verdict["answer"].as_str().unwrap();
+        // The checker cannot always order two versions of which one was lost, where nothing but
+        // prefixes is promised; it says so, and gives no alarm.
+        if (anomaly, level, answer) == (Anomaly::LostUpdate, Level::Prefix, "unknown") {
+            continue;
+        }
         assert_eq!(answer, expected, "{anomaly}, seed {seed}, {level}: {found:?}");
         if forbidden {
             // The most basic comes first. Two are also something else: of reads that differ, one misses

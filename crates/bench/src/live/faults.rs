@@ -106,7 +106,11 @@ fn fault(args: &FaultsArgs, anomaly: Anomaly, seed: u64) -> Result<bool> {
         let right = if anomaly.forbidden_at(level) { found } else { verdict.holds() == Some(true) };
         if !right {
             let names: Vec<&str> = names.iter().map(|name| name.name()).collect();
-            misjudged.push(json!({"level": level.name(), "found": names}));
+            misjudged.push(json!({
+                "level": level.name(),
+                "holds": verdict.holds(),
+                "found": names,
+            }));
         }
     }
     let txns = played.history.txn_count();
