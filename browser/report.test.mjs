@@ -12,7 +12,7 @@ const FOLDER = process.env.REPORTS;
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const FILES = [
   "lost-update", "long-fork", "write-skew", "causality", "forced-order", "linearizability", "holds", "unknown",
-  "hostile", "many", "several",
+  "hostile", "faults", "many", "several",
 ];
 const ARGS = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -397,4 +397,17 @@ test("what is unknown says why", async () => {
   assert.ok((await page.locator(".levels li", { has: page.locator(".state.unknown") }).first().innerText()).length > 40);
   assert.match(await page.locator(".warnings").innerText(), /cut off/);
   await close();
+});
+
+test("faults are drawn over the run", async () => {
+  const { page, close } = await open("faults");
+  const course = page.locator("#course svg");
+  assert.ok(await course.isVisible());
+  assert.match(await course.textContent(), /4 x kill n1/);
+  assert.match(await course.textContent(), /300 x drop/);
+  assert.ok(await course.locator(".fault").count() >= 4);
+  await close();
+  const other = await open("holds");
+  assert.ok(await other.page.locator("#course").isHidden());
+  await other.close();
 });

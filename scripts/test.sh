@@ -18,6 +18,11 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || packages+=(postgresql)
   [ -x /usr/sbin/mariadbd ] || packages+=(mariadb-server)
   compgen -G '/usr/lib/mysql/plugin/ha_rocksdb.so' >/dev/null || packages+=(mariadb-plugin-rocksdb)
+  # Clusters: the one copies whole folders, the other is a third kind of database; nodes get networks of
+  # their own.
+  compgen -G '/usr/lib/galera*/libgalera_smm.so' >/dev/null || packages+=(galera-4)
+  command -v rsync >/dev/null || packages+=(rsync)
+  command -v ip >/dev/null || packages+=(iproute2)
   # Reports are looked at in a browser, and graphs by Graphviz.
   [ -x "${CHROMIUM:-/usr/bin/chromium}" ] || packages+=(chromium)
   command -v dot >/dev/null || packages+=(graphviz)

@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use isolde_report::number;
-use isolde_run::{Limits, Progress, Ran};
-use isolde_target::Target;
+use isolde_run::{Happened, Limits, Progress, Ran, Trouble};
+use isolde_target::{Failure, Target};
 use serde_json::{Value, json};
 
 use crate::load;
@@ -45,8 +45,17 @@ pub(crate) fn show(bar: &ProgressBar, limits: &Limits, progress: &Progress) {
     ));
 }
 
-/// The counts of a run in words.
+/// The counts of a run in words, and what went wrong on purpose.
 pub(crate) fn to_text(ran: &Ran) -> String {
+    let faults = match ran.faults.is_empty() {
+        true => String::new(),
+        false => format!("; faults: {}", faults(ran)),
+    };
+    counts(ran) + &faults
+}
+
+/// The counts of a run in words.
+pub(crate) fn counts(ran: &Ran) -> String {
     let p = &ran.progress;
     let mut text = format!(
         "{:.2} s, {} transactions: {} committed, {} aborted ({:.1}%), {} unknown; {} commits/s",
@@ -64,6 +73,23 @@ pub(crate) fn to_text(ran: &Ran) -> String {
     text
 }
 
+/// How often what went wrong on purpose.
+fn faults(ran: &Ran) -> String {
+    let mut counts: Vec<(String, u64)> = Vec::new();
+    for fault in &ran.faults {
+        let name = match fault.name {
+            "drop" | "latency" => fault.name.to_owned(),
+            name => format!("{name} {}", fault.to),
+        };
+        match counts.iter_mut().find(|(n, _)| *n == name) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((name, 1)),
+        }
+    }
+    let words = counts.iter().map(|(name, count)| format!("{} x {name}", number(*count)));
+    words.collect::<Vec<_>>().join(", ")
+}
+
 /// The counts of a run for machines.
 pub(crate) fn to_json(ran: &Ran) -> Value {
     let p = &ran.progress;
@@ -77,6 +103,9 @@ pub(crate) fn to_json(ran: &Ran) -> Value {
         "commits_per_second": p.commits_per_second(),
         "lost_connections": p.lost,
         "interrupted": ran.interrupted,
+        "faults": ran.faults.iter().map(|f| json!({
+            "name": f.name, "to": f.to, "begin": f.begin, "end": f.end,
+        })).collect::<Vec<_>>(),
         "errors": ran.troubles.iter().map(|t| json!({
             "code": t.code, "count": t.count, "message": t.message, "expected": t.expected,
         })).collect::<Vec<_>>(),
@@ -87,7 +116,11 @@ pub(crate) fn to_json(ran: &Ran) -> Value {
 /// Says on standard error what went wrong and is no ordinary conflict.
 pub(crate) fn warn(target: &dyn Target, ran: &Ran) {
     let label = || load::WARNING.label("warning");
-    for trouble in ran.troubles.iter().filter(|t| !t.expected) {
+    // Where servers are harmed on purpose, lost connections are what was asked for.
+    let worth_saying = |t: &&Trouble| {
+        ran.faults.is_empty() || t.code == Happened::CODE || t.code == Failure::IMPOSSIBLE
+    };
+    for trouble in ran.troubles.iter().filter(|t| !t.expected).filter(worth_saying) {
         let times = if trouble.count == 1 { "once" } else { "times" };
         let count = if trouble.count == 1 { String::new() } else { number(trouble.count) + " " };
         anstream::eprintln!("{}: {count}{times}: {} ({})", label(), trouble.message, trouble.code);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use isolde_report::{
     Case, Exhibit, HtmlReport, Junit, REPORT_VERSION, Telling, case_to_json, dot, fault_to_json,
-    summary_to_text, svg, to_text,
+    faults_to_text, summary_to_text, svg, to_text,
 };
 use isolde_spec::Summary;
 use serde_json::{Value, json};
@@ -135,6 +135,7 @@ pub(crate) fn telling(case: &Case<'_>) -> Telling {
 /// A case in words.
 pub(crate) fn as_text(case: &Case<'_>, telling: &Telling) -> String {
     let mut out = format!("{}\n", case.name);
+    out += &faults_to_text(case.history);
     if case.every_level {
         out += &summary_to_text(case.history, case.decided, telling);
         if case.decided.iter().any(|d| d.verdict.holds() == Some(false)) {

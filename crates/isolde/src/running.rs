@@ -8,17 +8,23 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use isolde_history::{JsonlWriter, NativeWriter, OpKind, info};
-use isolde_run::{Controls, Limits, Options, PathChoice, Progress, Ran, RunError, Tape};
+use isolde_run::{Controls, Fault, Limits, Options, PathChoice, Progress, Ran, RunError, Tape};
 use isolde_spec::{Anomaly, Level};
 use isolde_target::{Offer, OpenOptions, Target};
 use isolde_workload::{Kind, Settings, Workload};
 use serde_json::{Value, json};
 
 use crate::args::RunArgs;
+use crate::typed::Wrong;
 use crate::{EXIT_FAULT, interrupt, load, ran};
 
 /// How many transactions a run has if nothing else limits it.
 const DEFAULT_TXNS: u64 = 20_000;
+
+/// How long it takes if nothing limits it and something goes wrong on purpose.
+const DEFAULT_DURATION: Duration = Duration::from_secs(20);
+/// How long a server may take to come back after a fault.
+const RECOVERY: Duration = Duration::from_secs(60);
 
 /// A database and how to run on it.
 pub(crate) struct Stage {
@@ -45,8 +51,13 @@ impl Stage {
             port: args.server.port,
             keep: args.server.keep,
             timeout: args.driving.timeout,
-            planted: args.fault.clone(),
-            ..OpenOptions::default()
+            // A server that is killed shall keep what it has acknowledged: else we would find what we
+            // have asked for.
+            durable: options.faults.iter().any(Fault::kills),
+            settings: args.server.setting.clone(),
+            apart: options.faults.iter().any(Fault::needs_networks),
+            relayed: options.faults.iter().any(Fault::needs_relay),
+            planted: planted(args),
         };
         let target = isolde_target::open(&args.target, &open)?;
         opening.finish_and_clear();
@@ -58,13 +69,19 @@ impl Stage {
         can_reach(&*target, &args.driving.path)?;
         let server = &args.server;
         if target.throwaway().is_none()
-            && (server.keep || server.port.is_some() || server.server_bin.is_some())
+            && (server.keep
+                || server.port.is_some()
+                || server.server_bin.is_some()
+                || !server.setting.is_empty())
         {
-            bail!("--keep, --port and --server-bin are for throwaway servers, and this is none");
+            bail!(
+                "--keep, --port, --server-bin and --setting are for throwaway servers, and this is \
+                 none"
+            );
         }
         let offer = *choose(&*target, args.isolation.as_deref(), levels)?;
         // Statements of servers end before that; it is engines in this process that can hang.
-        let patience = args.driving.timeout * 2 + Duration::from_secs(10);
+        let patience = args.driving.timeout * 2 + Duration::from_secs(10) + options.patience;
         Ok(Stage { target, offer, options, settings, patience, next_table: AtomicU32::new(0) })
     }
 
@@ -147,6 +164,9 @@ impl Stage {
             .map(|(name, value)| (pool.text(name), pool.text(value)))
             .collect();
         facts.push((info::PARAMETERS.to_owned(), pool.row(&row)));
+        if !self.options.faults.is_empty() {
+            facts.push(("faults".to_owned(), pool.text(&self.faults())));
+        }
         for (name, value) in facts {
             let name = tape.pool().text(&name);
             tape.meta().set(name, value);
@@ -169,6 +189,12 @@ impl Stage {
         let (name, version) = (self.target.name(), self.target.version());
         let (offer, promises) = (self.offer.name, self.offer.promises);
         format!("{name} {version}, {offer} (promises {promises})")
+    }
+
+    /// What goes wrong on purpose, as it can be typed.
+    fn faults(&self) -> String {
+        let faults: Vec<String> = self.options.faults.iter().map(ToString::to_string).collect();
+        faults.join(",")
     }
 
     /// One line that says what ran.
@@ -274,7 +300,7 @@ fn settings(args: &RunArgs) -> Settings {
         distribution: w.distribution,
         max_txn_len: w.max_txn_len.unwrap_or(Settings::new(w.workload).max_txn_len),
         sessions: w.sessions,
-        favour: w.favour.or_else(|| planted(args)),
+        favour: w.favour.or_else(|| shown(args)),
         rollbacks: w.rollbacks,
         round: w.round,
         seed: w.seed.unwrap_or_else(random),
@@ -282,30 +308,58 @@ fn settings(args: &RunArgs) -> Settings {
 }
 
 /// What is favoured if nobody says: a planted anomaly shows where its shapes meet.
-fn planted(args: &RunArgs) -> Option<Anomaly> {
-    let first = args.fault.first().copied().filter(|_| args.workload.workload == Kind::Mini);
+fn shown(args: &RunArgs) -> Option<Anomaly> {
+    let first = planted(args).first().copied().filter(|_| args.workload.workload == Kind::Mini);
     first.filter(|anomaly| isolde_workload::favoured().any(|other| other == *anomaly))
 }
 
 fn options(args: &RunArgs) -> Result<Options> {
     let d = &args.driving;
-    if !args.fault.is_empty() && args.workload.workload != Kind::Mini {
+    if !planted(args).is_empty() && args.workload.workload != Kind::Mini {
         bail!("anomalies are planted among mini-transactions\n  hint: leave out --workload");
     }
     if d.rate.is_some_and(|rate| !(0.001..=1e9).contains(&rate)) {
         bail!("the rate is a number of transactions a second, from 0.001 on");
     }
+    let faults = faults(args);
     let limited = d.txns.is_some() || d.commits.is_some() || d.duration.is_some();
-    let txns = d.txns.or_else(|| (!limited).then_some(DEFAULT_TXNS));
+    // Faults take their time; so many transactions may be over before the first one.
+    let timed = !limited && !faults.is_empty();
+    let txns = d.txns.or_else(|| (!limited && !timed).then_some(DEFAULT_TXNS));
+    let longest = faults.iter().map(|f| f.lasts).filter(|time| *time < Duration::MAX).max();
     let paths = d.path.clone();
     Ok(Options {
-        limits: Limits { txns, commits: d.commits, duration: d.duration },
+        limits: Limits {
+            txns,
+            commits: d.commits,
+            duration: d.duration.or_else(|| timed.then_some(DEFAULT_DURATION)),
+        },
         rate: d.rate,
         retries: d.retries,
         paths: if paths.is_empty() { PathChoice::Random } else { PathChoice::Only(paths) },
         statement_times: !d.no_statement_times,
+        patience: Options::default().patience + longest.map_or(Duration::ZERO, |t| t + RECOVERY),
+        faults,
         ..Options::default()
     })
+}
+
+/// What goes wrong with servers and connections.
+fn faults(args: &RunArgs) -> Vec<Fault> {
+    let fault = |wrong: &Wrong| match wrong {
+        Wrong::Fault(fault) => Some(fault.clone()),
+        Wrong::Planted(_) => None,
+    };
+    args.fault.iter().filter_map(fault).collect()
+}
+
+/// The anomalies to plant.
+fn planted(args: &RunArgs) -> Vec<Anomaly> {
+    let anomaly = |wrong: &Wrong| match wrong {
+        Wrong::Planted(anomaly) => Some(*anomaly),
+        Wrong::Fault(_) => None,
+    };
+    args.fault.iter().filter_map(anomaly).collect()
 }
 
 /// Refuses access paths that the database does not have.

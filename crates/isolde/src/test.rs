@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 use isolde_check::{Checker, Options};
 use isolde_history::History;
 use isolde_report::{
-    Case, Decided, HtmlReport, REPORT_VERSION, Style, Telling, number, to_json, to_text,
+    Case, Decided, HtmlReport, REPORT_VERSION, Style, Telling, faults_to_text, number, to_json,
+    to_text,
 };
 use isolde_run::Ran;
 use isolde_spec::Level;
@@ -260,12 +261,13 @@ impl Trial {
             "database   {}\nworkload   {}\nrun        {}\n",
             stage.place(),
             stage.workload(self.seed),
-            ran::to_text(&self.ran)
+            ran::counts(&self.ran)
         );
         for trouble in &self.ran.troubles {
             let (count, code) = (number(trouble.count), &trouble.code);
             text += &format!("           {count} x {code}: {}\n", first_line(&trouble.message));
         }
+        text += &faults_to_text(&self.history);
         let telling = Telling { all, style, explain: self.explain() };
         for decided in &self.decided {
             text += &to_text(&self.history, decided, &telling);

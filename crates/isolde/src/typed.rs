@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use isolde_run::Fault;
 use isolde_spec::{Anomaly, CATALOGUE, Level};
 use isolde_target::Path;
 use isolde_workload::Kind;
@@ -68,6 +69,32 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let total = number.map(|n| n * seconds).filter(|n| (0.0..1e9).contains(n));
     let total = total.ok_or_else(|| "expected a time such as 30s".to_owned())?;
     Ok(Duration::from_secs_f64(total))
+}
+
+/// What goes wrong on purpose.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Wrong {
+    /// An anomaly in the engine that is faulty on purpose.
+    Planted(Anomaly),
+    /// A fault of servers or connections.
+    Fault(Fault),
+}
+
+/// What goes wrong on purpose: a fault of servers, or an anomaly.
+pub(crate) fn fault(text: &str) -> Result<Wrong, String> {
+    if let Some(anomaly) = Anomaly::named(text) {
+        return Ok(Wrong::Planted(anomaly));
+    }
+    let planted = "or an anomaly, such as lost-update, for the target 'faulty'";
+    text.parse().map(Wrong::Fault).map_err(|why: String| format!("{why}; {planted}"))
+}
+
+/// A setting: a name and a value.
+pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("expected NAME=VALUE, such as fsync=off".to_owned()),
+    }
 }
 
 /// A share from 0 to 1.

@@ -45,6 +45,7 @@ fn main() {
         ("holds", notation("serial.txt"), plain),
         ("unknown", UNKNOWN.to_owned(), plain),
         ("hostile", hostile(), plain),
+        ("faults", faults(), plain),
     ];
     for (name, text, options) in files {
         let title =
@@ -135,6 +136,27 @@ fn lost_update() -> String {
     ];
     for (session, name, ops, begin, end) in lines {
         writeln!(text, "{session} {name}: {ops} @[{},{}]", at(begin), at(end)).unwrap();
+    }
+    text
+}
+
+/// A run of ten seconds with kills, lost connections and lost updates.
+fn faults() -> String {
+    let mut text = "initial 0\nevent \"<b>odd</b> {0}\" @[5000000000,_]\n".to_owned();
+    for at in [2_i64, 4, 6, 8] {
+        writeln!(text, "event kill @[{at}000000000,{at}400000000] n1").unwrap();
+    }
+    for at in 0..300_i64 {
+        let begin = at * 33_000_000;
+        writeln!(text, "event drop @[{begin},_] \"session {}\"", at % 9).unwrap();
+        let end = match at % 10 {
+            3 => " abort",
+            7 => " unknown",
+            _ => "",
+        };
+        let read = if at % 100 == 50 { 0 } else { at };
+        let line = format!("r(k{at},0) w(k{read},{})", at + 1);
+        writeln!(text, "s{} {at}: {line}{end} @[{begin},{}]", at % 9, begin + 30_000_000).unwrap();
     }
     text
 }

@@ -1,6 +1,6 @@
 //! A verdict for machines: whatever the text says, and all witnesses.
 
-use isolde_history::{History, OpId, TxnId};
+use isolde_history::{Event, History, OpId, TxnId};
 use isolde_spec::{Answer, Counted, Procedure, Step, Verdict, Witness};
 use serde_json::{Map, Value, json};
 
@@ -28,6 +28,7 @@ pub fn case_to_json(case: &Case<'_>) -> Value {
         "transactions": case.history.txn_count(),
         "about": about.collect::<Map<_, _>>(),
         "options": case.options,
+        "events": events(case.history),
         "verdicts": case.decided.iter().map(|d| to_json(case.history, d)).collect::<Vec<_>>(),
         "warnings": case.warnings,
         "warning_count": case.warning_count,
@@ -38,6 +39,19 @@ pub fn case_to_json(case: &Case<'_>) -> Value {
         report["summary"] = summary_to_json(case.decided);
     }
     report
+}
+
+/// What happened on the time line and was no client's doing: all of it.
+fn events(history: &History) -> Vec<Value> {
+    let text = |value: isolde_history::Value| match history.pool().as_text(value) {
+        Some(text) => text.to_owned(),
+        None => names::value(history, value),
+    };
+    let known = |value: isolde_history::Value| {
+        (value != isolde_history::Value::ABSENT).then(|| text(value))
+    };
+    let event = |e: &Event| json!({"name": text(e.name), "detail": known(e.detail), "begin": e.begin, "end": e.end});
+    history.events().iter().map(event).collect()
 }
 
 /// A history that could not be checked, as JSON.

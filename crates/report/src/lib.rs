@@ -1,6 +1,7 @@
 //! Showing a verdict to people and to machines. How it was found is not known here.
 
 mod case;
+mod course;
 mod decided;
 mod exhibit;
 mod forced;
@@ -26,7 +27,7 @@ pub use junit::Junit;
 pub use picture::{Picture, dot, lattice, picture, picture_css, svg};
 pub use style::Style;
 pub use text::{
-    Telling, exhibit_to_line, exhibit_to_text, notes_to_text, summary_to_json, summary_to_text,
-    to_text, transactions_to_text,
+    Telling, exhibit_to_line, exhibit_to_text, faults_to_text, notes_to_text, summary_to_json,
+    summary_to_text, to_text, transactions_to_text,
 };
 pub use wrap::number;

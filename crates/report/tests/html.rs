@@ -134,3 +134,18 @@ fn a_title_that_says_nothing_gives_way_to_the_history() {
     assert!(report.finish().contains("<title>2 histories</title>"));
     assert!(HtmlReport::new("Nothing").finish().contains("<title>Nothing</title>"));
 }
+
+#[test]
+fn faults_are_drawn_over_the_run() {
+    let nasty = "<script>alert(1)</script>{0}";
+    let text = format!("event kill @[5,7] n1\nevent \"{nasty}\" @[6,_]\n{LOST}");
+    let page = page("lost", "lost.txt", &text);
+    assert_eq!(page.matches("<script").count(), 2);
+    let data = data(&page);
+    let course = data["cases"][0]["course"].as_str().unwrap();
+    for part in ["<desc>", "1 x kill n1", "class=\"fault\"", "class=\"found\"", "committed"] {
+        assert!(course.contains(part), "{part} in {course}");
+    }
+    assert!(course.contains("&lt;script") && !course.contains("<script"));
+    assert!(self::data(&self::page("lost", "lost.txt", LOST))["cases"][0]["course"].is_null());
+}

@@ -81,6 +81,11 @@ fn reports_are_as_the_schema_says() {
     }
     let single = "clock events\na: w(x,1) @[0,1]\nb: w(x,2) @[2,3]\nc: r(x,1) @[4,5]\n";
     reports.push(report("single", &parse(single).unwrap(), true));
+    let faults = "event kill @[5,7] n1\nevent heal\na: w(x,1) @[0,9]\n";
+    reports.push(report("faults", &parse(faults).unwrap(), true));
+    let told = &reports.last().unwrap()["events"];
+    let kill = json!({"name": "kill", "detail": "n1", "begin": 5, "end": 7});
+    assert_eq!(told, &json!([kill, {"name": "heal", "detail": null, "begin": null, "end": null}]));
     assert!(reports.len() > 10);
     for report in &reports {
         assert_eq!(complaints(&validator, report), Vec::<String>::new(), "{}", report["history"]);

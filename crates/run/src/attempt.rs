@@ -25,6 +25,8 @@ pub(crate) struct Act {
 /// What one attempt did, on its way to the record.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Attempt {
+    /// The session of the workload.
+    pub(crate) client: u32,
     /// The session in the record: a new one after every lost connection.
     pub(crate) session: u32,
     pub(crate) outcome: Outcome,

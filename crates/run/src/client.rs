@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
 use isolde_history::{OpKind, Outcome};
-use isolde_target::{Answer, Failure, Offer, Request, Session, Target};
+use isolde_target::{Answer, Failure, Offer, Path, Request, Session, Target};
 use isolde_workload::{Script, Step, TxnPlan};
 
 use crate::attempt::{self, Act, Attempt, Ending};
 use crate::clock::RunClock;
 use crate::options::Options;
 use crate::paths::Paths;
+use crate::recorder::Note;
 use crate::tables::Tables;
 use crate::tally::Tally;
 
@@ -42,7 +43,7 @@ pub(crate) struct Client<'r> {
     shared: &'r Shared<'r>,
     number: u32,
     script: Script,
-    record: SyncSender<Attempt>,
+    record: SyncSender<Note>,
     connection: Option<Box<dyn Session>>,
     /// Its number in the record: another one after each lost connection. A transaction whose COMMIT
     /// got no answer may still be on its way when the next one has begun on a new connection, so
@@ -53,6 +54,15 @@ pub(crate) struct Client<'r> {
     /// What it saw last under each key, for compare-and-set.
     seen: HashMap<u64, Option<i64>>,
     failures_in_a_row: u32,
+    /// When the first of them was.
+    failing_since: Instant,
+}
+
+impl Shared<'_> {
+    /// Whether something goes wrong on purpose.
+    fn harmed(&self) -> bool {
+        !self.options.faults.is_empty()
+    }
 }
 
 impl<'r> Client<'r> {
@@ -60,7 +70,7 @@ impl<'r> Client<'r> {
         shared: &'r Shared<'r>,
         number: u32,
         script: Script,
-        record: SyncSender<Attempt>,
+        record: SyncSender<Note>,
         connection: Box<dyn Session>,
     ) -> Client<'r> {
         Client {
@@ -73,6 +83,7 @@ impl<'r> Client<'r> {
             written: 0,
             seen: HashMap::new(),
             failures_in_a_row: 0,
+            failing_since: Instant::now(),
         }
     }
 
@@ -143,7 +154,7 @@ impl<'r> Client<'r> {
 
     /// One attempt. Whether the transaction needs no other one.
     fn attempt(&mut self, plan: &TxnPlan) -> Result<bool, Failure> {
-        let mut session = self.connected()?;
+        let Some(mut session) = self.connected()? else { return Ok(true) };
         let clock = self.shared.clock;
         let begin = clock.now();
         let mut acts = Vec::with_capacity(plan.steps.len());
@@ -165,7 +176,9 @@ impl<'r> Client<'r> {
         let error = ending.failure.as_ref().map(|f| f.code.clone());
         let (session, outcome) = (self.recorded_as, ending.outcome);
         // The recorder is gone only if it failed, which ends the run anyway.
-        let _ = self.record.send(Attempt { session, outcome, acts, begin, end, error });
+        let client = self.number;
+        let attempt = Attempt { client, session, outcome, acts, begin, end, error };
+        let _ = self.record.send(Note::Attempt(attempt));
         self.account(ending)?;
         Ok(done)
     }
@@ -176,9 +189,13 @@ impl<'r> Client<'r> {
         plan: &TxnPlan,
         acts: &mut Vec<Act>,
     ) -> Result<(), Failure> {
+        let only_reads = self.shared.target.only_reads(self.number);
         for step in &plan.steps {
             let key = plan.key(step, self.shared.rows);
-            let request = self.request(plan, step, key);
+            let mut request = self.request(plan, step, key);
+            if only_reads && !into_read(&mut request) {
+                continue;
+            }
             attempt::act(session, &request, key, self.shared.clock, acts)?;
         }
         Ok(())
@@ -244,19 +261,38 @@ impl<'r> Client<'r> {
             return Ok(());
         }
         self.failures_in_a_row += 1;
+        if self.shared.harmed() {
+            return self.bear(failure);
+        }
         if self.failures_in_a_row >= MAX_FAILURES_IN_A_ROW { Err(failure) } else { Ok(()) }
     }
 
-    /// The connection, or a new one; the error is that of the last try.
-    fn connected(&mut self) -> Result<Box<dyn Session>, Failure> {
+    /// Where servers are harmed on purpose, failures in a row are no reason to give up, unless they go on
+    /// for longer than any harm.
+    fn bear(&mut self, failure: Failure) -> Result<(), Failure> {
+        if self.failures_in_a_row == 1 {
+            self.failing_since = Instant::now();
+        }
+        if self.failing_since.elapsed() >= self.shared.options.patience {
+            return Err(failure);
+        }
+        // A node that refuses everything does so fast, and every refusal is recorded.
+        std::thread::sleep(Duration::from_millis(self.failures_in_a_row.min(20).into()));
+        Ok(())
+    }
+
+    /// The connection, or a new one; the error is that of the last try. Nothing if the run is over before
+    /// the server is back, which is away on purpose.
+    fn connected(&mut self) -> Result<Option<Box<dyn Session>>, Failure> {
         if let Some(connection) = self.connection.take() {
-            return Ok(connection);
+            return Ok(Some(connection));
         }
         let began = Instant::now();
         let mut pause = Duration::from_millis(10);
         loop {
-            match self.shared.target.connect(self.shared.offer) {
-                Ok(connection) => return Ok(connection),
+            match self.shared.target.connect_client(self.shared.offer, self.number) {
+                Ok(connection) => return Ok(Some(connection)),
+                Err(_) if self.shared.harmed() && self.shared.tally.is_over() => return Ok(None),
                 Err(failure) => {
                     self.shared.tally.trouble(&failure);
                     let impatient = began.elapsed() >= self.shared.options.patience;
@@ -269,4 +305,13 @@ impl<'r> Client<'r> {
             pause = (pause * 2).min(Duration::from_millis(500));
         }
     }
+}
+
+/// Makes a request one that a copy can answer: nothing that writes or locks. Writes after their reads
+/// would only read the same again.
+fn into_read(request: &mut Request) -> bool {
+    if matches!(request.path, Path::ForUpdate | Path::ForShare) {
+        request.path = Path::PrimaryKey;
+    }
+    matches!(request.kind, OpKind::Read | OpKind::ListRead)
 }

@@ -11,6 +11,7 @@ use isolde_workload::{Kind, Workload};
 
 use crate::client::{Client, Shared};
 use crate::clock::RunClock;
+use crate::faults::{self, Happened, Mischief};
 use crate::gate::Gate;
 use crate::options::Options;
 use crate::paths::Paths;
@@ -37,6 +38,8 @@ pub struct Ran {
     pub interrupted: bool,
     /// How many tables it made.
     pub tables: u32,
+    /// What went wrong on purpose.
+    pub faults: Vec<Happened>,
 }
 
 /// Why a run could not be made, or not be recorded.
@@ -45,6 +48,9 @@ pub enum RunError {
     /// The first connections could not be made.
     #[error("cannot connect: {0}")]
     Connect(Failure),
+    /// The target cannot have these faults.
+    #[error("{0}")]
+    Fault(String),
     /// The first table could not be made.
     #[error("cannot make a table: {0}")]
     Table(Failure),
@@ -77,6 +83,7 @@ pub fn run(
     tape: &mut dyn Tape,
     controls: &mut Controls<'_>,
 ) -> Result<Ran, RunError> {
+    faults::check(target, &options.faults).map_err(RunError::Fault)?;
     let sessions = workload.settings().sessions;
     let shared = Shared {
         target,
@@ -92,7 +99,7 @@ pub fn run(
         remembers: workload.settings().kind == Kind::Cas,
     };
     shared.tables.ensure(0).map_err(RunError::Table)?;
-    let connect = |_| target.connect(offer);
+    let connect = |client| target.connect_client(offer, client);
     let connections: Result<Vec<_>, _> = (0..sessions).map(connect).collect();
     let connections = connections.map_err(RunError::Connect)?;
     let initial = if workload.starts_filled() { Value::from_u32(0) } else { Value::ABSENT };
@@ -115,7 +122,7 @@ fn play(
     controls: &mut Controls<'_>,
 ) -> (Ran, Result<(), SinkError>) {
     let (sender, receiver) = sync_channel(WAITING);
-    let recorder = Recorder::new(tape, shared.paths.vary(), shared.options.statement_times);
+    let recorder = Recorder::new(tape, shared);
     // All sessions begin together: a fast engine would otherwise be through with a short run before
     // the last thread has started.
     let gate = Gate::default();
@@ -135,7 +142,16 @@ fn play(
             }
         }
         gate.open(refused.is_none());
-        drop(sender);
+        let mischief = Mischief {
+            target: shared.target,
+            faults: &shared.options.faults,
+            seed: workload.settings().seed,
+            sessions: shared.sessions,
+            clock: shared.clock,
+            tally: &shared.tally,
+            record: sender,
+        };
+        let mischief = scope.spawn(move || mischief.play());
         let recorder = scope.spawn(move || {
             let done = recorder.run(&receiver);
             if done.is_err() {
@@ -148,9 +164,12 @@ fn play(
         let gave_up = clients.into_iter().filter_map(|c| ended(c.join()).err());
         let gave_up = gave_up.chain(refused).collect();
         let progress = shared.tally.progress(shared.clock.elapsed());
+        // Nobody is left for whom a server should be away.
+        shared.tally.end();
+        let faults = mischief.join().unwrap_or_default();
         let recorded = recorder.join().unwrap_or_else(|_| Err(SinkError::Io(PANIC.to_owned())));
         let (troubles, tables) = (shared.tally.troubles(), shared.tables.count());
-        (Ran { progress, troubles, gave_up, interrupted, tables }, recorded)
+        (Ran { progress, troubles, gave_up, interrupted, tables, faults }, recorded)
     });
     if ran.gave_up.iter().any(|failure| failure.code == PANIC) {
         // What that session was doing is missing in the record.

@@ -7,6 +7,7 @@ mod attempt;
 mod client;
 mod clock;
 mod driver;
+mod faults;
 mod gate;
 mod options;
 mod paths;
@@ -16,6 +17,7 @@ mod tally;
 mod tape;
 
 pub use driver::{Controls, Ran, RunError, run};
+pub use faults::{Fault, Happened, What, When};
 pub use options::{Limits, Options};
 pub use paths::PathChoice;
 pub use tally::{Progress, Trouble};

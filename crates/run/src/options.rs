@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::faults::Fault;
 use crate::paths::PathChoice;
 
 /// When to stop: whichever comes first.
@@ -29,6 +30,8 @@ pub struct Options {
     pub patience: Duration,
     /// Which access paths to take.
     pub paths: PathChoice,
+    /// What goes wrong on purpose.
+    pub faults: Vec<Fault>,
     /// The number of the first table. Runs on the same target need different ones: what an earlier
     /// run left behind would look as if it came out of thin air.
     pub first_table: u32,
@@ -44,6 +47,7 @@ impl Default for Options {
             retries: 0,
             patience: Duration::from_secs(5),
             paths: PathChoice::Random,
+            faults: Vec::new(),
             first_table: 0,
             statement_times: true,
         }

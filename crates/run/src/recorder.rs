@@ -3,10 +3,12 @@
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
-use isolde_history::{Effect, Interval, OpKind, Pool, SinkError, TxnDraft, Value, names};
+use isolde_history::{Effect, Event, Interval, OpKind, Pool, SinkError, TxnDraft, Value, names};
 use isolde_target::{Answer, Path};
 
 use crate::attempt::{Act, Attempt};
+use crate::client::Shared;
+use crate::faults::Happened;
 use crate::tape::Tape;
 
 /// How long what was recorded may stay in memory.
@@ -15,6 +17,15 @@ const SAVE_EVERY: Duration = Duration::from_millis(500);
 /// that would cost the sessions more than the recording itself.
 const NAP: Duration = Duration::from_millis(5);
 
+/// What is recorded.
+#[allow(clippy::large_enum_variant, reason = "nearly all of them are attempts")]
+pub(crate) enum Note {
+    /// An attempt at a transaction.
+    Attempt(Attempt),
+    /// A fault.
+    Happened(Happened),
+}
+
 /// Writes attempts on a tape.
 pub(crate) struct Recorder<'t> {
     tape: &'t mut dyn Tape,
@@ -22,34 +33,42 @@ pub(crate) struct Recorder<'t> {
     list: Vec<Value>,
     words: Words,
     statement_times: bool,
+    /// The node of each session of the workload, if there are several.
+    nodes: Vec<Option<Value>>,
 }
 
 /// Names that are written again and again.
 struct Words {
     error: Value,
+    node: Value,
     /// The attribute of access paths and their names, if there is any choice of them.
     paths: Option<(Value, Vec<(Path, Value)>)>,
 }
 
 impl<'t> Recorder<'t> {
-    pub(crate) fn new(tape: &'t mut dyn Tape, paths: bool, statement_times: bool) -> Recorder<'t> {
+    pub(crate) fn new(tape: &'t mut dyn Tape, shared: &Shared<'_>) -> Recorder<'t> {
+        let (paths, statement_times) = (shared.paths.vary(), shared.options.statement_times);
         let pool = tape.pool();
-        let error = pool.text(names::ERROR);
+        let (error, node) = (pool.text(names::ERROR), pool.text(names::NODE));
+        let node_of = |client| shared.target.node_of(client).map(|name| pool.text(&name));
+        let nodes = (0..shared.sessions).map(node_of).collect();
         let paths = paths.then(|| {
             let all = Path::ALL.map(|path| (path, pool.text(path.name())));
             (pool.text(names::PATH), all.to_vec())
         });
-        let words = Words { error, paths };
-        Recorder { tape, draft: TxnDraft::default(), list: Vec::new(), words, statement_times }
+        let words = Words { error, node, paths };
+        let (draft, list) = (TxnDraft::default(), Vec::new());
+        Recorder { tape, draft, list, words, statement_times, nodes }
     }
 
     /// Records until all sessions are gone. An error ends it at once: sessions that find nobody
     /// listening go on until they are told to stop.
-    pub(crate) fn run(mut self, attempts: &Receiver<Attempt>) -> Result<(), SinkError> {
+    pub(crate) fn run(mut self, notes: &Receiver<Note>) -> Result<(), SinkError> {
         let mut saved = Instant::now();
         loop {
-            match attempts.try_recv() {
-                Ok(attempt) => self.record(&attempt)?,
+            match notes.try_recv() {
+                Ok(Note::Attempt(attempt)) => self.record(&attempt)?,
+                Ok(Note::Happened(event)) => self.happened(&event)?,
                 Err(TryRecvError::Empty) => std::thread::sleep(NAP),
                 Err(TryRecvError::Disconnected) => return self.tape.save(),
             }
@@ -60,11 +79,20 @@ impl<'t> Recorder<'t> {
         }
     }
 
+    fn happened(&mut self, event: &Happened) -> Result<(), SinkError> {
+        let pool = self.tape.pool();
+        let (name, detail) = (pool.text(event.name), pool.text(&event.to));
+        self.tape.event(Event { name, begin: Some(event.begin), end: event.end, detail })
+    }
+
     fn record(&mut self, attempt: &Attempt) -> Result<(), SinkError> {
         let session = self.tape.pool().session(Value::from_u32(attempt.session));
         self.draft.reset(session);
         self.draft.outcome = attempt.outcome;
         self.draft.interval = Interval { begin: Some(attempt.begin), end: attempt.end };
+        if let Some(Some(node)) = self.nodes.get(attempt.client as usize) {
+            self.draft.attr(self.words.node, *node);
+        }
         if let Some(error) = &attempt.error {
             let code = self.tape.pool().text(error);
             self.draft.attr(self.words.error, code);

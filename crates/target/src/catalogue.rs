@@ -20,6 +20,10 @@ pub struct OpenOptions {
     pub timeout: Duration,
     /// Whether a throwaway server keeps what it has acknowledged when it is killed, or saves that time.
     pub durable: bool,
+    /// Settings of a throwaway server, in its own words; the last word of several.
+    pub settings: Vec<(String, String)>,
+    /// Whether each node of a throwaway cluster has a network of its own, so that it can be isolated.
+    pub apart: bool,
     /// Whether connections shall go through a relay that can cut and slow them.
     pub relayed: bool,
     /// Anomalies to plant; only the engine that is faulty on purpose can.
@@ -35,6 +39,8 @@ impl Default for OpenOptions {
             keep: false,
             timeout,
             durable: false,
+            settings: Vec::new(),
+            apart: false,
             relayed: false,
             planted: Vec::new(),
         }
@@ -65,6 +71,13 @@ pub const KINDS: &[Kind] = &[
         summary: "PostgreSQL: a throwaway server, or postgres://user:password@host:port/database",
         open: crate::postgres::open,
     },
+    #[cfg(feature = "postgres")]
+    Kind {
+        name: "postgres-standby",
+        schemes: &[],
+        summary: "PostgreSQL with a hot standby: throwaway servers; half of the sessions read there",
+        open: crate::postgres::open_pair,
+    },
     #[cfg(feature = "mysql")]
     Kind {
         name: "mariadb",
@@ -72,6 +85,13 @@ pub const KINDS: &[Kind] = &[
         summary: "MariaDB with InnoDB: a throwaway server; or MariaDB, MySQL or TiDB by \
                   mysql://user:password@host:port/database",
         open: crate::mysql::open,
+    },
+    #[cfg(feature = "mysql")]
+    Kind {
+        name: "galera",
+        schemes: &[],
+        summary: "MariaDB Galera: a throwaway cluster of three nodes; sessions are spread over them",
+        open: crate::mysql::open_galera,
     },
     #[cfg(feature = "mysql")]
     Kind {

@@ -16,6 +16,7 @@ mod offer;
 mod path;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod relay;
 mod request;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod server;
@@ -33,5 +34,6 @@ pub use failure::{After, Failure};
 pub use node::{Mishap, Node};
 pub use offer::Offer;
 pub use path::Path;
+pub use relay::Relay;
 pub use request::{Answer, Request};
 pub use target::{Contents, Ended, OpenError, Session, Table, Target, Throwaway};

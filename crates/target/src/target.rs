@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::node::Node;
 use crate::offer::Offer;
 use crate::path::Path;
+use crate::relay::Relay;
 use crate::request::{Answer, Request};
 
 /// What the rows of a table hold.
@@ -100,6 +101,11 @@ pub trait Target: Send + Sync {
     /// The servers behind it to which something can be done; none of servers that are not ours.
     fn nodes(&self) -> Vec<&dyn Node> {
         Vec::new()
+    }
+
+    /// What its connections go through, if it was asked for (`OpenOptions::relayed`).
+    fn relay(&self) -> Option<&Relay> {
+        None
     }
 
     /// SQL as it is typed, if it understands any.

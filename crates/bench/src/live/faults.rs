@@ -96,12 +96,13 @@ fn fault(args: &FaultsArgs, anomaly: Anomaly, seed: u64) -> Result<bool> {
     let (verdict, seconds) = played.check(weakest);
     let counted = verdict.counts.iter().find(|counted| counted.anomaly == anomaly);
     let position = counted.and_then(|counted| counted.positions.first()).copied();
-    let mut misjudged = Vec::new();
+    let (mut misjudged, mut beside) = (Vec::new(), Vec::new());
     let single = |level: &Level| matches!(level, Level::Sequential | Level::Linearizable);
     for level in Level::ALL.into_iter().filter(|level| !single(level)) {
         let (verdict, _) = played.check(level);
         let names: Vec<Anomaly> = verdict.counts.iter().map(|c| c.anomaly).collect();
         // The most basic comes first; what it brings with it may follow.
+        beside.extend(names.iter().skip(1).map(|name| name.name()));
         let found = verdict.holds() == Some(false) && names.first() == Some(&anomaly);
         let right = if anomaly.forbidden_at(level) { found } else { verdict.holds() == Some(true) };
         if !right {
@@ -113,6 +114,8 @@ fn fault(args: &FaultsArgs, anomaly: Anomaly, seed: u64) -> Result<bool> {
             }));
         }
     }
+    beside.sort_unstable();
+    beside.dedup();
     let txns = played.history.txn_count();
     let generation = played.ran.progress.elapsed.as_secs_f64();
     let share = position.map(|position| f64::from(position) / txns.max(1) as f64);
@@ -123,6 +126,7 @@ fn fault(args: &FaultsArgs, anomaly: Anomaly, seed: u64) -> Result<bool> {
             "fault": anomaly.name(),
             "level": weakest.name(),
             "found": counted.map_or(0, |counted| counted.count),
+            "found_beside": beside,
             "visible_after_transactions": position,
             "seconds_to_detection": share.map(|share| round(generation * share + seconds)),
             "generation_seconds": round(generation),

@@ -93,9 +93,12 @@ pub(crate) struct RunArgs {
     /// The database's own isolation level, such as repeatable-read (see `isolde targets NAME`)
     #[arg(long, value_name = "NAME")]
     pub(crate) isolation: Option<String>,
-    /// Plant an anomaly, such as lost-update, in the engine that is faulty on purpose
-    #[arg(long, value_name = "FAULT", value_delimiter = ',', value_parser = typed::anomaly)]
-    pub(crate) fault: Vec<Anomaly>,
+    /// What goes wrong on purpose; several with commas. Of servers: kill, pause, stop, isolate (a node of a
+    /// cluster), drop (connections), latency; each with at=, every= or about= (at random), for=, node=, by=,
+    /// as in kill:every=2s or pause:about=3s:for=1s. Of the engine that is faulty on purpose: the
+    /// anomaly to plant, as in `isolde test faulty --fault lost-update`
+    #[arg(long, value_name = "FAULT", value_delimiter = ',', value_parser = typed::fault)]
+    pub(crate) fault: Vec<typed::Wrong>,
     #[command(flatten)]
     pub(crate) workload: WorkloadArgs,
     #[command(flatten)]
@@ -184,6 +187,9 @@ pub(crate) struct ServerArgs {
     /// The port on 127.0.0.1; a free one if not given
     #[arg(long)]
     pub(crate) port: Option<u16>,
+    /// A setting of the server, in its own words, as in fsync=off; one --setting each for several
+    #[arg(long, value_name = "NAME=VALUE", value_parser = typed::setting)]
+    pub(crate) setting: Vec<(String, String)>,
     /// Leave the server running at the end, and say how to reach it
     #[arg(long)]
     pub(crate) keep: bool,

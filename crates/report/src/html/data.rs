@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 use super::shared::Shared;
 use super::{body, chart};
 use crate::case::Case;
+use crate::course::Course;
 use crate::decided::Decided;
 use crate::handbook;
+use crate::picture;
 use crate::wrap::{all_of, number};
 
 /// How many witnesses a report has at most.
@@ -148,6 +150,7 @@ fn described(case: &Case<'_>, verdicts: &[Value]) -> Value {
         "decisive": decisive,
         "verdicts": verdicts,
         "figures": figures,
+        "course": course(case, first),
         "about": case.about,
         "warnings": some(&case.warnings, case.warning_count),
         "warningCount": number(case.warning_count),
@@ -155,6 +158,13 @@ fn described(case: &Case<'_>, verdicts: &[Value]) -> Value {
         "explain": case.explain,
         "seconds": format!("{:.2} s", case.seconds),
     })
+}
+
+/// The course of the run as a picture, with the violations of a verdict; null if nothing happened
+/// but what clients did.
+fn course(case: &Case<'_>, violated: Option<usize>) -> Option<String> {
+    let shown = violated.and_then(|at| case.decided.get(at)).map(|decided| &decided.verdict);
+    Some(picture::course(&Course::of(case.history, shown)?).fill())
 }
 
 fn figures(history: &History) -> Value {

@@ -12,7 +12,7 @@ use std::fmt::Write;
 
 use crate::case::Case;
 use crate::picture::picture_css;
-use crate::text::{Telling, summary_to_text, to_text};
+use crate::text::{Telling, faults_to_text, summary_to_text, to_text};
 use crate::wrap::{number, shorten};
 use crate::xml::escape;
 
@@ -21,13 +21,14 @@ const STYLE: &str = include_str!("report.css");
 /// The colours of a picture that is saved as a file.
 const COLOURS: &str = include_str!("../picture/colours.css");
 /// The script, in the order in which its pieces need each other.
-const SCRIPT: [&str; 12] = [
+const SCRIPT: [&str; 13] = [
     include_str!("js/dom.js"),
     include_str!("js/data.js"),
     include_str!("js/linked.js"),
     include_str!("js/timeline.js"),
     include_str!("js/witness.js"),
     include_str!("js/chart.js"),
+    include_str!("js/course.js"),
     include_str!("js/filters.js"),
     include_str!("js/list.js"),
     include_str!("js/verdict.js"),
@@ -79,6 +80,7 @@ impl HtmlReport {
         if self.plain.len() > MOST_TEXT {
             return;
         }
+        self.plain += &faults_to_text(case.history);
         if case.decided.len() > MOST_VERDICTS {
             self.plain += &summary_to_text(case.history, case.decided, &telling);
         } else {

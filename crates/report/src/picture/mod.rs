@@ -2,6 +2,7 @@
 //! and the lattice of levels. As SVG for people, as DOT for other tools.
 
 mod axis;
+mod course;
 mod dot;
 mod face;
 mod graph;
@@ -17,6 +18,7 @@ mod space;
 mod standalone;
 mod text;
 
+pub(crate) use course::course;
 pub use dot::dot;
 pub use lattice::lattice;
 pub use sheet::Picture;

@@ -1,5 +1,6 @@
 //! Verdicts in words, for a terminal or a pipe: at most 100 columns, and nothing that needs colour.
 
+mod faults;
 mod summary;
 mod timeline;
 mod verdict;
@@ -7,6 +8,7 @@ mod witness;
 
 use crate::style::Style;
 
+pub use faults::faults_to_text;
 pub use summary::{summary_to_json, summary_to_text};
 pub use verdict::{notes_to_text, to_text};
 pub use witness::{exhibit_to_line, exhibit_to_text, transactions_to_text};

@@ -12,6 +12,8 @@ pub(super) enum Flavour {
         /// Whether repeatable reads can be made snapshots.
         snapshots: bool,
     },
+    /// MariaDB with Galera: several nodes.
+    Galera,
     /// MariaDB with MyRocks.
     MyRocks,
     /// MySQL with InnoDB.
@@ -55,6 +57,18 @@ const SERIALIZABLE: Offer = Offer {
 static MARIADB: [Offer; 5] =
     [READ_UNCOMMITTED, REPEATABLE_READ, READ_COMMITTED, REPEATABLE_READ_SNAPSHOT, SERIALIZABLE];
 static INNODB: [Offer; 4] = [READ_UNCOMMITTED, REPEATABLE_READ, READ_COMMITTED, SERIALIZABLE];
+/// A transaction's writes are compared with those that other nodes committed meanwhile; what it read is
+/// not. So rows that two transactions both write are safe from each other across nodes, others are not.
+static GALERA: [Offer; 3] = [
+    REPEATABLE_READ,
+    READ_COMMITTED,
+    Offer {
+        name: "serializable",
+        promises: Level::SnapshotIsolation,
+        remark: "serializable on each node; between nodes only writes are compared, so write skew is \
+                 possible",
+    },
+];
 static MYROCKS: [Offer; 2] = [
     READ_COMMITTED,
     Offer {
@@ -94,6 +108,7 @@ impl Flavour {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Flavour::MariaDb { .. } => "MariaDB",
+            Flavour::Galera => "MariaDB Galera",
             Flavour::MyRocks => "MariaDB MyRocks",
             Flavour::MySql => "MySQL",
             Flavour::TiDb => "TiDB",
@@ -105,6 +120,7 @@ impl Flavour {
         match self {
             Flavour::MariaDb { snapshots: true } => &MARIADB,
             Flavour::MariaDb { snapshots: false } | Flavour::MySql => &INNODB,
+            Flavour::Galera => &GALERA,
             Flavour::MyRocks => &MYROCKS,
             Flavour::TiDb => &TIDB,
         }
@@ -114,7 +130,7 @@ impl Flavour {
     pub(super) const fn engine(self) -> &'static str {
         match self {
             Flavour::MyRocks => " ENGINE=ROCKSDB",
-            Flavour::MariaDb { .. } | Flavour::MySql => " ENGINE=InnoDB",
+            Flavour::MariaDb { .. } | Flavour::Galera | Flavour::MySql => " ENGINE=InnoDB",
             Flavour::TiDb => "",
         }
     }

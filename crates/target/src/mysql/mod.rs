@@ -1,9 +1,10 @@
-//! MariaDB (a throwaway server, or by URL), MySQL and TiDB (by URL).
+//! MariaDB (throwaway servers, or by URL), MySQL and TiDB (by URL).
 
 mod dialect;
 mod failure;
 mod flavour;
 mod session;
+mod start;
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -15,15 +16,18 @@ use mysql::{Conn, Error, OptsBuilder};
 
 use crate::catalogue::OpenOptions;
 use crate::failure::{After, Failure};
+use crate::node::Node;
 use crate::offer::Offer;
 use crate::path::Path;
-use crate::server::Server;
-use crate::server::mariadb::{self, Engine};
+use crate::relay::Relay;
+use crate::server::mariadb::Engine;
+use crate::server::{Apart, Member};
 use crate::target::{Contents, OpenError, Session, Table, Target, Throwaway};
 use crate::unique;
 use crate::url::Url;
 use flavour::Flavour;
 use session::MySqlSession;
+use start::Started;
 
 /// The usual ports.
 const PORT: u16 = 3306;
@@ -75,25 +79,46 @@ pub(crate) fn open_rocksdb(
     open_engine(Engine::RocksDb, url, options)
 }
 
+/// Opens a throwaway Galera cluster, over which clients are spread.
+pub(crate) fn open_galera(
+    _: Option<&str>,
+    options: &OpenOptions,
+) -> Result<Box<dyn Target>, OpenError> {
+    open_started(Engine::InnoDb, start::cluster(options)?, options)
+}
+
 fn open_engine(
     engine: Engine,
     url: Option<&str>,
     options: &OpenOptions,
 ) -> Result<Box<dyn Target>, OpenError> {
-    let (address, server) = match url {
-        Some(url) => (address(url, options)?, None),
-        None => {
-            let (address, server) = start(engine, options)?;
-            (address, Some(server))
+    let started = match url {
+        Some(url) => {
+            let nodes = vec![address(url, options)?];
+            Started { nodes, members: Vec::new(), apart: None }
         }
+        None => start::alone(engine, options)?,
     };
-    let explain = |e: Error| explain(&e, &address);
+    open_started(engine, started, options)
+}
+
+fn open_started(
+    engine: Engine,
+    started: Started,
+    options: &OpenOptions,
+) -> Result<Box<dyn Target>, OpenError> {
+    let Started { nodes, members, apart } = started;
+    let address = nodes.first().ok_or_else(|| OpenError::new("there is no server"))?;
+    let explain = |e: Error| explain(&e, address);
     let mut conn = address.connect().map_err(explain)?;
     let version: Option<String> = conn.query_first("SELECT VERSION()").map_err(explain)?;
     let version = version.unwrap_or_default();
     let snapshots = "SHOW VARIABLES LIKE 'innodb_snapshot_isolation'";
     let snapshots: Option<(String, String)> = conn.query_first(snapshots).map_err(explain)?;
-    let flavour = Flavour::of(&version, engine == Engine::RocksDb, snapshots.is_some());
+    let flavour = match Flavour::of(&version, engine == Engine::RocksDb, snapshots.is_some()) {
+        Flavour::MariaDb { .. } if nodes.len() > 1 => Flavour::Galera,
+        flavour => flavour,
+    };
     if flavour == Flavour::MyRocks {
         let engines: Vec<String> = conn
             .query_map("SHOW ENGINES", |row: mysql::Row| {
@@ -106,27 +131,8 @@ fn open_engine(
     }
     let prefix = format!("isolde_{}_", unique::tag());
     let made = Mutex::new(Vec::new());
-    Ok(Box::new(MySql { address, version, flavour, prefix, made, server }))
-}
-
-fn start(engine: Engine, options: &OpenOptions) -> Result<(Address, Server), OpenError> {
-    let password = unique::secret();
-    let at = |port| Address {
-        host: "127.0.0.1".to_owned(),
-        port,
-        user: mariadb::USER.to_owned(),
-        password: password.clone(),
-        database: mariadb::DATABASE.to_owned(),
-        timeout: options.timeout,
-    };
-    // Only our server knows the password; it also has to name our folder.
-    let probe = |port| {
-        let mut conn = at(port).connect().ok()?;
-        let folder: Result<Option<String>, Error> = conn.query_first("SELECT @@datadir");
-        Some(folder.map(Option::unwrap_or_default).map_err(|e| explain(&e, &at(port))))
-    };
-    let (server, port) = mariadb::start(engine, options, &password, &probe)?;
-    Ok((at(port), server))
+    let relay = options.relayed.then(Relay::default);
+    Ok(Box::new(MySql { version, flavour, prefix, made, relay, members, _apart: apart, nodes }))
 }
 
 fn address(url: &str, options: &OpenOptions) -> Result<Address, OpenError> {
@@ -170,27 +176,49 @@ fn explain(error: &Error, address: &Address) -> OpenError {
     }
 }
 
-/// A server that speaks MySQL's protocol.
+/// A server that speaks MySQL's protocol, or a cluster of them.
 struct MySql {
-    address: Address,
+    /// Where to reach each node.
+    nodes: Vec<Address>,
     version: String,
     flavour: Flavour,
     /// What its tables are called, but for their numbers.
     prefix: String,
     /// The tables that are there.
     made: Mutex<Vec<u32>>,
-    server: Option<Server>,
+    relay: Option<Relay>,
+    /// The throwaway servers, and below their networks, which go after them.
+    members: Vec<Member>,
+    _apart: Option<Apart>,
 }
 
 impl MySql {
+    /// The node of a client, counted from 0.
+    fn at(&self, client: u32) -> usize {
+        client as usize % self.nodes.len().max(1)
+    }
+
+    /// Where a client finds its node.
+    fn address(&self, client: u32) -> Result<Address, Error> {
+        let none = || Error::from(std::io::Error::other("there is no server"));
+        let address = self.nodes.get(self.at(client)).cloned().ok_or_else(none)?;
+        Ok(match &self.relay {
+            None => address,
+            Some(relay) => {
+                let port = relay.port(client, &address.host, address.port)?;
+                Address { host: "127.0.0.1".to_owned(), port, ..address }
+            }
+        })
+    }
+
     /// A connection whose statements the server gives up a little before we do.
-    fn conn(&self) -> Result<Conn, Error> {
-        let mut conn = self.address.connect()?;
-        let limit = self.address.timeout.mul_f64(0.8);
-        if matches!(self.flavour, Flavour::MariaDb { .. } | Flavour::MyRocks) {
+    fn conn(&self, address: &Address) -> Result<Conn, Error> {
+        let mut conn = address.connect()?;
+        let limit = address.timeout.mul_f64(0.8);
+        if !matches!(self.flavour, Flavour::MySql | Flavour::TiDb) {
             conn.query_drop(format!("SET SESSION max_statement_time = {}", limit.as_secs_f64()))?;
         }
-        if self.server.is_none() {
+        if self.members.is_empty() {
             let seconds = limit.as_secs().clamp(1, 50);
             conn.query_drop(format!("SET SESSION innodb_lock_wait_timeout = {seconds}"))?;
         }
@@ -199,7 +227,8 @@ impl MySql {
 
     fn statements(&self, texts: &[String]) -> Result<(), Failure> {
         let failed = |e: Error| failure::in_transaction(&e);
-        let mut conn = self.conn().map_err(failed)?;
+        let none = || failed(std::io::Error::other("there is no server").into());
+        let mut conn = self.conn(self.nodes.first().ok_or_else(none)?).map_err(failed)?;
         texts.iter().try_for_each(|text| conn.query_drop(text).map_err(failed))
     }
 }
@@ -214,15 +243,16 @@ impl Target for MySql {
     }
 
     fn facts(&self) -> Vec<(String, String)> {
-        let place = format!("{}:{}", self.address.host, self.address.port);
+        let Some(first) = self.nodes.first() else { return Vec::new() };
+        let place = format!("{}:{}", first.host, first.port);
         let mut facts = vec![("address".to_owned(), place)];
-        let whose = if self.server.is_some() { "throwaway" } else { "the user's" };
+        let whose = if self.members.is_empty() { "the user's" } else { "throwaway" };
         facts.push(("server".to_owned(), whose.to_owned()));
         let settings = "SHOW VARIABLES WHERE Variable_name IN ('innodb_lock_wait_timeout', \
                         'innodb_flush_log_at_trx_commit', 'innodb_snapshot_isolation', \
                         'rocksdb_lock_wait_timeout', 'rocksdb_deadlock_detect', \
                         'max_connections', 'tidb_txn_mode')";
-        if let Ok(found) = self.address.connect().and_then(|mut c| c.query(settings)) {
+        if let Ok(found) = first.connect().and_then(|mut c| c.query(settings)) {
             facts.extend::<Vec<(String, String)>>(found);
         }
         facts
@@ -262,15 +292,22 @@ impl Target for MySql {
         if let Ok(mut made) = self.made.lock() {
             made.push(table.number);
         }
-        self.statements(&texts)
+        self.statements(&texts)?;
+        let rows = if table.filled { u64::from(table.rows) } else { 0 };
+        self.nodes.iter().skip(1).try_for_each(|node| start::catch_up(node, &name, rows))
     }
 
     fn connect(&self, offer: &Offer) -> Result<Box<dyn Session>, Failure> {
+        self.connect_client(offer, 0)
+    }
+
+    fn connect_client(&self, offer: &Offer, client: u32) -> Result<Box<dyn Session>, Failure> {
         let Some(set) = self.flavour.set(offer) else {
             let message = format!("{} has no level '{}'", self.name(), offer.name);
             return Err(Failure::new(After::Lost, "level", message));
         };
-        let conn = self.conn().and_then(|mut conn| {
+        let conn = self.address(client).and_then(|address| {
+            let mut conn = self.conn(&address)?;
             set.iter().try_for_each(|text| conn.query_drop(text))?;
             Ok(conn)
         });
@@ -278,6 +315,21 @@ impl Target for MySql {
             Ok(conn) => Ok(Box::new(MySqlSession::new(conn, self.prefix.clone()))),
             Err(error) => Err(Failure { after: After::Lost, ..failure::in_transaction(&error) }),
         }
+    }
+
+    fn node_of(&self, client: u32) -> Option<String> {
+        if self.nodes.len() < 2 {
+            return None;
+        }
+        self.members.get(self.at(client)).map(|member| member.name().to_owned())
+    }
+
+    fn nodes(&self) -> Vec<&dyn Node> {
+        self.members.iter().map(|member| member as &dyn Node).collect()
+    }
+
+    fn relay(&self) -> Option<&Relay> {
+        self.relay.as_ref()
     }
 
     fn drop_table(&self, number: u32) -> Result<(), Failure> {
@@ -300,18 +352,18 @@ impl Target for MySql {
     }
 
     fn throwaway(&self) -> Option<Throwaway> {
-        self.server.as_ref().map(Server::throwaway)
+        self.members.first().map(|member| member.server().throwaway())
     }
 
     fn last_words(&self) -> Option<String> {
-        self.server.as_ref()?.last_words()
+        self.members.iter().find_map(|member| member.server().last_words())
     }
 }
 
 impl Drop for MySql {
     fn drop(&mut self) {
         // A throwaway server takes its tables with it; one that is kept is kept to be looked at.
-        if self.server.is_none() {
+        if self.members.is_empty() {
             let _ = self.clean();
         }
     }

@@ -24,9 +24,33 @@ pub(super) static OFFERS: [Offer; 3] = [
     Offer { name: "serializable", promises: Level::Serializable, remark: "" },
 ];
 
-/// The statement that starts a transaction at an offer.
-pub(super) fn begin(offer: &Offer) -> Option<&'static str> {
+/// The same with a hot standby, over whose sessions a transaction may be spread. The two agree on the
+/// order of commits, but not on the moment from which each is seen: two readers, one here and one there,
+/// may see two commits in opposite orders, which snapshot isolation forbids (a long fork).
+pub(super) static PAIR_OFFERS: [Offer; 3] = [
+    Offer {
+        name: "read-committed",
+        promises: Level::ReadCommitted,
+        remark: "each statement sees what was committed before it began, on its node",
+    },
+    Offer {
+        name: "repeatable-read",
+        promises: Level::Causal,
+        remark: "snapshots on either node; primary and standby may show two commits in opposite \
+                 orders, so it is not snapshot isolation",
+    },
+    Offer {
+        name: "serializable",
+        promises: Level::Causal,
+        remark: "on the primary; the standby has no SERIALIZABLE, its transactions run at \
+                 REPEATABLE READ and are in no order with those of the primary",
+    },
+];
+
+/// The statement that starts a transaction at an offer, on a node that can write or on one that cannot.
+pub(super) fn begin(offer: &Offer, only_reads: bool) -> Option<&'static str> {
     Some(match offer.name {
+        "serializable" if only_reads => "BEGIN ISOLATION LEVEL REPEATABLE READ",
         "read-committed" => "BEGIN ISOLATION LEVEL READ COMMITTED",
         "repeatable-read" => "BEGIN ISOLATION LEVEL REPEATABLE READ",
         "serializable" => "BEGIN ISOLATION LEVEL SERIALIZABLE",

@@ -3,6 +3,7 @@
 mod dialect;
 mod failure;
 mod session;
+mod start;
 mod wire;
 
 use std::sync::Mutex;
@@ -11,13 +12,16 @@ use isolde_history::OpKind;
 
 use crate::catalogue::OpenOptions;
 use crate::failure::{After, Failure};
+use crate::node::Node;
 use crate::offer::Offer;
 use crate::path::Path;
-use crate::server::{self, Server};
+use crate::relay::Relay;
+use crate::server::{self, Apart, Member};
 use crate::target::{Contents, OpenError, Session, Table, Target, Throwaway};
 use crate::unique;
 use crate::url::Url;
 use session::PostgresSession;
+use start::Started;
 use wire::{Address, Trouble, Wire};
 
 /// The usual port.
@@ -25,37 +29,22 @@ const PORT: u16 = 5432;
 
 /// Opens a server: the user's if there is a URL, else a throwaway one.
 pub(crate) fn open(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Target>, OpenError> {
-    let (address, server) = match url {
-        Some(url) => (address(url, options)?, None),
-        None => {
-            let (address, server) = start(options)?;
-            (address, Some(server))
+    let started = match url {
+        Some(url) => {
+            let nodes = vec![address(url, options)?];
+            Started { nodes, members: Vec::new(), apart: None }
         }
+        None => start::alone(options)?,
     };
-    let mut wire = Wire::connect(&address).map_err(|t| explain(t, &address))?;
-    let version = show(&mut wire, "server_version").map_err(|t| explain(t, &address))?;
-    let prefix = format!("isolde_{}_", unique::tag());
-    let made = Mutex::new(Vec::new());
-    Ok(Box::new(Postgres { address, version, prefix, made, server }))
+    Ok(Box::new(Postgres::new(started, options)?))
 }
 
-fn start(options: &OpenOptions) -> Result<(Address, Server), OpenError> {
-    let password = unique::secret();
-    let at = |port| Address {
-        host: "127.0.0.1".to_owned(),
-        port,
-        user: server::postgres::USER.to_owned(),
-        password: password.clone(),
-        database: server::postgres::USER.to_owned(),
-        timeout: options.timeout,
-    };
-    // Only our server knows the password; it also has to name our folder.
-    let probe = |port| {
-        let mut wire = Wire::connect(&at(port)).ok()?;
-        Some(show(&mut wire, "data_directory").map_err(|t| explain(t, &at(port))))
-    };
-    let (server, port) = server::postgres::start(options, &password, &probe)?;
-    Ok((at(port), server))
+/// Opens a throwaway primary with a hot standby, over which clients are spread.
+pub(crate) fn open_pair(
+    _: Option<&str>,
+    options: &OpenOptions,
+) -> Result<Box<dyn Target>, OpenError> {
+    Ok(Box::new(Postgres::new(start::pair(options)?, options)?))
 }
 
 fn show(wire: &mut Wire, setting: &str) -> Result<String, Trouble> {
@@ -107,22 +96,60 @@ fn explain(trouble: Trouble, address: &Address) -> OpenError {
     }
 }
 
-/// A PostgreSQL server.
+/// A PostgreSQL server, maybe with a copy.
 struct Postgres {
-    address: Address,
+    /// Where to reach the primary and its standby, if there is one.
+    nodes: Vec<Address>,
     version: String,
     /// What its tables are called, but for their numbers.
     prefix: String,
     /// The tables that are there.
     made: Mutex<Vec<u32>>,
-    server: Option<Server>,
+    relay: Option<Relay>,
+    /// The throwaway servers, and below their networks, which go after them.
+    members: Vec<Member>,
+    _apart: Option<Apart>,
 }
 
 impl Postgres {
+    fn new(started: Started, options: &OpenOptions) -> Result<Postgres, OpenError> {
+        let Started { nodes, members, apart } = started;
+        let address = nodes.first().ok_or_else(|| OpenError::new("there is no server"))?;
+        let mut wire = Wire::connect(address).map_err(|t| explain(t, address))?;
+        let version = show(&mut wire, "server_version").map_err(|t| explain(t, address))?;
+        Ok(Postgres {
+            version,
+            prefix: format!("isolde_{}_", unique::tag()),
+            made: Mutex::new(Vec::new()),
+            relay: options.relayed.then(Relay::default),
+            members,
+            _apart: apart,
+            nodes,
+        })
+    }
+
+    /// The node of a client, counted from 0.
+    fn at(&self, client: u32) -> usize {
+        client as usize % self.nodes.len().max(1)
+    }
+
+    /// Where a client finds its node.
+    fn address(&self, client: u32) -> Result<Address, Trouble> {
+        let node = self.nodes.get(self.at(client)).cloned();
+        let address = node.ok_or_else(|| Trouble::Gone("there is no server".to_owned()))?;
+        Ok(match &self.relay {
+            None => address,
+            Some(relay) => {
+                let port = relay.port(client, &address.host, address.port)?;
+                Address { host: "127.0.0.1".to_owned(), port, ..address }
+            }
+        })
+    }
+
     /// A connection whose statements the server gives up a little before we do.
-    fn wire(&self) -> Result<Wire, Trouble> {
-        let mut wire = Wire::connect(&self.address)?;
-        let limit = (self.address.timeout.as_millis() * 4 / 5).max(1);
+    fn wire(address: &Address) -> Result<Wire, Trouble> {
+        let mut wire = Wire::connect(address)?;
+        let limit = (address.timeout.as_millis() * 4 / 5).max(1);
         // Tables are small: the planner would read them whole, whatever path was asked for. A plan
         // for any parameter is good for all, as they are the same statements all over.
         wire.simple(&format!(
@@ -135,14 +162,17 @@ impl Postgres {
 
     fn statements(&self, texts: &[String]) -> Result<(), Failure> {
         let failed = |t| failure::in_transaction(t, b'I');
-        let mut wire = self.wire().map_err(failed)?;
+        let primary = self.nodes.first();
+        let primary =
+            primary.ok_or_else(|| failed(Trouble::Gone("there is no server".to_owned())))?;
+        let mut wire = Postgres::wire(primary).map_err(failed)?;
         texts.iter().try_for_each(|text| wire.simple(text).map(|_| ()).map_err(failed))
     }
 }
 
 impl Target for Postgres {
     fn name(&self) -> &'static str {
-        "PostgreSQL"
+        if self.nodes.len() > 1 { "PostgreSQL with a standby" } else { "PostgreSQL" }
     }
 
     fn version(&self) -> &str {
@@ -150,12 +180,12 @@ impl Target for Postgres {
     }
 
     fn facts(&self) -> Vec<(String, String)> {
-        let mut facts =
-            vec![("address".to_owned(), format!("{}:{}", self.address.host, self.address.port))];
-        let whose = if self.server.is_some() { "throwaway" } else { "the user's" };
+        let Some(primary) = self.nodes.first() else { return Vec::new() };
+        let mut facts = vec![("address".to_owned(), format!("{}:{}", primary.host, primary.port))];
+        let whose = if self.members.is_empty() { "the user's" } else { "throwaway" };
         facts.push(("server".to_owned(), whose.to_owned()));
         let settings = ["fsync", "synchronous_commit", "max_connections", "deadlock_timeout"];
-        if let Ok(mut wire) = Wire::connect(&self.address) {
+        if let Ok(mut wire) = Wire::connect(primary) {
             for name in settings {
                 facts.extend(show(&mut wire, name).ok().map(|value| (name.to_owned(), value)));
             }
@@ -164,7 +194,7 @@ impl Target for Postgres {
     }
 
     fn offers(&self) -> &'static [Offer] {
-        &dialect::OFFERS
+        if self.nodes.len() > 1 { &dialect::PAIR_OFFERS } else { &dialect::OFFERS }
     }
 
     fn paths(&self, kind: OpKind) -> &'static [(Path, u32)] {
@@ -191,16 +221,26 @@ impl Target for Postgres {
         if let Ok(mut made) = self.made.lock() {
             made.push(table.number);
         }
-        self.statements(&texts)
+        self.statements(&texts)?;
+        match self.nodes.as_slice() {
+            [primary, standby] => start::catch_up(primary, standby),
+            _ => Ok(()),
+        }
     }
 
     fn connect(&self, offer: &Offer) -> Result<Box<dyn Session>, Failure> {
-        let Some(begin) = dialect::begin(offer) else {
+        self.connect_client(offer, 0)
+    }
+
+    fn connect_client(&self, offer: &Offer, client: u32) -> Result<Box<dyn Session>, Failure> {
+        let Some(begin) = dialect::begin(offer, self.only_reads(client)) else {
             let message = format!("PostgreSQL has no level '{}'", offer.name);
             return Err(Failure::new(After::Lost, "level", message));
         };
-        let session =
-            self.wire().and_then(|wire| PostgresSession::new(wire, self.prefix.clone(), begin));
+        let session = self
+            .address(client)
+            .and_then(|address| Postgres::wire(&address))
+            .and_then(|wire| PostgresSession::new(wire, self.prefix.clone(), begin));
         match session {
             Ok(session) => Ok(Box::new(session)),
             Err(trouble) => {
@@ -209,6 +249,25 @@ impl Target for Postgres {
                 Err(failure)
             }
         }
+    }
+
+    fn node_of(&self, client: u32) -> Option<String> {
+        if self.nodes.len() < 2 {
+            return None;
+        }
+        self.members.get(self.at(client)).map(|member| member.name().to_owned())
+    }
+
+    fn only_reads(&self, client: u32) -> bool {
+        self.at(client) > 0
+    }
+
+    fn nodes(&self) -> Vec<&dyn Node> {
+        self.members.iter().map(|member| member as &dyn Node).collect()
+    }
+
+    fn relay(&self) -> Option<&Relay> {
+        self.relay.as_ref()
     }
 
     fn drop_table(&self, number: u32) -> Result<(), Failure> {
@@ -231,18 +290,18 @@ impl Target for Postgres {
     }
 
     fn throwaway(&self) -> Option<Throwaway> {
-        self.server.as_ref().map(Server::throwaway)
+        self.members.first().map(|member| member.server().throwaway())
     }
 
     fn last_words(&self) -> Option<String> {
-        self.server.as_ref()?.last_words()
+        self.members.iter().find_map(|member| member.server().last_words())
     }
 }
 
 impl Drop for Postgres {
     fn drop(&mut self) {
         // A throwaway server takes its tables with it; one that is kept is kept to be looked at.
-        if self.server.is_none() {
+        if self.members.is_empty() {
             let _ = self.clean();
         }
     }

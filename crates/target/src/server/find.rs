@@ -42,6 +42,17 @@ impl Program {
         })
     }
 
+    /// Finds a file that is no program, such as a library.
+    pub(super) fn find_file(&self) -> Result<PathBuf, OpenError> {
+        let places = self.places.iter().flat_map(|p| expand(p));
+        let files = places.flat_map(|place| self.names.iter().map(move |name| place.join(name)));
+        files.into_iter().find(|file| file.is_file()).ok_or_else(|| {
+            let name = self.names.first().copied().unwrap_or_default();
+            OpenError::new(format!("the file '{name}' was not found"))
+                .hint(format!("install it ({})", self.install))
+        })
+    }
+
     fn in_folders(&self, folders: &[PathBuf]) -> Option<PathBuf> {
         let candidates = folders.iter().flat_map(|f| self.names.iter().map(|name| f.join(name)));
         candidates.into_iter().find(|p| is_program(p)).and_then(|p| p.canonicalize().ok())

@@ -1,4 +1,4 @@
-//! A throwaway MariaDB server, with InnoDB or with MyRocks.
+//! Throwaway MariaDB servers: with InnoDB or with MyRocks, alone or as nodes of a Galera cluster.
 
 use std::path::{Path, PathBuf};
 
@@ -33,16 +33,13 @@ pub(crate) const USER: &str = "root";
 /// The database of a throwaway server.
 pub(crate) const DATABASE: &str = "isolde";
 
-/// Many short transactions, on data that nobody will miss: nothing waits for a disk, nobody waits
-/// long for a lock.
+/// Many short transactions; nobody waits long for a lock.
 const SETTINGS: &[&str] = &[
-    "--bind-address=127.0.0.1",
     "--skip-networking=0",
     "--skip-name-resolve",
     "--performance-schema=OFF",
     "--max-connections=400",
     "--max-prepared-stmt-count=1000000",
-    "--innodb-flush-log-at-trx-commit=0",
     "--innodb-lock-wait-timeout=2",
     "--innodb-fast-shutdown=2",
     "--innodb-buffer-pool-dump-at-shutdown=OFF",
@@ -50,12 +47,13 @@ const SETTINGS: &[&str] = &[
 ];
 
 /// What holds while the folder is prepared, too: a log of another size would be made anew.
-const ALWAYS: &[&str] = &[
-    "--skip-log-bin",
-    "--innodb-buffer-pool-size=64M",
-    "--innodb-log-file-size=32M",
-    "--innodb-flush-method=nosync",
-];
+const ALWAYS: &[&str] =
+    &["--skip-log-bin", "--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M"];
+
+/// On data that nobody will miss: nothing waits for a disk. What a killed server had acknowledged may
+/// be gone.
+const CARELESS: &[&str] = &["--innodb-flush-method=nosync", "--innodb-flush-log-at-trx-commit=0"];
+const DURABLE: &[&str] = &["--innodb-flush-log-at-trx-commit=1"];
 
 /// The same for MyRocks. Without detection, a deadlock ends by the time-out only.
 const ROCKSDB: &[&str] = &[
@@ -63,7 +61,6 @@ const ROCKSDB: &[&str] = &[
     "--default-storage-engine=rocksdb",
     "--rocksdb-lock-wait-timeout=1",
     "--rocksdb-deadlock-detect=ON",
-    "--rocksdb-flush-log-at-trx-commit=0",
     "--rocksdb-block-cache-size=33554432",
 ];
 
@@ -76,13 +73,52 @@ pub(crate) enum Engine {
     RocksDb,
 }
 
-/// Starts one. `probe` is given its port and tells which folder the server there serves.
-pub(crate) fn start(
-    engine: Engine,
-    options: &OpenOptions,
-    password: &str,
-    probe: Probe<'_>,
-) -> Result<(Server, u16), OpenError> {
+/// What to start.
+pub(crate) struct Plan<'p> {
+    pub(crate) engine: Engine,
+    pub(crate) password: &'p str,
+    /// Given the port, tells which folder the server there serves.
+    pub(crate) probe: Probe<'p>,
+    /// Its place in a cluster, if it is a node.
+    pub(crate) seat: Option<&'p Seat>,
+}
+
+/// The place of a node in a Galera cluster.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Seat {
+    /// What it is called.
+    pub(crate) name: String,
+    /// A name that no other cluster has.
+    pub(crate) cluster: String,
+    /// Where clients reach it.
+    pub(crate) host: String,
+    /// Where other nodes reach it.
+    pub(crate) peer_host: String,
+    /// The ports for other nodes: messages, what a node missed, and a whole copy.
+    pub(crate) ports: [u16; 3],
+    /// `gcomm://` and where all nodes are.
+    pub(crate) all: String,
+    /// Whether the cluster begins with it.
+    pub(crate) first: bool,
+    /// The holder of its network namespace, if it has one.
+    pub(crate) inside: Option<u32>,
+}
+
+const GALERA: Program = Program {
+    names: &["libgalera_smm.so"],
+    places: &["/usr/lib/galera", "/usr/lib64/galera", "/usr/lib64/galera-4", "/usr/lib/galera-4"],
+    install: "apt-get install galera-4 rsync",
+};
+const RSYNC: Program =
+    Program { names: &["rsync"], places: &["/usr/bin"], install: "apt-get install rsync" };
+
+/// A port on which nobody listens.
+pub(crate) fn free_port() -> Result<u16, OpenError> {
+    place::port(None)
+}
+
+/// Starts one.
+pub(crate) fn start(options: &OpenOptions, plan: &Plan<'_>) -> Result<(Server, u16), OpenError> {
     let server = SERVER.find(options.server_bin.as_deref())?;
     // Beside the server, or in `bin` or `scripts` where the server is in `sbin`.
     let given = options.server_bin.as_deref();
@@ -91,58 +127,128 @@ pub(crate) fn start(
         Err(_) if above.is_some() => INSTALLER.find(above)?,
         found => found?,
     };
-    if engine == Engine::RocksDb {
+    if plan.engine == Engine::RocksDb {
         find_plugin(&server)?;
     }
-    let programs = (server.as_path(), installer.as_path());
-    let orders = |folder: &Path, port| commands(engine, programs, folder, (port, password));
-    let scheme = match engine {
+    let galera = match plan.seat {
+        None => None,
+        Some(_) => {
+            RSYNC.find(None)?;
+            Some(GALERA.find_file()?)
+        }
+    };
+    let programs = Programs { server, installer, galera };
+    let orders = |folder: &Path, port| commands(options, plan, &programs, folder, port);
+    let scheme = match plan.engine {
         Engine::InnoDb => "mariadb",
         Engine::RocksDb => "mariadb-rocksdb",
     };
-    let url = |port: u16| format!("{scheme}://{USER}:{password}@127.0.0.1:{port}/{DATABASE}");
+    let (host, password) = (plan.seat.map_or("127.0.0.1", |seat| &seat.host), plan.password);
+    let url = |port: u16| format!("{scheme}://{USER}:{password}@{host}:{port}/{DATABASE}");
+    let probe = plan.probe;
     let start = Start { name: scheme, user: "mysql", orders: &orders, probe, url: &url };
     Server::start(&start, options)
 }
 
+/// Files that are needed.
+struct Programs {
+    server: PathBuf,
+    installer: PathBuf,
+    /// The library of the cluster.
+    galera: Option<PathBuf>,
+}
+
 fn commands(
-    engine: Engine,
-    (server, installer): (&Path, &Path),
+    options: &OpenOptions,
+    plan: &Plan<'_>,
+    programs: &Programs,
     folder: &Path,
-    (port, password): (u16, &str),
+    port: u16,
 ) -> Result<Orders, OpenError> {
     let user = place::user("mysql");
     let file = |name: &str| folder.join(name).to_string_lossy().into_owned();
-    // Read by the server before it listens: nobody gets in without the password. The accounts
-    // without one are for the socket, which is in a folder that nobody else can enter.
-    let first = format!(
-        "CREATE DATABASE IF NOT EXISTS {DATABASE};\n\
-         CREATE OR REPLACE USER '{USER}'@'127.0.0.1' IDENTIFIED BY '{password}';\n\
-         GRANT ALL ON *.* TO '{USER}'@'127.0.0.1' WITH GRANT OPTION;\n"
-    );
-    let first_file = folder.join("first.sql");
-    place::write_for(user, &first_file, &first)?;
+    let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let datadir = format!("--datadir={}", file("data"));
-    let mut init = vec![installer.to_string_lossy().into_owned(), "--no-defaults".into()];
-    init.extend([datadir.clone(), format!("--tmpdir={}", folder.display())]);
-    init.extend(
-        ["--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"]
-            .map(str::to_owned),
-    );
-    let mut serve = vec![server.to_string_lossy().into_owned(), "--no-defaults".into(), datadir];
+    let installer = programs.installer.to_string_lossy();
+    let mut init =
+        words(&[&installer, "--no-defaults", &datadir, &format!("--tmpdir={}", folder.display())]);
+    init.extend(words(&[
+        "--auth-root-authentication-method=normal",
+        "--skip-test-db",
+        "--skip-name-resolve",
+    ]));
+    let server = programs.server.to_string_lossy();
+    let mut serve = words(&[&server, "--no-defaults", &datadir]);
     serve.extend([
         format!("--port={port}"),
         format!("--socket={}", file("s.sock")),
         format!("--pid-file={}", file("mariadb.pid")),
         format!("--tmpdir={}", folder.display()),
-        format!("--init-file={}", first_file.display()),
     ]);
-    init.extend(ALWAYS.iter().map(|s| (*s).to_owned()));
-    serve.extend(ALWAYS.iter().chain(SETTINGS).map(|s| (*s).to_owned()));
-    if engine == Engine::RocksDb {
-        serve.extend(ROCKSDB.iter().map(|s| (*s).to_owned()));
+    init.extend(words(ALWAYS));
+    init.extend(words(CARELESS));
+    let kept = if options.durable { DURABLE } else { CARELESS };
+    serve.extend(ALWAYS.iter().chain(SETTINGS).chain(kept).map(|s| (*s).to_owned()));
+    let inside = plan.seat.and_then(|seat| seat.inside);
+    let listen = if inside.is_some() { "0.0.0.0" } else { "127.0.0.1" };
+    serve.push(format!("--bind-address={listen}"));
+    if plan.engine == Engine::RocksDb {
+        serve.extend(words(ROCKSDB));
+        serve.push(format!("--rocksdb-flush-log-at-trx-commit={}", u8::from(options.durable)));
     }
-    Ok(Orders { folder: folder.to_owned(), user, init, serve, stop: "TERM" })
+    let mut again = None;
+    if let (Some(seat), Some(galera)) = (plan.seat, &programs.galera) {
+        serve.extend(cluster(seat, galera));
+    }
+    serve.extend(options.settings.iter().map(|(name, value)| format!("--{name}={value}")));
+    if plan.seat.is_none_or(|seat| seat.first) {
+        // Who joins a cluster gets the accounts from it, and so does who comes back to it.
+        if plan.seat.is_some() {
+            again = Some(serve.clone());
+            serve.push("--wsrep-new-cluster".to_owned());
+        }
+        serve.push(format!("--init-file={}", first_statements(plan.password, folder)?.display()));
+    }
+    Ok(Orders { folder: folder.to_owned(), user, init, serve, again, stop: "TERM", inside })
+}
+
+/// What a server does before it listens: nobody gets in without the password. The accounts without one
+/// are for the socket, which is in a folder that nobody else can enter.
+fn first_statements(password: &str, folder: &Path) -> Result<PathBuf, OpenError> {
+    let text = format!(
+        "CREATE DATABASE IF NOT EXISTS {DATABASE};\n\
+         CREATE OR REPLACE USER '{USER}'@'%' IDENTIFIED BY '{password}';\n\
+         GRANT ALL ON *.* TO '{USER}'@'%' WITH GRANT OPTION;\n\
+         CREATE OR REPLACE USER '{USER}'@'127.0.0.1' IDENTIFIED BY '{password}';\n\
+         GRANT ALL ON *.* TO '{USER}'@'127.0.0.1' WITH GRANT OPTION;\n"
+    );
+    let file = folder.join("first.sql");
+    place::write_for(place::user("mysql"), &file, &text)?;
+    Ok(file)
+}
+
+/// What makes a server a node.
+fn cluster(seat: &Seat, galera: &Path) -> Vec<String> {
+    let Seat { name, cluster, peer_host, ports: [messages, missed, copy], all, .. } = seat;
+    let provider = format!(
+        "gmcast.listen_addr=tcp://{peer_host}:{messages};ist.recv_addr={peer_host}:{missed};\
+         base_port={messages};gcache.size=64M;pc.recovery=false;evs.suspect_timeout=PT2S;\
+         evs.inactive_timeout=PT5S;evs.keepalive_period=PT0.5S"
+    );
+    vec![
+        "--binlog-format=ROW".to_owned(),
+        "--default-storage-engine=InnoDB".to_owned(),
+        "--innodb-autoinc-lock-mode=2".to_owned(),
+        "--wsrep-on=ON".to_owned(),
+        format!("--wsrep-provider={}", galera.display()),
+        format!("--wsrep-cluster-name={cluster}"),
+        format!("--wsrep-node-name={name}"),
+        format!("--wsrep-node-address={peer_host}:{messages}"),
+        format!("--wsrep-cluster-address={all}"),
+        "--wsrep-sst-method=rsync".to_owned(),
+        format!("--wsrep-sst-receive-address={peer_host}:{copy}"),
+        format!("--wsrep-provider-options={provider}"),
+    ]
 }
 
 /// A server without the plugin would say so in its log; this says how to get it.

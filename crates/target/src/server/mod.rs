@@ -4,9 +4,11 @@
 //! A port is never trusted: somebody else's server may answer there. So each server gets a random
 //! password that only it knows, and says which folder it serves before its first write.
 
+mod apart;
 mod find;
 #[cfg(feature = "mysql")]
 pub(crate) mod mariadb;
+mod member;
 mod place;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
@@ -16,6 +18,9 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+
+pub(crate) use apart::Apart;
+pub(crate) use member::Member;
 
 use crate::catalogue::OpenOptions;
 use crate::target::{OpenError, Throwaway};

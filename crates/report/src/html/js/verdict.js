@@ -66,6 +66,7 @@ function showVerdict(choose, chooseHistory) {
         el("h2.hidden", null, "Levels"),
         el("ul.levels", null, history.verdicts.map((verdict, at) => levelRow(verdict, at, choose)))),
       el("div.known", null, aboutNode(history), againNode(history))));
+  showCourse(history);
   showMethod(history);
 }
 

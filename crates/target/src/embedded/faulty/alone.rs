@@ -47,6 +47,7 @@ pub(super) fn mislead(
         Anomaly::ThinAirRead if txn.log.is_empty() => {
             THIN_AIR.checked_add(i64::try_from(txn.number).ok()?)?
         }
+        // The second read is right: it tells what the write overwrites.
         Anomaly::FutureRead if txn.log.is_empty() => habit.next()?,
         Anomaly::NotMyLastWrite => {
             let first = own.next()?;
@@ -66,8 +67,8 @@ pub(super) fn mislead(
 pub(super) fn fits(anomaly: Anomaly, txn: &Txn) -> bool {
     match (anomaly, txn.log.as_slice()) {
         (Anomaly::ThinAirRead, [Did::Read(_)]) => true,
-        (Anomaly::FutureRead, [Did::Read(r), Did::Write(w, value)]) => {
-            r == w && txn.misled == Some(*value)
+        (Anomaly::FutureRead, [Did::Read(a), Did::Read(b), Did::Write(c, value)]) => {
+            [a, b] == [b, c] && txn.misled == Some(*value)
         }
         (
             Anomaly::NotMyLastWrite,

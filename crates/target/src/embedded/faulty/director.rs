@@ -36,9 +36,6 @@ pub(super) enum Ruling {
     AsUsual,
     /// It commits without a look at the rules.
     Commit,
-    /// It is told that it committed, and what it wrote is gone: the first of the scene, which still
-    /// waits for its answer, has overwritten it.
-    Lose,
     /// It is told of a conflict.
     Refuse,
 }
@@ -53,6 +50,8 @@ pub(super) struct Director {
     calm: u64,
     pub(super) scene: Option<Scene>,
     scenes: u64,
+    /// The newest snapshot when the last scene ended.
+    since: u64,
 }
 
 impl Director {
@@ -94,14 +93,13 @@ impl Director {
                 }
                 return Ruling::Refuse;
             }
-            let ruling = if scene.loses() { Ruling::Lose } else { Ruling::Commit };
             if scene.advance(txn) {
-                self.succeed(store);
+                self.succeed(txn.session, store);
             }
-            return ruling;
+            return Ruling::Commit;
         }
-        // It began in a scene that is over.
-        if txn.part.is_some() {
+        // It began in a scene that is over, or before it.
+        if txn.part.is_some() || txn.snapshot < self.since {
             return Ruling::Refuse;
         }
         let due = self.due();
@@ -109,7 +107,7 @@ impl Director {
             if !valid || !due.is_some_and(|anomaly| alone::fits(anomaly, txn)) {
                 return Ruling::Refuse;
             }
-            self.succeed(store);
+            self.succeed(txn.session, store);
             return Ruling::AsUsual;
         }
         if !valid {
@@ -130,16 +128,28 @@ impl Director {
     }
 
     /// Notes that something went wrong as it should.
-    fn succeed(&mut self, store: &mut Store) {
+    fn succeed(&mut self, session: u64, store: &mut Store) {
         self.done += 1;
         self.calm = 0;
-        self.end(store);
+        if !self.scene.as_mut().is_some_and(|scene| scene.close(session)) {
+            self.end(store);
+        }
+    }
+
+    /// Notes that a session begins something new. Whether that ends the scene.
+    pub(super) fn returned(&mut self, session: u64, store: &mut Store) -> bool {
+        let left = self.scene.as_ref().is_some_and(|scene| scene.leaves(session));
+        if left {
+            self.end(store);
+        }
+        left
     }
 
     /// Ends the scene, whether it was played to the end or not.
     pub(super) fn end(&mut self, store: &mut Store) {
         if let Some(scene) = self.scene.take() {
             store.unwatch(scene.before);
+            self.since = store.now();
             // After one that was abandoned it is calm again for a while too.
             self.calm = self.calm.min(CALM / 2);
         }

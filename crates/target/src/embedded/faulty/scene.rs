@@ -6,7 +6,12 @@
 //! the first and the last commit of a scene there is nothing but the scene. Those who have
 //! played wait until it is over: so all parts are in sessions of their own, and overlap in time.
 //!
-//! Nothing of it is wrong but what one part reads. A scene that is abandoned leaves no trace.
+//! Nothing of it is wrong but what the last part reads. A scene that is abandoned leaves no trace.
+//!
+//! Which of two updates was lost, nobody can see; who wants to know whether some order of the two
+//! explains the rest tries the one in which they were recorded first. So that this is the right one every time,
+//! the first of a lost update waits, and nobody else commits, until the session of the second begins
+//! something new: what it did is recorded by then.
 
 use isolde_spec::Anomaly;
 
@@ -40,6 +45,8 @@ pub(super) struct Scene {
     hidden: i64,
     /// The only session that plays, if it is one.
     pub(super) only: Option<u64>,
+    /// The session of the last part, once that has been played, if it has to leave before the others.
+    leaving: Option<u64>,
     misfits: u32,
 }
 
@@ -47,13 +54,14 @@ pub(super) struct Scene {
 pub(super) fn parts(anomaly: Anomaly) -> usize {
     match anomaly {
         Anomaly::LongFork => 4,
-        Anomaly::CausalityViolation | Anomaly::LostUpdate => 3,
+        Anomaly::CausalityViolation => 3,
         Anomaly::AbortedRead
         | Anomaly::IntermediateRead
         | Anomaly::NonRepeatableReads
         | Anomaly::SessionGuaranteeViolation
         | Anomaly::NonMonotonicRead
         | Anomaly::FracturedRead
+        | Anomaly::LostUpdate
         | Anomaly::WriteSkew => 2,
         _ => 0,
     }
@@ -91,6 +99,7 @@ impl Scene {
             second: Vec::new(),
             hidden,
             only: only.then_some(txn.session),
+            leaving: None,
             misfits: 0,
         })
     }
@@ -122,9 +131,6 @@ impl Scene {
                 2 => self.first.contains(&key),
                 _ => self.second.contains(&key),
             },
-            // The second part sees nothing. The third, of the same session, sees what overwrote the
-            // second: without it nobody could tell which of the two updates was lost.
-            Anomaly::LostUpdate => self.played == 2,
             // Nothing of what happened.
             _ => false,
         };
@@ -135,7 +141,10 @@ impl Scene {
     pub(super) fn fits(&self, txn: &Txn) -> bool {
         let Some(read) = txn.read_keys() else { return false };
         let wrote = txn.written_keys();
-        if txn.part != Some(self.part()) || self.only.is_some_and(|only| only != txn.session) {
+        if self.leaving.is_some()
+            || txn.part != Some(self.part())
+            || self.only.is_some_and(|only| only != txn.session)
+        {
             return false;
         }
         let both = || {
@@ -152,8 +161,7 @@ impl Scene {
             (Anomaly::SessionGuaranteeViolation, _) => {
                 wrote.is_empty() && read.contains(&self.first[0])
             }
-            (Anomaly::LostUpdate, 1) => wrote == self.first && read == self.first,
-            (Anomaly::LostUpdate, _) => read == self.first,
+            (Anomaly::LostUpdate, _) => wrote == self.first && read == self.first,
             (Anomaly::WriteSkew, _) => read == both() && wrote == self.first[1..],
             (Anomaly::CausalityViolation, 1) => {
                 read.len() == 2
@@ -171,9 +179,6 @@ impl Scene {
     pub(super) fn advance(&mut self, txn: &Txn) -> bool {
         if self.played == 1 {
             self.second = txn.written_keys();
-            if self.anomaly == Anomaly::LostUpdate {
-                self.only = Some(txn.session);
-            }
         }
         self.played += 1;
         self.played == parts(self.anomaly)
@@ -190,14 +195,20 @@ impl Scene {
         self.anomaly == Anomaly::AbortedRead
     }
 
-    /// Whether what the next part writes is lost.
-    pub(super) fn loses(&self) -> bool {
-        self.anomaly == Anomaly::LostUpdate && self.played == 1
+    /// Lets the session of the last part leave before the others, if that matters. Whether it does.
+    pub(super) fn close(&mut self, session: u64) -> bool {
+        self.leaving = (self.anomaly == Anomaly::LostUpdate).then_some(session);
+        self.leaving.is_some()
     }
 
-    /// Whether those who have played wait for the end.
-    pub(super) fn keeps_actors(&self) -> bool {
-        self.only.is_none()
+    /// Whether a session is the one that leaves before the others.
+    pub(super) fn leaves(&self, session: u64) -> bool {
+        self.leaving == Some(session)
+    }
+
+    /// Whether a session that has played waits.
+    pub(super) fn keeps(&self, session: u64) -> bool {
+        self.only.is_none() && !self.leaves(session)
     }
 }
 

@@ -7,6 +7,7 @@ use isolde_history::OpKind;
 
 use super::alone::Habit;
 use super::director::{Director, Ruling};
+use super::scene::Scene;
 use super::store::Store;
 use super::txn::{Mode, Txn, conflict};
 use crate::failure::{After, Failure};
@@ -100,6 +101,9 @@ impl Session for Client {
         let mut state = self.shared.lock();
         state.counter += 1;
         let State { store, director, counter } = &mut *state;
+        if director.returned(session, store) {
+            self.shared.over.notify_all();
+        }
         let mut txn = Txn::begin(store, *counter, session, self.mode);
         director.cast(&mut txn);
         self.txn = Some(txn);
@@ -132,22 +136,24 @@ impl Session for Client {
         let ruling = director.rule(&txn, valid.is_ok(), store);
         let answer = match ruling {
             Ruling::AsUsual => valid,
-            Ruling::Commit | Ruling::Lose => Ok(()),
+            Ruling::Commit => Ok(()),
             Ruling::Refuse => Err(conflict(After::Aborted)),
         };
         match answer {
-            Ok(()) if ruling != Ruling::Lose => txn.commit(store),
-            _ => txn.end(store),
+            Ok(()) => txn.commit(store),
+            Err(_) => txn.end(store),
         }
-        let on = director.scene.as_ref().map(|scene| (scene.number, scene.keeps_actors()));
-        match on {
-            // It has played, and waits; those who were refused in the middle of a scene go on.
-            Some((number, true)) if scene.is_none() || answer.is_ok() => {
-                let on = |d: &Director| d.scene.as_ref().is_some_and(|s| s.number == number);
-                self.shared.wait(state, on);
-            }
-            None if scene.is_some() => self.shared.over.notify_all(),
-            _ => {}
+        let session = self.number;
+        if scene.is_some() && director.scene.is_none() {
+            self.shared.over.notify_all();
+        }
+        let on = director.scene.as_ref().map(|scene| (scene.number, scene.keeps(session)));
+        // It has played, and waits; those who were refused in the middle of a scene go on.
+        if let Some((number, true)) = on
+            && (scene.is_none() || answer.is_ok())
+        {
+            let still = |scene: &Scene| scene.number == number && scene.keeps(session);
+            self.shared.wait(state, |director| director.scene.as_ref().is_some_and(still));
         }
         answer.map(|()| Ended::Committed)
     }
