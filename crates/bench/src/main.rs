@@ -10,6 +10,7 @@
 //! cargo run --release -p isolde-bench -- cas --concurrency 10,100 --format jsonl
 //! cargo run --release -p isolde-bench -- logs --folder /work/shared/histories/porcupine/etcd
 //! cargo run --release -p isolde-bench -- soak --targets postgres,fjall --commits 200000
+//! cargo run --release -p isolde-bench -- faults
 //! cargo run --release -p isolde-bench -- pgbench
 //! ```
 
@@ -67,6 +68,8 @@ enum What {
     Logs(logs::LogsArgs),
     /// Run every database at every level under every workload: a correct one gives no alarm
     Soak(live::soak::SoakArgs),
+    /// How soon each anomaly is found that the faulty engine has on purpose
+    Faults(live::faults::FaultsArgs),
     /// How fast transactions run, against PostgreSQL's own pgbench
     Pgbench(live::pgbench::PgbenchArgs),
     /// How many transactions a server aborts, by sessions and by transactions on each row
@@ -86,6 +89,7 @@ fn main() -> anyhow::Result<()> {
         What::Cas(args) => cas::run(&args),
         What::Logs(args) => logs::run(&args),
         What::Soak(args) => live::soak::run(&args),
+        What::Faults(args) => live::faults::run(&args),
         What::Pgbench(args) => live::pgbench::run(&args),
         What::Aborts(args) => live::aborts::run(&args),
         What::Recording(args) => live::recording::run(&args),

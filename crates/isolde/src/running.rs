@@ -301,15 +301,24 @@ fn settings(args: &RunArgs) -> Settings {
         distribution: w.distribution,
         max_txn_len: w.max_txn_len.unwrap_or(Settings::new(w.workload).max_txn_len),
         sessions: w.sessions,
-        favour: w.favour,
+        favour: w.favour.or_else(|| shown(args)),
         rollbacks: w.rollbacks,
         round: w.round,
         seed: w.seed.unwrap_or_else(random),
     }
 }
 
+/// What is favoured if nobody says: a planted anomaly shows where its shapes meet.
+fn shown(args: &RunArgs) -> Option<Anomaly> {
+    let first = planted(args).first().copied().filter(|_| args.workload.workload == Kind::Mini);
+    first.filter(|anomaly| isolde_workload::favoured().any(|other| other == *anomaly))
+}
+
 fn options(args: &RunArgs) -> Result<Options> {
     let d = &args.driving;
+    if !planted(args).is_empty() && args.workload.workload != Kind::Mini {
+        bail!("anomalies are planted among mini-transactions\n  hint: leave out --workload");
+    }
     if d.rate.is_some_and(|rate| !(0.001..=1e9).contains(&rate)) {
         bail!("the rate is a number of transactions a second, from 0.001 on");
     }

@@ -199,6 +199,13 @@ pub const KINDS: &[Kind] = &[
         summary: "redb: a copy-on-write tree; one writer, a control",
         open: crate::embedded::redb::open,
     },
+    #[cfg(feature = "faulty")]
+    Kind {
+        name: FAULTY,
+        schemes: &[],
+        summary: "no database: an engine of Isolde's own that is faulty on purpose (--fault)",
+        open: crate::embedded::faulty::open,
+    },
 ];
 
 /// The one target in which anomalies can be planted.

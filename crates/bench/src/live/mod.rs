@@ -1,6 +1,7 @@
 //! Measurements and soaks on real databases.
 
 pub(crate) mod aborts;
+pub(crate) mod faults;
 pub(crate) mod pgbench;
 pub(crate) mod recording;
 pub(crate) mod soak;
@@ -9,7 +10,8 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow};
 use isolde_run::{Controls, Options, Ran, Tape};
-use isolde_target::{Offer, OpenOptions, Target};
+use isolde_spec::Anomaly;
+use isolde_target::{FAULTY, Offer, OpenOptions, Target};
 use isolde_workload::{Distribution, Kind, Settings, Workload};
 
 /// What a workload is like unless a measurement says otherwise.
@@ -38,6 +40,12 @@ pub(crate) struct Ground {
 impl Ground {
     pub(crate) fn open(name: &str) -> Result<Ground> {
         Ok(Ground { target: open(name)?, next_table: 0 })
+    }
+
+    /// The engine that is faulty on purpose, with an anomaly planted.
+    pub(crate) fn planted(anomaly: Anomaly) -> Result<Ground> {
+        let options = OpenOptions { planted: vec![anomaly], ..OpenOptions::default() };
+        Ok(Ground { target: isolde_target::open(FAULTY, &options)?, next_table: 0 })
     }
 
     /// One run.

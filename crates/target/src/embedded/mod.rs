@@ -1,7 +1,7 @@
 //! Engines that run inside this process: no server, no protocol, no network.
 //!
 //! Key-value engines stand behind [`engine::Engine`], and one adapter makes targets of them all;
-//! SQLite is one itself.
+//! SQLite is one itself, and so is the engine that is faulty on purpose.
 
 #[cfg(feature = "key-value")]
 mod adapter;
@@ -16,6 +16,8 @@ mod paths;
 
 #[cfg(feature = "canopydb")]
 pub(crate) mod canopydb;
+#[cfg(feature = "faulty")]
+pub(crate) mod faulty;
 #[cfg(feature = "fjall")]
 pub(crate) mod fjall;
 #[cfg(feature = "grafeo")]

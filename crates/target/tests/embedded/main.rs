@@ -16,7 +16,8 @@ use isolde_spec::Level;
 use isolde_target::{Contents, KINDS, Offer, OpenOptions, Path, Request, Table, Target, open};
 
 /// All embedded engines; those that are not in this build are skipped.
-const ENGINES: [&str; 12] = [
+const ENGINES: [&str; 13] = [
+    "faulty",
     "sqlite",
     "fjall",
     "surrealkv",

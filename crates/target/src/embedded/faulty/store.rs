@@ -1,0 +1,101 @@
+//! The part that is right: versions of rows, snapshots, locks.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::failure::{After, Failure};
+
+/// A row: the number of its table, and its own.
+pub(super) type Key = (u32, u32);
+
+/// What a row holds: one integer if it is a register, any number if it is a list; nothing if it is not
+/// there.
+pub(super) type Cell = Option<Vec<i64>>;
+
+/// What a row held from some commit on.
+#[derive(Clone, Debug)]
+struct Version {
+    /// The number of the commit that made it.
+    at: u64,
+    cell: Cell,
+}
+
+/// All rows, each with the versions that somebody may still want to see, oldest first.
+#[derive(Default, Debug)]
+pub(super) struct Store {
+    rows: HashMap<Key, Vec<Version>>,
+    /// Who is about to write which row. Nobody waits: the second one has a conflict.
+    locks: HashMap<Key, u64>,
+    /// The number of the last commit.
+    last: u64,
+    /// How many transactions look at each snapshot.
+    watched: BTreeMap<u64, u32>,
+}
+
+impl Store {
+    /// The number of the last commit, which is the newest snapshot.
+    pub(super) fn now(&self) -> u64 {
+        self.last
+    }
+
+    /// Keeps what a snapshot shows.
+    pub(super) fn watch(&mut self, snapshot: u64) {
+        *self.watched.entry(snapshot).or_default() += 1;
+    }
+
+    /// Lets go of it.
+    pub(super) fn unwatch(&mut self, snapshot: u64) {
+        if let Some(count) = self.watched.get_mut(&snapshot) {
+            *count -= 1;
+            if *count == 0 {
+                self.watched.remove(&snapshot);
+            }
+        }
+    }
+
+    /// What a row held at a snapshot.
+    pub(super) fn read(&self, key: Key, snapshot: u64) -> Cell {
+        let versions = self.rows.get(&key)?;
+        let seen = versions.partition_point(|v| v.at <= snapshot);
+        versions[..seen].last()?.cell.clone()
+    }
+
+    /// Whether a row was written after a snapshot.
+    pub(super) fn changed_since(&self, key: Key, snapshot: u64) -> bool {
+        self.rows.get(&key).and_then(|versions| versions.last()).is_some_and(|v| v.at > snapshot)
+    }
+
+    /// Announces a write. One writer a row, so that nobody commits between a read and a write of the
+    /// same statement.
+    pub(super) fn lock(&mut self, key: Key, txn: u64) -> Result<(), Failure> {
+        if *self.locks.entry(key).or_insert(txn) == txn {
+            return Ok(());
+        }
+        Err(Failure::conflict(After::Open, "locked", "another transaction is writing the row"))
+    }
+
+    /// Lets go of a row.
+    pub(super) fn unlock(&mut self, key: Key, txn: u64) {
+        if self.locks.get(&key) == Some(&txn) {
+            self.locks.remove(&key);
+        }
+    }
+
+    /// Commits writes, all at once. The number of the commit.
+    pub(super) fn install(&mut self, writes: impl IntoIterator<Item = (Key, Cell)>) -> u64 {
+        self.last += 1;
+        let oldest = self.watched.keys().next().copied().unwrap_or(self.last);
+        for (key, cell) in writes {
+            let versions = self.rows.entry(key).or_default();
+            versions.push(Version { at: self.last, cell });
+            // Of those that are as old as the oldest snapshot, only the newest can be seen.
+            let old = versions.partition_point(|v| v.at <= oldest);
+            versions.drain(..old.saturating_sub(1));
+        }
+        self.last
+    }
+
+    /// Forgets tables.
+    pub(super) fn forget(&mut self, tables: &[u32]) {
+        self.rows.retain(|(table, _), _| !tables.contains(table));
+    }
+}
