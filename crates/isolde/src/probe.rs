@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use indicatif::ProgressBar;
 use isolde_probe::case::{self, Case};
+use isolde_probe::compare::Difference;
 use isolde_probe::matrix::{Matrix, probe};
 use isolde_probe::recorded::{self, Noted, Recorded};
 use isolde_probe::replay::{self, Replayed};
@@ -78,6 +79,9 @@ fn cases(args: &ProbeArgs) -> Result<Vec<Case>> {
         for file in files(path)? {
             all.extend(case::read(&file.display().to_string(), &read(&file, case::MOST_BYTES)?)?);
         }
+    }
+    if let Some(name) = case::twice(&all) {
+        bail!("there are two cases '{name}'\n  hint: give yours another name");
     }
     let known = |name: &&String| all.iter().any(|case| case.name.eq_ignore_ascii_case(name));
     if let Some(name) = args.only.iter().find(|name| !known(name)) {
@@ -198,13 +202,19 @@ fn replayed(
 
 fn replay_to_text(target: &dyn Target, runs: &[Recorded], done: &[Replayed]) -> String {
     let mut told = String::new();
-    for replayed in done.iter().filter(|r| !r.is_same()) {
+    for replayed in done.iter().filter(|r| !r.is_same() || r.tries > 1) {
         let run = &runs[replayed.run];
         told += &format!("line {}: {} at {}\n", run.line, run.case, run.level);
+        if replayed.is_same() {
+            told += &format!(
+                "  as recorded when it was tried the {}. time, but not at first:\n",
+                replayed.tries
+            );
+        }
         if let Some(failure) = &replayed.failure {
             told += &format!("  could not be run: {failure}\n");
         }
-        for difference in &replayed.differences {
+        for difference in replayed.differences.iter().chain(&replayed.first_differences) {
             let event = |noted: &Option<Noted>| match noted {
                 None => "nothing more".to_owned(),
                 Some(noted) => {
@@ -252,14 +262,13 @@ fn replay_to_json(target: &dyn Target, runs: &[Recorded], done: &[Replayed]) -> 
         .iter()
         .map(|r| {
             let run = &runs[r.run];
-            let differences: Vec<Value> = r
-                .differences
-                .iter()
-                .map(|d| {
+            let differences = |list: &[Difference]| -> Vec<Value> {
+                let told = list.iter().map(|d| {
                     let (recorded, now) = (noted(&d.recorded), noted(&d.now));
                     json!({"event": d.event, "recorded": recorded, "now": now})
-                })
-                .collect();
+                });
+                told.collect()
+            };
             let background = match r.background {
                 Background::Any => "any",
                 Background::Done => "done",
@@ -267,7 +276,7 @@ fn replay_to_json(target: &dyn Target, runs: &[Recorded], done: &[Replayed]) -> 
             };
             let failure = r.failure.as_ref().map(ToString::to_string);
             json!({"line": run.line, "case": run.case, "level": run.level, "same": r.is_same(),
-                   "background": background, "tries": r.tries, "failure": failure, "differences": differences})
+                   "background": background, "tries": r.tries, "first_differences": differences(&r.first_differences), "failure": failure, "differences": differences(&r.differences)})
         })
         .collect();
     json!({

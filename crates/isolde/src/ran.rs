@@ -114,8 +114,11 @@ pub(crate) fn to_json(ran: &Ran) -> Value {
 }
 
 /// Says on standard error what went wrong and is no ordinary conflict.
-pub(crate) fn warn(target: &dyn Target, ran: &Ran) {
+pub(crate) fn warn(target: &dyn Target, ran: &Ran, faults: bool) {
     let label = || load::WARNING.label("warning");
+    if faults && ran.faults.is_empty() {
+        anstream::eprintln!("{}: none of the faults happened before the run was over", label());
+    }
     // Where servers are harmed on purpose, lost connections are what was asked for.
     let worth_saying = |t: &&Trouble| {
         ran.faults.is_empty() || t.code == Happened::CODE || t.code == Failure::IMPOSSIBLE

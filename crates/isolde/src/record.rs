@@ -23,7 +23,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
     let ran = stage.run(stage.seed(), &args.to);
     stage.clean();
     let ran = ran?;
-    ran::warn(&*stage.target, &ran);
+    ran::warn(&*stage.target, &ran, stage.has_faults());
     if args.json {
         let mut report = stage.to_json(stage.seed());
         report["history"] = json!(args.to.display().to_string());

@@ -63,7 +63,9 @@ impl Stage {
         opening.finish_and_clear();
         if let Some(server) = target.throwaway().filter(|server| server.kept) {
             let folder = server.folder.display();
-            let pid = server.pid.map_or(String::new(), |pid| format!(", its process is {pid}"));
+            // One that is killed comes back as another process.
+            let pid = server.pid.filter(|_| options.faults.is_empty());
+            let pid = pid.map_or(String::new(), |pid| format!(", its process is {pid}"));
             anstream::eprintln!("the server stays at {}, its data in {folder}{pid}", server.url);
         }
         can_do(&*target, settings.kind)?;
@@ -190,6 +192,11 @@ impl Stage {
         let (name, version) = (self.target.name(), self.target.version());
         let (offer, promises) = (self.offer.name, self.offer.promises);
         format!("{name} {version}, {offer} (promises {promises})")
+    }
+
+    /// Whether something goes wrong on purpose.
+    pub(crate) fn has_faults(&self) -> bool {
+        !self.options.faults.is_empty()
     }
 
     /// What goes wrong on purpose, as it can be typed.

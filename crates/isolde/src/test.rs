@@ -169,7 +169,7 @@ impl Trial {
         let folder = Folder::new(args, &name)?;
         let file = folder.file(HISTORY);
         let ran = stage.run(seed, &file).inspect_err(|_| folder.remove_if_empty())?;
-        ran::warn(&*stage.target, &ran);
+        ran::warn(&*stage.target, &ran, stage.has_faults());
         let began = Instant::now();
         let history = load::load(&file, Some("isolde"))?.history;
         let progress = load::progress("checking");

@@ -5,6 +5,7 @@ use isolde_spec::{Anomaly, CATALOGUE, Level};
 
 use crate::condition::{self, Condition};
 use crate::schedule::{MOST_SESSIONS, MOST_STEPS, Schedule, Step};
+use crate::statement::is_several;
 
 /// How long a file of cases may be, in bytes.
 pub const MOST_BYTES: usize = 1 << 20;
@@ -115,7 +116,8 @@ pub fn read(file: &str, text: &str) -> Result<Vec<Case>, Unreadable> {
     if text.len() > MOST_BYTES {
         return Err(fault(0, 0, format!("more than {MOST_BYTES} bytes; expected fewer")));
     }
-    let mut cases = Vec::new();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut cases: Vec<Case> = Vec::new();
     let mut open: Option<(usize, Draft)> = None;
     for (at, whole) in text.lines().enumerate() {
         let line = whole.trim();
@@ -243,6 +245,15 @@ impl Draft {
         if !self.has_condition {
             return Err(format!("{} does not say 'seen when ...'", case.name));
         }
+        let mut given: Vec<(&str, &[String])> = Vec::new();
+        for line in &steps {
+            let Some(label) = line.label.as_deref() else { continue };
+            // The same label may stand for other databases' statements.
+            if given.iter().any(|(l, on)| *l == label && (on.is_empty() || line.on.is_empty())) {
+                return Err(format!("{}: two steps are labelled '{label}'", case.name));
+            }
+            given.push((label, &line.on));
+        }
         let (mut labels, named) = case.seen.names();
         labels.extend(case.waits_anyway.iter().map(String::as_str));
         let known = |label: &&str| steps.iter().any(|l| l.label.as_deref() == Some(label));
@@ -284,8 +295,23 @@ fn statement(
     if statement.is_empty() {
         return Err((column, "expected a statement".to_owned()));
     }
+    if session.is_some() && is_several(statement) {
+        return Err((column, "expected one statement a step, found several".to_owned()));
+    }
+    if session.is_some() && statement.to_lowercase().contains("isolation level") {
+        let problem =
+            "expected no level here: every case runs at every level that the database has";
+        return Err((column, problem.to_owned()));
+    }
     let (session, statement) = (session.map(str::to_owned), statement.to_owned());
     Ok(Line { on, session, label, statement })
+}
+
+/// The name that two cases have, if two have the same.
+pub fn twice(cases: &[Case]) -> Option<&str> {
+    let mut names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+    names.sort_unstable();
+    names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
 /// The cases that come with Isolde, by file.

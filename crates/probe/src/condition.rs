@@ -43,29 +43,26 @@ pub trait Observed {
 }
 
 impl Condition {
-    /// Whether it is true. Of a step that was not answered, nothing is.
-    pub fn holds(&self, observed: &dyn Observed) -> bool {
+    /// Whether it is true; of a step that was not answered nothing is known, nor is its opposite.
+    pub fn holds(&self, observed: &dyn Observed) -> Option<bool> {
         match self {
-            Condition::All(all) => all.iter().all(|c| c.holds(observed)),
-            Condition::Any(any) => any.iter().any(|c| c.holds(observed)),
-            Condition::Not(not) => !not.holds(observed),
-            Condition::Commits(session) => observed.commits(session),
-            Condition::Waited(label) => observed.waited(label),
-            Condition::Has(label, wanted) => match observed.said(label) {
-                Some(Said::Rows(rows)) => wanted.iter().all(|row| rows.contains(row)),
+            Condition::All(all) => combined(all, observed, false),
+            Condition::Any(any) => combined(any, observed, true),
+            Condition::Not(not) => not.holds(observed).map(|holds| !holds),
+            Condition::Commits(session) => Some(observed.commits(session)),
+            Condition::Waited(label) => Some(observed.waited(label)),
+            Condition::Has(label, wanted) => Some(match observed.said(label)? {
+                Said::Rows(rows) => wanted.iter().all(|row| rows.contains(row)),
                 _ => false,
-            },
+            }),
             Condition::Is(label, wanted, equal) => {
-                let Some(said) = observed.said(label) else { return false };
+                let said = observed.said(label)?;
                 let same = match wanted {
-                    Wanted::Label(other) => {
-                        let Some(other) = observed.said(other) else { return false };
-                        rows(said) == rows(other)
-                    }
+                    Wanted::Label(other) => rows(said) == rows(observed.said(other)?),
                     Wanted::Rows(wanted) => rows(said) == sorted(wanted),
                     Wanted::Value(value) => rows(said) == [vec![value.clone()]],
                 };
-                same == *equal
+                Some(same == *equal)
             }
         }
     }
@@ -90,6 +87,15 @@ impl Condition {
         }
         (labels, sessions)
     }
+}
+
+/// One that is `decisive` decides; else one that is not known leaves it open.
+fn combined(parts: &[Condition], observed: &dyn Observed, decisive: bool) -> Option<bool> {
+    let parts: Vec<Option<bool>> = parts.iter().map(|part| part.holds(observed)).collect();
+    if parts.contains(&Some(decisive)) {
+        return Some(decisive);
+    }
+    if parts.contains(&None) { None } else { Some(!decisive) }
 }
 
 fn rows(said: &Said) -> Vec<Vec<Datum>> {

@@ -17,6 +17,7 @@ pub mod recorded;
 pub mod replay;
 mod room;
 mod schedule;
+mod statement;
 pub mod text;
 
 pub use outcome::Outcome;

@@ -126,6 +126,11 @@ impl Matrix {
 
     /// What a level amounts to, in one sentence; a probe shows violations and proves nothing.
     pub fn amount_told(&self, offer: usize) -> String {
+        let open =
+            self.column(offer).filter(|(_, c)| matches!(c.outcome, Outcome::Unknown(_))).count();
+        if open > 0 && open == self.column(offer).count() {
+            return "behaves as: nobody knows".to_owned();
+        }
         let amount = self.amount(offer);
         let names: Vec<&str> = amount.holds.iter().map(|l| l.name()).collect();
         let mut told = match names.as_slice() {
@@ -134,6 +139,9 @@ impl Matrix {
         };
         for (level, cases) in &amount.contradicted {
             told += &format!("; less than {level}, because of {}", cases.join(", "));
+        }
+        if open > 0 {
+            told += &format!("; {open} of the cases are not known");
         }
         told
     }

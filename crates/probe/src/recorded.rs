@@ -81,8 +81,11 @@ fn recorded(line: usize, value: &Value) -> Result<Recorded, String> {
             "{count} steps of {sessions} sessions are too many; at most {MOST_STEPS} of {MOST_SESSIONS}"
         ));
     }
+    if count == 0 {
+        return Err("'steps' is empty".to_owned());
+    }
     let observed: Result<Vec<Noted>, String> =
-        list("observed")?.iter().map(|event| noted(event, count)).collect();
+        list("observed")?.iter().map(|event| noted(event, &schedule)).collect();
     Ok(Recorded {
         line,
         case: text("case")?,
@@ -99,14 +102,35 @@ fn step(value: &Value) -> Option<Step> {
     Some(Step { session: session.to_owned(), statement: statement.to_owned() })
 }
 
-fn noted(value: &Value, steps: usize) -> Result<Noted, String> {
+fn noted(value: &Value, schedule: &Schedule) -> Result<Noted, String> {
     let step = value["step"].as_u64().and_then(|n| usize::try_from(n).ok());
-    let step = step.filter(|n| *n < steps).ok_or("an event names a step that there is not")?;
+    let known = step.and_then(|n| Some((n, schedule.steps.get(n)?)));
+    let (step, doing) = known.ok_or("an event names a step that there is not")?;
+    if value["session"].as_str().is_some_and(|session| session != doing.session) {
+        return Err(format!(
+            "an event names another session than step {step}, which is {}'s",
+            doing.session
+        ));
+    }
     let event = value["event"].as_str().unwrap_or_default();
     if !["ok", "blocked", "err", "unknown"].contains(&event) {
         return Err(format!("'{event}' is no event; expected ok, blocked, err or unknown"));
     }
-    Ok(Noted { step, event: event.to_owned(), result: value["result"].clone() })
+    let result = value["result"].clone();
+    let fits = match (event, &result) {
+        ("ok", Value::Array(rows)) => rows.iter().all(Value::is_array),
+        ("ok", Value::Number(count)) => count.as_i64().is_some_and(|count| count >= -1),
+        ("err", result) => result.is_string(),
+        ("blocked" | "unknown", result) => result.is_null(),
+        _ => false,
+    };
+    if !fits {
+        let expected = "rows or a count of at least -1 for ok, a text for err, null for others";
+        return Err(format!(
+            "the result of step {step} does not fit '{event}'; expected {expected}"
+        ));
+    }
+    Ok(Noted { step, event: event.to_owned(), result })
 }
 
 /// An event as it is written down. `done` is what stands for a statement that returns nothing.

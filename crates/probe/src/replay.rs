@@ -27,6 +27,8 @@ pub struct Replayed {
     pub background: Background,
     /// How often it was run before it came out so.
     pub tries: u32,
+    /// Where the first try differed, if a later one did not.
+    pub first_differences: Vec<Difference>,
 }
 
 impl Replayed {
@@ -90,6 +92,7 @@ pub fn replay(
             failure: None,
             background,
             tries: 1,
+            first_differences: Vec::new(),
         };
         match room.play_with(&fit.offer, &fit.first, &recorded.schedule, background) {
             Ok(events) => {
@@ -107,11 +110,14 @@ pub fn replay(
     // background, which may be held up by other schedules.
     let mut room = Room::open(consoles)?;
     for (at, replayed) in all.iter_mut().enumerate().filter(|(_, r)| !r.is_same()) {
+        // InnoDB alone removes old rows at moments that decide who waits for whom.
         let backgrounds = [Background::Any, Background::Done, Background::Held];
-        for (background, tries) in backgrounds.into_iter().zip(2..) {
+        let count = if target.name().starts_with("M") { 3 } else { 1 };
+        for (background, tries) in backgrounds.into_iter().take(count).zip(2..) {
             let again = one(&mut room, at, background);
             if again.is_same() {
-                *replayed = Replayed { tries, ..again };
+                let first_differences = std::mem::take(&mut replayed.differences);
+                *replayed = Replayed { tries, first_differences, ..again };
                 break;
             }
         }

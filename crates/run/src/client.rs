@@ -154,7 +154,11 @@ impl<'r> Client<'r> {
 
     /// One attempt. Whether the transaction needs no other one.
     fn attempt(&mut self, plan: &TxnPlan) -> Result<bool, Failure> {
-        let Some(mut session) = self.connected()? else { return Ok(true) };
+        let Some(mut session) = self.connected()? else {
+            // It was never begun.
+            self.shared.tally.txns.fetch_sub(1, Ordering::Relaxed);
+            return Ok(true);
+        };
         let clock = self.shared.clock;
         let begin = clock.now();
         let mut acts = Vec::with_capacity(plan.steps.len());

@@ -112,10 +112,27 @@ impl FromStr for Fault {
             format!("there is no fault '{name}'; there are {}", names.join(", "))
         })?;
         let mut fault = Fault::new(what);
+        let mut said: Vec<&str> = Vec::new();
         for part in parts {
             let unknown =
                 || format!("expected at=, every=, about=, for=, node= or by=, found '{part}'");
             let (name, value) = part.split_once('=').ok_or_else(unknown)?;
+            // What would be ignored in silence is refused.
+            let of_nodes = matches!(what, What::Node(_));
+            let means_nothing = match name {
+                "node" => !of_nodes,
+                "for" => what == What::Drop,
+                "by" => what != What::Latency,
+                _ => false,
+            };
+            if means_nothing {
+                return Err(format!("{name}= means nothing for {}", what.name()));
+            }
+            let kind = if matches!(name, "at" | "every" | "about") { "when" } else { name };
+            if said.contains(&kind) {
+                return Err(format!("'{part}': that was said before"));
+            }
+            said.push(kind);
             match name {
                 "at" => fault.when = When::At(time(value)?),
                 "every" => fault.when = When::Every(often(value)?),

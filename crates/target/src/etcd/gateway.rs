@@ -92,6 +92,11 @@ impl Gateway {
             success.push(json!({"requestRange": {"key": first["key"]}}));
         }
         let answer = self.ask("/v3/kv/txn", &json!({"compare": compare, "success": success}))?;
+        // A comparison that failed is told by nothing but the absence of success: the answer has to be
+        // one of etcd's at least.
+        if answer.get("header").is_none() {
+            return Err(Failure::new(After::Lost, "answer", "an answer without a header"));
+        }
         Ok(answer.get("succeeded").and_then(Value::as_bool).unwrap_or(false))
     }
 

@@ -84,6 +84,7 @@ impl Node for Member {
             harmed.pop();
         }
         let answers = || Ok((self.answers)());
-        self.server.process.wait(answers).map_err(|error| error.to_string())
+        self.server.process.wait(answers).map_err(|error| error.to_string())?;
+        self.server.process.tell(Word::Settled)
     }
 }

@@ -37,6 +37,8 @@ pub(super) enum Word {
     Stop,
     /// Starts it again.
     Start,
+    /// It has answered: if it ends now, that is its own doing.
+    Settled,
 }
 
 impl Word {
@@ -48,6 +50,7 @@ impl Word {
             Word::Kill => "kill",
             Word::Stop => "stop",
             Word::Start => "start",
+            Word::Settled => "settled",
         }
     }
 }

@@ -3,6 +3,10 @@
 #
 # Set before this text: folder, stop (signals, the gentlest first), init, serve and
 # serve_again (functions).
+#
+# When whoever asked dies while the server is paused, the system hangs up on all of this group; the
+# server shall be stopped even then.
+trap '' HUP
 exec 3<&0 </dev/null >>"$folder/log" 2>&1
 cd "$folder" || exit 1
 
@@ -38,7 +42,8 @@ obey() {
     resume) kill -s CONT $(family) ;;
     kill) bring_down KILL ;;
     stop) bring_down $stop KILL ;;
-    start) rm -f down ;;
+    start) rm -f settled down ;;
+    settled) put settled yes ;;
     esac
     put answered "$2"
 }
@@ -67,7 +72,8 @@ exec 3<&-
 
 code=1
 if init; then
-    # How often a start is tried again after it was brought down: the killed one may still be leaving.
+    # How often a start is tried again after it was brought down, until it has answered: the killed one
+    # may still be leaving. After that, its end is its own.
     again=0
     serve=serve
     while [ ! -e stopping ]; do
@@ -80,7 +86,7 @@ if init; then
             while [ -e down ] && [ ! -e stopping ]; do sleep 0.02; done
             again=20
             serve=serve_again
-        elif [ $again -gt 0 ]; then
+        elif [ $again -gt 0 ] && [ ! -e settled ]; then
             again=$((again - 1))
             sleep 0.2
         else
