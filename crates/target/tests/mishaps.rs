@@ -46,6 +46,19 @@ fn a_server_comes_back_with_what_it_acknowledged() {
     }
 }
 
+/// After it was killed on purpose and came back, a server that dies by itself stays dead: a crash is
+/// evidence.
+#[test]
+fn a_crash_after_a_kill_is_not_mended_in_silence() {
+    let Some(target) = durable("postgres") else { return };
+    let node = target.nodes()[0];
+    node.harm(Mishap::Kill).unwrap();
+    node.mend().unwrap();
+    common::signal("KILL", target.throwaway().unwrap().pid.unwrap());
+    eventually("its end is noticed", || target.last_words().is_some());
+    assert!(target.connect(&offer(&*target, "read-committed")).is_err());
+}
+
 #[test]
 fn a_paused_server_is_silent_and_goes_on() {
     for kind in ["postgres", "mariadb"] {

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use common::{eventually, installed, is_alive, options, registers, server, signal};
-use isolde_target::{OpenOptions, open};
+use isolde_target::{Mishap, OpenOptions, open};
 
 const KINDS: [&str; 3] = ["postgres", "mariadb", "mariadb-rocksdb"];
 
@@ -58,6 +58,9 @@ fn victim() {
     let (kind, how) = order.split_once(' ').unwrap();
     let target = open(kind, &options()).unwrap();
     let at = target.throwaway().unwrap();
+    if how == "pause" {
+        target.nodes()[0].harm(Mishap::Pause).unwrap();
+    }
     println!("\nvictim {} {}", at.pid.unwrap(), at.folder.display());
     match how {
         "exit" => std::process::exit(3),
@@ -86,6 +89,21 @@ fn a_killed_process_leaves_no_server() {
         }
         let (mut child, pid, folder) = start_victim(&format!("{kind} kill"));
         assert!(is_alive(pid) && folder.is_dir());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_gone(pid, &folder);
+    }
+}
+
+/// The system hangs up on a group of processes of which some are stopped when nobody is left who could
+/// start them again: the shell that stops the server must not go with it.
+#[test]
+fn a_process_that_is_killed_while_its_server_is_paused_leaves_none() {
+    for kind in ["postgres", "mariadb"] {
+        if !installed(kind) {
+            continue;
+        }
+        let (mut child, pid, folder) = start_victim(&format!("{kind} pause"));
         child.kill().unwrap();
         child.wait().unwrap();
         assert_gone(pid, &folder);
