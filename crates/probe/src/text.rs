@@ -8,7 +8,7 @@ use crate::outcome::Outcome;
 /// What the words of the table mean.
 pub(crate) const LEGEND: &str = "prevented: the anomaly was not seen; blocked: not seen, since somebody had to wait; a code: not seen, \
      since this error ended a transaction; ALLOWED: it was seen; ALLOWED!: though the level promises that \
-     it cannot be; ?: not known";
+     it cannot be; ?: not known; -: not tried, since the case needs what this database cannot be asked for";
 
 /// The table, the legend, and what the levels amount to.
 pub fn to_text(matrix: &Matrix, style: Style) -> String {
@@ -68,5 +68,6 @@ fn word(cell: &Cell) -> (String, Ink) {
         Outcome::Allowed if cell.finding => ("ALLOWED!".to_owned(), Ink::Bad),
         Outcome::Allowed => ("ALLOWED".to_owned(), Ink::Open),
         Outcome::Unknown(_) => ("?".to_owned(), Ink::Open),
+        Outcome::NotForIt(_) => ("-".to_owned(), Ink::Faint),
     }
 }
