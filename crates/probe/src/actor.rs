@@ -63,3 +63,39 @@ impl Actor {
         let _ = self.thread.join();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    /// A session of an engine that never comes back from being closed.
+    struct Stuck;
+
+    impl Console for Stuck {
+        fn run(&mut self, _statement: &str) -> Result<Said, Failure> {
+            Ok(Said::Done)
+        }
+
+        fn number(&self) -> u64 {
+            0
+        }
+    }
+
+    impl Drop for Stuck {
+        fn drop(&mut self) {
+            thread::sleep(Duration::from_secs(3600));
+        }
+    }
+
+    #[test]
+    fn a_session_that_never_ends_is_left_alone() {
+        let (tell, answers) = channel();
+        let actor = Actor::start(0, Box::new(Stuck), tell);
+        assert!(actor.send("begin"));
+        assert_eq!(answers.recv().unwrap().said, Ok(Said::Done));
+        let begun = Instant::now();
+        actor.end(Duration::from_millis(20));
+        assert!(begun.elapsed() < Duration::from_secs(60));
+    }
+}

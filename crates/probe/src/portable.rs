@@ -171,20 +171,20 @@ impl Console for Few {
             return Err(Failure::new(After::Open, "unsupported", message));
         };
         match (&self.state, simple) {
-            (_, Simple::Create) => Ok(Said::Done),
+            (_, Simple::Create) | (State::Idle, Simple::Commit | Simple::Rollback) => {
+                Ok(Said::Done)
+            }
             (_, Simple::Insert(rows)) => {
                 let count = rows.len() as u64;
                 lock(&self.place).rows.extend(rows);
                 Ok(Said::Changed(count))
             }
-            (State::Lost(failure), _) => Err(failure.clone()),
             (State::Failed(_), end @ (Simple::Commit | Simple::Rollback)) => {
                 self.state = State::Idle;
                 Ok(if end == Simple::Commit { Said::RolledBack } else { Said::Done })
             }
-            (State::Failed(failure), _) => Err(failure.clone()),
+            (State::Failed(failure) | State::Lost(failure), _) => Err(failure.clone()),
             (State::Idle, Simple::Begin) => self.begin(),
-            (State::Idle, Simple::Commit | Simple::Rollback) => Ok(Said::Done),
             (State::Idle, simple) => self.alone(&simple),
             (State::Open, Simple::Begin) => {
                 let message = "there is a transaction already";
