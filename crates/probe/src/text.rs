@@ -1,6 +1,7 @@
 //! The outcomes for a terminal.
 
 use isolde_report::{Ink, Style, paragraph};
+use isolde_target::Offer;
 
 use crate::matrix::{Cell, Matrix};
 use crate::outcome::Outcome;
@@ -15,7 +16,11 @@ pub fn to_text(matrix: &Matrix, style: Style) -> String {
     let (name, version) = &matrix.database;
     let mut text = format!("{name} {version}\n\n");
     let first = matrix.cases.iter().map(|c| c.name.len()).max().unwrap_or(0).max(4);
-    let widths: Vec<usize> = matrix.offers.iter().map(|o| column(o.name).len().max(9)).collect();
+    let width = |(at, offer): (usize, &Offer)| {
+        let words = matrix.column(at).map(|(_, cell)| word(cell).0.len());
+        words.chain([column(offer.name).len(), 9]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = matrix.offers.iter().enumerate().map(width).collect();
     text += &format!("{:first$}", "");
     for (offer, width) in matrix.offers.iter().zip(&widths) {
         text += &format!("  {:width$}", column(offer.name));
