@@ -151,12 +151,10 @@ impl Matrix {
         told
     }
 
-    /// Whether nothing contradicts what a level promises.
+    /// Whether nothing contradicts what a level promises. Levels of real time count, too: of what they
+    /// forbid, the cases can tell a part.
     pub fn keeps_promise(&self, offer: usize) -> bool {
-        let promised = self.offers.get(offer).map(|offer| offer.promises);
-        promised.is_some_and(|promised| {
-            self.amount(offer).holds.iter().any(|level| level.implies(promised))
-        })
+        !self.column(offer).any(|(_, cell)| cell.finding)
     }
 
     /// The runs, to be kept in a file.
