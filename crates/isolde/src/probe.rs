@@ -10,7 +10,7 @@ use isolde_probe::compare::Difference;
 use isolde_probe::matrix::{Matrix, probe};
 use isolde_probe::recorded::{self, Noted, Recorded};
 use isolde_probe::replay::{self, Replayed};
-use isolde_probe::{Background, html, json, text};
+use isolde_probe::{Background, Portable, html, json, text};
 use isolde_target::{Consoles, Offer, OpenOptions, Target};
 use serde_json::{Value, json};
 
@@ -34,14 +34,8 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<u8> {
     };
     let target = isolde_target::open(&args.target, &options)?;
     opening.finish_and_clear();
-    let Some(consoles) = target.consoles() else {
-        bail!(
-            "{} does not understand SQL, in which the cases are written\n  hint: `isolde test {}` runs a \
-             workload on it",
-            target.name(),
-            args.target
-        );
-    };
+    let portable = Portable::new(&*target);
+    let consoles = target.consoles().unwrap_or(&portable);
     let code = match runs {
         Some(runs) => replayed(args, &*target, consoles, &runs),
         None => probed(args, &*target, consoles, cases),
@@ -136,6 +130,13 @@ fn probed(
     let progress = |done: usize| bar.set_position(done as u64);
     let matrix = probe(target, consoles, cases, offers, (&interrupt::STOP, &progress))?;
     bar.finish_and_clear();
+    if let Some(why) = matrix.nothing_ran() {
+        bail!(
+            "none of the cases can be run on {}: {why}\n  hint: docs/probing.md says what databases \
+             without SQL can be asked for",
+            target.name()
+        );
+    }
     write_files(args, &matrix)?;
     if args.json {
         ran::print(&(serde_json::to_string_pretty(&json::to_json(&matrix))? + "\n"))?;

@@ -1,7 +1,8 @@
 //! A session on a thread of its own, so that it may block.
 
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use isolde_target::{Console, Failure, Said};
 
@@ -19,6 +20,8 @@ pub(crate) struct Actor {
     pub(crate) number: u64,
     orders: Sender<String>,
     thread: JoinHandle<()>,
+    /// Nobody is on its other side as soon as the session is gone.
+    gone: Receiver<()>,
 }
 
 impl Actor {
@@ -30,15 +33,18 @@ impl Actor {
     ) -> Actor {
         let number = console.number();
         let (orders, todo) = channel::<String>();
+        let (here, gone) = channel();
         let thread = thread::spawn(move || {
             for statement in todo {
                 let said = console.run(&statement);
                 if tell.send(Answer { actor, said }).is_err() {
-                    return;
+                    break;
                 }
             }
+            drop(console);
+            drop(here);
         });
-        Actor { number, orders, thread }
+        Actor { number, orders, thread, gone }
     }
 
     /// Sends a statement; false if the thread is gone.
@@ -46,10 +52,50 @@ impl Actor {
         self.orders.send(statement.to_owned()).is_ok()
     }
 
-    /// Ends the session: the connection is closed, and what is left of its transaction is gone.
-    pub(crate) fn end(self) {
+    /// Ends the session: the connection is closed, and what is left of its transaction is gone. One that
+    /// takes longer is left alone: an engine in this process may never come back.
+    pub(crate) fn end(self, patience: Duration) {
         drop(self.orders);
+        if self.gone.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+            return;
+        }
         // It panics only if a client library does, and then there is nothing left to end.
         let _ = self.thread.join();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    /// A session of an engine that never comes back from being closed.
+    struct Stuck;
+
+    impl Console for Stuck {
+        fn run(&mut self, _statement: &str) -> Result<Said, Failure> {
+            Ok(Said::Done)
+        }
+
+        fn number(&self) -> u64 {
+            0
+        }
+    }
+
+    impl Drop for Stuck {
+        fn drop(&mut self) {
+            thread::sleep(Duration::from_secs(3600));
+        }
+    }
+
+    #[test]
+    fn a_session_that_never_ends_is_left_alone() {
+        let (tell, answers) = channel();
+        let actor = Actor::start(0, Box::new(Stuck), tell);
+        assert!(actor.send("begin"));
+        assert_eq!(answers.recv().unwrap().said, Ok(Said::Done));
+        let begun = Instant::now();
+        actor.end(Duration::from_millis(20));
+        assert!(begun.elapsed() < Duration::from_secs(60));
     }
 }

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use isolde_report::escape;
 
 use crate::matrix::{Cell, Matrix};
+use crate::outcome::Outcome;
 use crate::recorded::{done_on, note};
 use crate::text::LEGEND;
 
@@ -16,7 +17,7 @@ table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: a
 th, td { border: 1px solid #8886; padding: .25rem .6rem; text-align: left; vertical-align: top }\n\
 td a { color: inherit; text-decoration: none; display: block }\n\
 .prevented, .blocked, .aborted { background: #2a92 } .allowed { background: #d903 }\n\
-.finding { background: #e225; font-weight: bold } .unknown { background: #8883 }\n\
+.finding { background: #e225; font-weight: bold } .unknown { background: #8883 } .not-for-it { color: #777 }\n\
 code { font-size: .9em } .said { color: #777 } .failed { color: #c33 }\n\
 section { margin-top: 2rem } :target { outline: 2px solid #48c; outline-offset: .5rem }\n";
 
@@ -41,7 +42,10 @@ pub fn to_html(matrix: &Matrix) -> String {
         let _ = write!(page, "<tr><th title=\"{meaning}\">{name}</th>");
         for (level, cell) in row.iter().enumerate() {
             let class = if cell.finding { "finding" } else { cell.outcome.name() };
-            let word = escape(&cell.outcome.to_string());
+            let word = match &cell.outcome {
+                Outcome::NotForIt(_) => "-".to_owned(),
+                outcome => escape(&outcome.to_string()),
+            };
             let _ =
                 write!(page, "<td class=\"{class}\"><a href=\"#c{at}-{level}\">{word}</a></td>");
         }

@@ -13,14 +13,17 @@ pub mod json;
 pub mod matrix;
 mod outcome;
 mod player;
+mod portable;
 pub mod recorded;
 pub mod replay;
 mod room;
 mod schedule;
+mod simple;
 mod statement;
 pub mod text;
 
 pub use outcome::Outcome;
 pub use player::Player;
+pub use portable::Portable;
 pub use room::{Background, Room};
 pub use schedule::{Event, Happened, MOST_SESSIONS, MOST_STEPS, Schedule, Step};

@@ -9,6 +9,7 @@ use crate::case::Case;
 use crate::outcome::Outcome;
 use crate::recorded::{Recorded, done_on, note};
 use crate::replay::in_rooms;
+use crate::room::NOT_FOR_IT;
 use crate::schedule::{Event, Schedule};
 
 /// What became of one case at one level.
@@ -70,6 +71,9 @@ pub fn probe(
                 let outcome = Outcome::of(case, &schedule, &labels, &events);
                 (events, outcome)
             }
+            Err(failure) if failure.code == NOT_FOR_IT => {
+                (Vec::new(), Outcome::NotForIt(failure.message))
+            }
             Err(failure) => (Vec::new(), Outcome::Unknown(failure.to_string())),
         };
         let finding = outcome == Outcome::Allowed && case.forbidden_at(offer.promises);
@@ -93,6 +97,15 @@ impl Matrix {
     /// Whether some level let through what it promises to forbid.
     pub fn has_findings(&self) -> bool {
         self.cells.iter().flatten().any(|cell| cell.finding)
+    }
+
+    /// Why the first case was not run, if none was.
+    pub fn nothing_ran(&self) -> Option<&str> {
+        let mut cells = self.cells.iter().flatten();
+        if cells.any(|cell| !matches!(cell.outcome, Outcome::NotForIt(_))) {
+            return None;
+        }
+        self.cells.first()?.first()?.outcome.detail()
     }
 
     /// Whether some case did not run to its end.
@@ -146,12 +159,10 @@ impl Matrix {
         told
     }
 
-    /// Whether nothing contradicts what a level promises.
+    /// Whether nothing contradicts what a level promises. Levels of real time count, too: of what they
+    /// forbid, the cases can tell a part.
     pub fn keeps_promise(&self, offer: usize) -> bool {
-        let promised = self.offers.get(offer).map(|offer| offer.promises);
-        promised.is_some_and(|promised| {
-            self.amount(offer).holds.iter().any(|level| level.implies(promised))
-        })
+        !self.column(offer).any(|(_, cell)| cell.finding)
     }
 
     /// The runs, to be kept in a file.
@@ -161,7 +172,8 @@ impl Matrix {
         let dbms = format!("{}-{version}", self.database.0.to_lowercase().replace(' ', "-"));
         let mut runs = Vec::new();
         for (case, row) in self.cases.iter().zip(&self.cells) {
-            for (offer, cell) in self.offers.iter().zip(row) {
+            let ran = |cell: &&Cell| !matches!(cell.outcome, Outcome::NotForIt(_));
+            for (offer, cell) in self.offers.iter().zip(row).filter(|(_, cell)| ran(cell)) {
                 let snapshots = offer.name.strip_suffix("-snapshot");
                 let plain = offer.name == "repeatable-read" && self.database.0 == "MariaDB";
                 runs.push(Recorded {

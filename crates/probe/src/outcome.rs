@@ -22,6 +22,8 @@ pub enum Outcome {
     Allowed,
     /// The case did not run to its end.
     Unknown(String),
+    /// The case was not run: this database cannot be asked for what it needs.
+    NotForIt(String),
 }
 
 impl Outcome {
@@ -33,13 +35,14 @@ impl Outcome {
             Outcome::Aborted(_) => "aborted",
             Outcome::Allowed => "allowed",
             Outcome::Unknown(_) => "unknown",
+            Outcome::NotForIt(_) => "not-for-it",
         }
     }
 
-    /// The code of the error that prevented it, or why it is not known.
+    /// The code of the error that prevented it, why it is not known, or why it was not run.
     pub fn detail(&self) -> Option<&str> {
         match self {
-            Outcome::Aborted(text) | Outcome::Unknown(text) => Some(text),
+            Outcome::Aborted(text) | Outcome::Unknown(text) | Outcome::NotForIt(text) => Some(text),
             _ => None,
         }
     }

@@ -279,7 +279,8 @@ impl Stage<'_, '_> {
         loop {
             for (actor, role) in actors.iter_mut().zip(&self.roles) {
                 if role.doing.is_none() || role.answered.is_some() {
-                    actor.take().into_iter().for_each(Actor::end);
+                    let left = self.player.limit.saturating_sub(begun.elapsed());
+                    actor.take().into_iter().for_each(|actor| actor.end(left));
                 }
             }
             if actors.iter().all(Option::is_none) || begun.elapsed() > self.player.limit {

@@ -149,7 +149,7 @@ pub(crate) fn in_rooms<T: Send>(
             }
         }
     };
-    let workers = AT_ONCE.min(count);
+    let workers = if consoles.one_at_a_time() { 1 } else { AT_ONCE }.min(count);
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
         let ended = threads.into_iter().map(|thread| match thread.join() {

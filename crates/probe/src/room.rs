@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use isolde_target::{Console, Consoles, Failure, Offer, Waits};
+use isolde_target::{After, Console, Consoles, Failure, Offer, Waits};
 
 use crate::player::Player;
 use crate::schedule::{Event, Schedule};
 
 /// How long a statement may take that neither ends nor waits. Consoles give up sooner.
 const LIMIT: Duration = Duration::from_secs(15);
+
+/// The code of the failure of a schedule with statements that are not understood.
+pub(crate) const NOT_FOR_IT: &str = "not-for-it";
 
 /// How long is long for the background of a server.
 const CALM: Duration = Duration::from_millis(250);
@@ -60,6 +63,10 @@ impl<'t> Room<'t> {
         schedule: &Schedule,
         background: Background,
     ) -> Result<Vec<Event>, Failure> {
+        let steps: Vec<&str> = schedule.steps.iter().map(|s| s.statement.as_str()).collect();
+        if let Some(why) = self.consoles.refusal(&schedule.setup, &steps) {
+            return Err(Failure::new(After::Open, NOT_FOR_IT, why));
+        }
         self.consoles.empty_room(&self.name)?;
         let open = |first: &[String]| -> Result<Box<dyn Console>, Failure> {
             let mut console = self.consoles.console(offer, &self.name)?;

@@ -1,6 +1,7 @@
 //! The outcomes for a terminal.
 
 use isolde_report::{Ink, Style, paragraph};
+use isolde_target::Offer;
 
 use crate::matrix::{Cell, Matrix};
 use crate::outcome::Outcome;
@@ -8,14 +9,18 @@ use crate::outcome::Outcome;
 /// What the words of the table mean.
 pub(crate) const LEGEND: &str = "prevented: the anomaly was not seen; blocked: not seen, since somebody had to wait; a code: not seen, \
      since this error ended a transaction; ALLOWED: it was seen; ALLOWED!: though the level promises that \
-     it cannot be; ?: not known";
+     it cannot be; ?: not known; -: not tried, since the case needs what this database cannot be asked for";
 
 /// The table, the legend, and what the levels amount to.
 pub fn to_text(matrix: &Matrix, style: Style) -> String {
     let (name, version) = &matrix.database;
     let mut text = format!("{name} {version}\n\n");
     let first = matrix.cases.iter().map(|c| c.name.len()).max().unwrap_or(0).max(4);
-    let widths: Vec<usize> = matrix.offers.iter().map(|o| column(o.name).len().max(9)).collect();
+    let width = |(at, offer): (usize, &Offer)| {
+        let words = matrix.column(at).map(|(_, cell)| word(cell).0.len());
+        words.chain([column(offer.name).len(), 9]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = matrix.offers.iter().enumerate().map(width).collect();
     text += &format!("{:first$}", "");
     for (offer, width) in matrix.offers.iter().zip(&widths) {
         text += &format!("  {:width$}", column(offer.name));
@@ -68,5 +73,6 @@ fn word(cell: &Cell) -> (String, Ink) {
         Outcome::Allowed if cell.finding => ("ALLOWED!".to_owned(), Ink::Bad),
         Outcome::Allowed => ("ALLOWED".to_owned(), Ink::Open),
         Outcome::Unknown(_) => ("?".to_owned(), Ink::Open),
+        Outcome::NotForIt(_) => ("-".to_owned(), Ink::Faint),
     }
 }

@@ -60,6 +60,7 @@ fn short(outcome: &Outcome) -> &'static str {
         Outcome::Aborted(_) => "e",
         Outcome::Allowed => "A",
         Outcome::Unknown(_) => "?",
+        Outcome::NotForIt(_) => "-",
     }
 }
 

@@ -73,4 +73,14 @@ pub trait Consoles: Send + Sync {
 
     /// Who tells who waits; `None` if this server cannot say, and only patience can tell.
     fn waits(&self) -> Result<Option<Box<dyn Waits>>, Failure>;
+
+    /// Why a schedule cannot be run, if not every statement is understood.
+    fn refusal(&self, _setup: &[String], _steps: &[&str]) -> Option<String> {
+        None
+    }
+
+    /// Whether only one schedule may run at a time, since rooms come in each other's way.
+    fn one_at_a_time(&self) -> bool {
+        false
+    }
 }

@@ -1,0 +1,77 @@
+//! `isolde probe`: exit codes, and what it writes.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::{Folder, has_postgres};
+use serde_json::Value;
+
+/// A case of a user that every database shows, though none should.
+const MINE: &str = "case mine: a write is seen\n  forbidden from read-committed\n\
+                    setup create table t (a int)\n  T1 insert into t values (1)\n\
+                    T2 a: select * from t\n  seen when a = 1\n";
+
+#[test]
+fn surrealkv_keeps_its_promise() {
+    let folder = Folder::new("surrealkv");
+    let ran = folder.isolde(&["probe", "surrealkv", "--record", "runs.jsonl"]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    assert!(ran.out.contains("G2-item") && ran.out.contains("ALLOWED"), "{}", ran.out);
+    let ran = folder.isolde(&["probe", "surrealkv", "--replay", "runs.jsonl"]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    // A case that needs more than it can be asked for is not called good.
+    let ran = folder.isolde(&["probe", "surrealkv", "--only", "PMP"]);
+    assert_eq!(ran.code, Some(2), "{ran:#?}");
+    assert!(ran.err.contains("value = 30") && ran.err.contains("hint"), "{}", ran.err);
+}
+
+#[test]
+fn what_is_seen_is_told_in_every_form() {
+    if !has_postgres() {
+        return;
+    }
+    let folder = Folder::new("forms");
+    let args = ["probe", "postgres", "--json", "--report", "x.html", "--record", "x.jsonl"];
+    let ran = folder.isolde(&args);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    let told: Value = serde_json::from_str(&ran.out).unwrap();
+    let levels: Vec<&Value> =
+        told["levels"].as_array().unwrap().iter().map(|l| &l["name"]).collect();
+    assert_eq!(levels, ["read-committed", "repeatable-read", "serializable"]);
+    let cases = told["cases"].as_array().unwrap();
+    let hermitage = cases.iter().filter(|case| case["group"] == "hermitage").count();
+    assert_eq!(hermitage, 14);
+    assert!(cases.iter().all(|case| case["levels"].as_array().unwrap().len() == levels.len()));
+    let page = std::fs::read_to_string(folder.path().join("x.html")).unwrap();
+    assert!(cases.iter().all(|case| page.contains(case["name"].as_str().unwrap())));
+    let ran = folder.isolde(&["probe", "postgres", "--replay", "x.jsonl", "--json"]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    let told: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(told["same"], cases.len() * levels.len());
+    assert_eq!(told["same"], told["recorded"]);
+}
+
+#[test]
+fn a_finding_is_an_exit_code() {
+    if !has_postgres() {
+        return;
+    }
+    let folder = Folder::new("finding");
+    std::fs::write(folder.path().join("mine.case"), MINE).unwrap();
+    let ran = folder.isolde(&["probe", "postgres", "--cases", "mine.case", "--only", "mine"]);
+    assert_eq!(ran.code, Some(1), "{ran:#?}");
+    assert!(ran.out.contains("ALLOWED!"), "{}", ran.out);
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place() {
+    let folder = Folder::new("wrong");
+    std::fs::write(folder.path().join("bad.case"), "case a: b\n  T1 begin\n  whatever\n").unwrap();
+    let ran = folder.isolde(&["probe", "postgres", "--cases", "bad.case"]);
+    assert_eq!(ran.code, Some(2), "{ran:#?}");
+    assert!(ran.err.contains("bad.case, line 3"), "{}", ran.err);
+    std::fs::write(folder.path().join("bad.jsonl"), "\n{\"case\": 1}\n").unwrap();
+    let ran = folder.isolde(&["probe", "postgres", "--replay", "bad.jsonl"]);
+    assert_eq!(ran.code, Some(2), "{ran:#?}");
+    assert!(ran.err.contains("bad.jsonl, line 2"), "{}", ran.err);
+}
