@@ -276,8 +276,12 @@ fn replay_to_json(target: &dyn Target, runs: &[Recorded], done: &[Replayed]) -> 
                 Background::Held => "held",
             };
             let failure = r.failure.as_ref().map(ToString::to_string);
-            json!({"line": run.line, "case": run.case, "level": run.level, "same": r.is_same(),
-                   "background": background, "tries": r.tries, "first_differences": differences(&r.first_differences), "failure": failure, "differences": differences(&r.differences)})
+            json!({
+                "line": run.line, "case": run.case, "level": run.level, "same": r.is_same(),
+                "background": background, "tries": r.tries, "failure": failure,
+                "first_differences": differences(&r.first_differences),
+                "differences": differences(&r.differences),
+            })
         })
         .collect();
     json!({
