@@ -9,7 +9,9 @@ use super::txn::Txn;
 
 /// How many transactions commit in the right way between two anomalies, so that nothing of the one
 /// has to do with the other.
-const CALM: u64 = 400;
+const CALM: u64 = 300;
+/// How many after a scene that nobody wanted to end.
+const SHORT_CALM: u64 = 50;
 
 /// The fourteen that it can plant.
 pub(super) const PLANTABLE: [Anomaly; 14] = [
@@ -151,7 +153,7 @@ impl Director {
             store.unwatch(scene.before);
             self.since = store.now();
             // After one that was abandoned it is calm again for a while too.
-            self.calm = self.calm.min(CALM / 2);
+            self.calm = self.calm.min(CALM - SHORT_CALM);
         }
     }
 }
