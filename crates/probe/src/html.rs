@@ -4,10 +4,11 @@
 use std::fmt::Write;
 
 use isolde_report::escape;
+use isolde_target::{Datum, Said};
 
 use crate::matrix::{Cell, Matrix};
 use crate::outcome::Outcome;
-use crate::recorded::{done_on, note};
+use crate::schedule::{Event, Happened};
 use crate::text::LEGEND;
 
 const STYLE: &str = "\
@@ -18,7 +19,8 @@ th, td { border: 1px solid #8886; padding: .25rem .6rem; text-align: left; verti
 td a { color: inherit; text-decoration: none; display: block }\n\
 .prevented, .blocked, .aborted { background: #2a92 } .allowed { background: #d903 }\n\
 .finding { background: #e225; font-weight: bold } .unknown { background: #8883 } .not-for-it { color: #777 }\n\
-code { font-size: .9em } .said { color: #777 } .failed { color: #c33 }\n\
+code { font-size: .9em } .said { opacity: .75 } .failed { color: light-dark(#b00020, #ff8a80) }\n\
+.waits { color: light-dark(#8a5300, #f5b25a) }\n\
 section { margin-top: 2rem } :target { outline: 2px solid #48c; outline-offset: .5rem }\n";
 
 /// The page.
@@ -74,7 +76,7 @@ pub fn to_html(matrix: &Matrix) -> String {
                 "<section id=\"c{at}-{level}\"><h2>{name} at {}: {outcome}</h2>\n<p>{meaning}</p>\n",
                 escape(offer)
             );
-            page += &timeline(cell, done_on(&matrix.database.0));
+            page += &timeline(cell);
             page += "</section>\n";
         }
     }
@@ -82,7 +84,7 @@ pub fn to_html(matrix: &Matrix) -> String {
 }
 
 /// What happened, a column for each session.
-fn timeline(cell: &Cell, done: i64) -> String {
+fn timeline(cell: &Cell) -> String {
     let sessions = cell.schedule.sessions();
     let mut table = String::new();
     for statement in &cell.schedule.setup {
@@ -93,28 +95,55 @@ fn timeline(cell: &Cell, done: i64) -> String {
         let _ = write!(table, "<th>{}</th>", escape(session));
     }
     table += "</tr></thead><tbody>\n";
-    for event in &cell.events {
-        let noted = note(event, done);
+    for (at, event) in cell.events.iter().enumerate() {
         let step = &cell.schedule.steps[event.step];
+        // A step that waited has two events; the second one is its end.
+        let again = cell.events[..at].iter().any(|earlier| earlier.step == event.step);
+        let statement = match again {
+            true => format!(
+                "<span class=\"said\">goes on:</span> <code>{}</code>",
+                escape(&step.statement)
+            ),
+            false => format!("<code>{}</code>", escape(&step.statement)),
+        };
+        let (class, said) = told(event);
+        let said = escape(&said);
         table += "<tr>";
         for session in &sessions {
-            if *session != step.session {
+            if *session == step.session {
+                let _ =
+                    write!(table, "<td>{statement}<br><span class=\"{class}\">{said}</span></td>");
+            } else {
                 table += "<td></td>";
-                continue;
             }
-            let class = if noted.event == "err" { "failed" } else { "said" };
-            let said = match &noted.result {
-                serde_json::Value::Null => noted.event.clone(),
-                serde_json::Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
-            let (statement, said) = (escape(&step.statement), escape(&said));
-            let _ = write!(
-                table,
-                "<td><code>{statement}</code><br><span class=\"{class}\">{said}</span></td>"
-            );
         }
         table += "</tr>\n";
     }
     table + "</tbody></table>\n"
+}
+
+/// What came of a step, in a few words, and how they look.
+fn told(event: &Event) -> (&'static str, String) {
+    let datum = |datum: &Datum| match datum {
+        Datum::Null => "null".to_owned(),
+        Datum::Integer(number) => number.to_string(),
+        Datum::Text(text) => format!("'{text}'"),
+    };
+    let row = |row: &Vec<Datum>| {
+        let cells: Vec<String> = row.iter().map(datum).collect();
+        format!("({})", cells.join(", "))
+    };
+    match &event.happened {
+        Happened::Answered(Said::Rows(rows)) if rows.is_empty() => ("said", "no rows".to_owned()),
+        Happened::Answered(Said::Rows(rows)) => {
+            ("said", rows.iter().map(row).collect::<Vec<_>>().join(" "))
+        }
+        Happened::Answered(Said::Changed(1)) => ("said", "1 row".to_owned()),
+        Happened::Answered(Said::Changed(count)) => ("said", format!("{count} rows")),
+        Happened::Answered(Said::Done) => ("said", "done".to_owned()),
+        Happened::Answered(Said::RolledBack) => ("failed", "rolled back".to_owned()),
+        Happened::Failed(failure) => ("failed", failure.to_string()),
+        Happened::Blocked => ("waits", "waits".to_owned()),
+        Happened::Silent => ("failed", "no answer".to_owned()),
+    }
 }

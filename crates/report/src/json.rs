@@ -191,6 +191,7 @@ fn timeline(exhibit: &Exhibit) -> Value {
         },
         "left_out": exhibit.left_out,
         "sessions": line.columns,
+        "nodes": line.nodes,
         "rows": line.rows.iter().map(row).collect::<Vec<_>>(),
     })
 }

@@ -278,7 +278,8 @@ fn random(most: usize) -> impl Strategy<Value = Exhibit> {
         }
         // Several between the same two.
         links.extend(links.first().cloned().map(|link| vec![link; 3]).unwrap_or_default());
-        let timeline = Timeline { basis: Basis::Nanoseconds, columns: vec![], rows: vec![] };
+        let timeline =
+            Timeline { basis: Basis::Nanoseconds, columns: vec![], nodes: vec![], rows: vec![] };
         Exhibit { parts, links, timeline, ..base }
     })
 }

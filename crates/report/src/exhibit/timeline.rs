@@ -1,6 +1,6 @@
 //! What happened when: the sessions of an exhibit side by side, row after row.
 
-use isolde_history::{Clock, History};
+use isolde_history::{Clock, History, TxnId, names as attributes};
 
 use super::sources::Sources;
 use super::{Link, Part, schedule};
@@ -9,6 +9,9 @@ use crate::wrap::shorten;
 
 /// How long the name of an event may be.
 const EVENT_LEN: usize = 60;
+
+/// How long the name of a node may be.
+const NODE_LEN: usize = 20;
 
 /// What the order of rows rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +31,8 @@ pub struct Timeline {
     pub basis: Basis,
     /// The sessions, each a column: its name.
     pub columns: Vec<String>,
+    /// The node of the cluster on which each of them ran, if it was one.
+    pub nodes: Vec<Option<String>>,
     /// What happened, in order.
     pub rows: Vec<Row>,
 }
@@ -86,6 +91,11 @@ pub(super) fn of(
             columns.len() - 1
         });
     }
+    let nodes = (0..columns.len()).map(|column| {
+        let own = (0..parts.len()).filter(|at| column_of[*at] == column);
+        node(history, own.map(|at| parts[at].txn))
+    });
+    let nodes: Vec<Option<String>> = nodes.collect();
     let lanes: Vec<Vec<Row>> =
         parts.iter().enumerate().map(|(at, part)| lane(history, part, at, column_of[at])).collect();
     let mut rows = schedule::merge(parts, lanes, links, sources);
@@ -96,7 +106,35 @@ pub(super) fn of(
         (true, Clock::Events) => Basis::Events,
         (true, Clock::Nanoseconds) => Basis::Nanoseconds,
     };
-    Timeline { basis, columns, rows }
+    Timeline { basis, columns, nodes, rows }
+}
+
+impl Timeline {
+    /// A session by its name, and where it ran.
+    pub fn column_name(&self, column: usize) -> String {
+        let session = self.columns.get(column).map_or("", String::as_str);
+        match self.nodes.get(column) {
+            Some(Some(node)) => format!("{session} on {node}"),
+            _ => session.to_owned(),
+        }
+    }
+}
+
+/// The node of the cluster on which transactions ran, if it was one and the same.
+fn node(history: &History, txns: impl Iterator<Item = TxnId>) -> Option<String> {
+    let node = |txn| {
+        let value = history.txn(txn).attr(attributes::NODE)?;
+        Some(match history.pool().as_text(value) {
+            Some(text) => text.to_owned(),
+            None => names::value(history, value),
+        })
+    };
+    let mut nodes: Vec<String> = txns.filter_map(node).collect();
+    nodes.dedup();
+    match nodes.as_slice() {
+        [node] => Some(shorten(node, NODE_LEN)),
+        _ => None,
+    }
 }
 
 /// What one transaction did, in its order.

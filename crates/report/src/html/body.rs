@@ -134,7 +134,9 @@ fn timeline(data: &mut Data, exhibit: &Exhibit) -> Value {
     let times = Times::of(timeline);
     let basis = data.text(times.basis(timeline.basis));
     let unit = data.text(times.unit(timeline.basis));
-    let columns: Vec<usize> = timeline.columns.iter().map(|name| data.text(name)).collect();
+    let columns = 0..timeline.columns.len();
+    let columns: Vec<usize> =
+        columns.map(|column| data.text(&timeline.column_name(column))).collect();
     let (mut rows, mut told) = (Vec::new(), Vec::new());
     for row in &timeline.rows {
         let (code, a, b) = match &row.what {

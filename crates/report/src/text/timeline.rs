@@ -187,16 +187,17 @@ struct Grid<'a> {
 
 impl Grid<'_> {
     fn draw(&self, lines: &[Line<'_>], out: &mut String) {
-        let columns = &self.exhibit.timeline.columns;
+        let timeline = &self.exhibit.timeline;
         let widths: Vec<usize> =
-            (0..columns.len()).map(|column| self.width_of(column, lines)).collect();
-        let names = columns.iter().zip(&widths).map(|(name, wide)| {
-            let name = shorten(&names::spoken("session", name), *wide);
+            (0..timeline.columns.len()).map(|column| self.width_of(column, lines)).collect();
+        let names = widths.iter().enumerate().map(|(column, wide)| {
+            let name = timeline.column_name(column);
+            let name = shorten(&names::spoken("session", &name), *wide);
             self.cell(&name, Some(Ink::Strong), *wide)
         });
         self.line(self.clock.title, &names.collect::<Vec<_>>(), out);
         // The transaction that is open in each column.
-        let mut open: Vec<bool> = vec![false; columns.len()];
+        let mut open: Vec<bool> = vec![false; widths.len()];
         for line in lines.iter().take(MOST) {
             let cells = widths.iter().enumerate().map(|(column, wide)| {
                 if line.row.column == Some(column) {
@@ -220,8 +221,8 @@ impl Grid<'_> {
     fn width_of(&self, column: usize, lines: &[Line<'_>]) -> usize {
         let own = lines.iter().filter(|line| line.row.column == Some(column));
         let needed = own.map(|line| width(&line.text) + 2).max().unwrap_or(0);
-        let name = &self.exhibit.timeline.columns[column];
-        let name = width(&names::spoken("session", name));
+        let name = self.exhibit.timeline.column_name(column);
+        let name = width(&names::spoken("session", &name));
         needed.max(name).clamp(NARROWEST.min(self.each), self.each.min(WIDEST))
     }
 
