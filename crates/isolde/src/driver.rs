@@ -1,11 +1,11 @@
 //! `isolde driver check`.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use isolde_target::{Check, Found, check_driver};
 use serde_json::{Value, json};
 
 use crate::args::{DriverArgs, DriverCheckArgs, DriverCommand};
-use crate::{EXIT_OK, EXIT_VIOLATED, interrupt, load, ran};
+use crate::{EXIT_OK, EXIT_VIOLATED, interrupt, ran};
 
 pub(crate) fn run(args: &DriverArgs) -> Result<u8> {
     match &args.command {
@@ -17,13 +17,23 @@ fn check(args: &DriverCheckArgs) -> Result<u8> {
     interrupt::listen()?;
     // What a target is called is taken, too.
     let command = args.driver.strip_prefix("driver:").unwrap_or(&args.driver);
-    let checking = load::progress(&format!("checking {command}"));
-    let checks = check_driver(command, args.timeout);
-    checking.finish_and_clear();
+    // Each is told as soon as it is known: a driver that hangs is waited for, again and again.
+    let mut printed = Ok(());
+    let mut told = |check: &Check| {
+        if !args.json && printed.is_ok() {
+            printed = ran::print(&line(check));
+        }
+        !interrupt::stopped()
+    };
+    let checks = check_driver(command, args.timeout, &mut told);
+    printed?;
+    if interrupt::stopped() {
+        bail!("ended by Ctrl-C after {} checks", checks.len());
+    }
     if args.json {
         ran::print(&(serde_json::to_string_pretty(&to_json(command, &checks))? + "\n"))?;
     } else {
-        ran::print(&to_text(&checks))?;
+        ran::print(&sum(&checks))?;
     }
     Ok(if failed(&checks) == 0 { EXIT_OK } else { EXIT_VIOLATED })
 }
@@ -32,25 +42,26 @@ fn failed(checks: &[Check]) -> usize {
     checks.iter().filter(|check| matches!(check.found, Found::Wrong(_))).count()
 }
 
-fn to_text(checks: &[Check]) -> String {
-    let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
-    let mut text = String::new();
-    for Check { name, expected, found } in checks {
-        text += &match found {
-            Found::Good => format!("ok      {name:width$}  {expected}\n"),
-            Found::Wrong(what) => {
-                let indent = " ".repeat(width + 10);
-                format!("FAILED  {name:width$}  expected: {expected}\n{indent}found: {what}\n")
-            }
-            Found::Skipped(why) => format!("--      {name:width$}  {why}\n"),
-        };
+/// How wide the names of checks are.
+const WIDTH: usize = 17;
+
+fn line(Check { name, expected, found }: &Check) -> String {
+    match found {
+        Found::Good => format!("ok      {name:WIDTH$}  {expected}\n"),
+        Found::Wrong(what) => {
+            let indent = " ".repeat(WIDTH + 10);
+            format!("FAILED  {name:WIDTH$}  expected: {expected}\n{indent}found: {what}\n")
+        }
+        Found::Skipped(why) => format!("--      {name:WIDTH$}  {why}\n"),
     }
-    text += &match (failed(checks), checks.len()) {
+}
+
+fn sum(checks: &[Check]) -> String {
+    match (failed(checks), checks.len()) {
         (0, _) => "the driver keeps to the protocol\n".to_owned(),
         (failed, 1) => format!("{failed} check failed; without it there are no others\n"),
         (failed, all) => format!("{failed} of {all} checks failed\n"),
-    };
-    text
+    }
 }
 
 fn to_json(command: &str, checks: &[Check]) -> Value {

@@ -309,7 +309,7 @@ fn a_talkative_driver_waits_for_nobody_and_its_end_is_kept() {
 fn the_check_names_what_is_wrong() {
     let found = |name: &str, cases: &str| {
         let script = Script::new(name, cases);
-        let checks = check_driver(&script.command(), Duration::from_millis(500));
+        let checks = check_driver(&script.command(), Duration::from_millis(500), &mut |_| true);
         script.assert_all_gone();
         let wrong = checks.iter().filter(|check| matches!(check.found, Found::Wrong(_)));
         wrong.map(|check| check.name).collect::<Vec<_>>()

@@ -68,21 +68,35 @@ const CHECKS: &[(&str, &str, Try)] = &[
     ("close", "the process ends when it is told to", trouble::close),
 ];
 
-/// Checks a driver. Each answer may take as long as the time-out.
-pub fn check_driver(command: &str, timeout: Duration) -> Vec<Check> {
+/// Checks a driver. Each answer may take as long as the time-out. `told` is given each check as soon as it is done, and says
+/// whether to go on.
+pub fn check_driver(
+    command: &str,
+    timeout: Duration,
+    told: &mut dyn FnMut(&Check) -> bool,
+) -> Vec<Check> {
     let options = OpenOptions { timeout, ..OpenOptions::default() };
     let last_words = LastWords::default();
     let driver = Driver::start(command, options.timeout, &last_words);
     let hello = |found| Check { name: HELLO.0, expected: HELLO.1, found };
     let driver = match driver {
         Ok(driver) => driver,
-        Err(failure) => return vec![hello(Found::Wrong(failure.to_string()))],
+        Err(failure) => {
+            let check = hello(Found::Wrong(failure.to_string()));
+            told(&check);
+            return vec![check];
+        }
     };
     let bench = Bench::new(driver);
     let mut all = vec![hello(Found::Good)];
+    let mut goes_on = all.iter().all(&mut *told);
     for &(name, expected, run) in CHECKS {
-        let found = run(&bench).err().unwrap_or(Found::Good);
-        all.push(Check { name, expected, found });
+        if !goes_on {
+            break;
+        }
+        let check = Check { name, expected, found: run(&bench).err().unwrap_or(Found::Good) };
+        goes_on = told(&check);
+        all.push(check);
     }
     all
 }
