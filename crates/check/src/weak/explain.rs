@@ -142,7 +142,9 @@ impl Hunt<'_, '_, '_> {
         });
         let forced = |hop: &Hop| hop.2.contains(FORCED) && inside.contains(&hop.1);
         let mut forced: Vec<Hop> = edges.filter(forced).collect();
-        forced.sort_unstable();
+        // Histories are mostly in the order in which transactions ended: an edge from a later one to an
+        // earlier one is likelier to be what is wrong, and there may be more edges than are tried.
+        forced.sort_unstable_by_key(|hop| (hop.0 < hop.1, *hop));
         forced.dedup();
         forced
     }
