@@ -263,6 +263,10 @@ fn json_has_everything_of_a_verdict() {
               "support": [],
               "timeline": {
                 "left_out": 0,
+                "nodes": [
+                  null,
+                  null
+                ],
                 "rows": [
                   {
                     "detail": null,
