@@ -222,8 +222,8 @@ fn what_nobody_saw_says_so() {
             serializable: violated
               found      at least 1 FracturedRead
               FracturedRead: a transaction saw one write of another one and missed another
-                T3 read x = 1 of T1 although it had seen T2, so T2 came before T1, and T3 read y = 2 of T2
-                although it had seen T1, so T1 came before T2: no order of them does all that.
+                T3 read y = 2 of T2 although it had seen T1, so T1 came before T2, and T3 read x = 1 of T1
+                although it had seen T2, so T2 came before T1: no order of them does all that.
 
                 a                b                c
                 + T1
@@ -234,14 +234,14 @@ fn what_nobody_saw_says_so() {
                                                   + T3 r(x,1)
                                                   + r(y,2)
 
-                T2 -ww-> T1  T1 overwrote what T2 wrote to x: w(x,2), w(x,1)
-                    nobody saw that; but T3, which had seen T2, read r(x,1) of T1, so T2 came first. It had seen
-                      T2, because
-                      T3 read what T2 wrote to y: w(y,2), r(y,2)
                 T1 -ww-> T2  T2 overwrote what T1 wrote to y: w(y,1), w(y,2)
                     nobody saw that; but T3, which had seen T1, read r(y,2) of T2, so T1 came first. It had seen
                       T1, because
                       T3 read what T1 wrote to x: w(x,1), r(x,1)
+                T2 -ww-> T1  T1 overwrote what T2 wrote to x: w(x,2), w(x,1)
+                    nobody saw that; but T3, which had seen T2, read r(x,1) of T1, so T2 came first. It had seen
+                      T2, because
+                      T3 read what T2 wrote to y: w(y,2), r(y,2)
                 promise  serializable: some order of the transactions, one after another, explains everything
                          that was read, and keeps the order of every session
                 broken   because a transaction saw one write of another one and missed a second one, where it

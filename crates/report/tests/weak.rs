@@ -99,8 +99,8 @@ fn forced_edges_name_the_reads_that_force_them() {
             read-atomic: violated
               found      at least 1 FracturedRead
               FracturedRead: a transaction saw one write of another one and missed another
-                #2 read x = 1 of #0 although it had seen #1, so #1 came before #0, and #2 read y = 2 of #1
-                although it had seen #0, so #0 came before #1: no order of them does all that.
+                #2 read y = 2 of #1 although it had seen #0, so #0 came before #1, and #2 read x = 1 of #0
+                although it had seen #1, so #1 came before #0: no order of them does all that.
 
                 a                b                c
                 + #0
@@ -111,14 +111,14 @@ fn forced_edges_name_the_reads_that_force_them() {
                                                   + #2 r(x,1)
                                                   + r(y,2)
 
-                #1 -ww-> #0  #0 overwrote what #1 wrote to x: w(x,2), w(x,1)
-                    nobody saw that; but #2, which had seen #1, read r(x,1) of #0, so #1 came first. It had seen
-                      #1, because
-                      #2 read what #1 wrote to y: w(y,2), r(y,2)
                 #0 -ww-> #1  #1 overwrote what #0 wrote to y: w(y,1), w(y,2)
                     nobody saw that; but #2, which had seen #0, read r(y,2) of #1, so #0 came first. It had seen
                       #0, because
                       #2 read what #0 wrote to x: w(x,1), r(x,1)
+                #1 -ww-> #0  #0 overwrote what #1 wrote to x: w(x,2), w(x,1)
+                    nobody saw that; but #2, which had seen #1, read r(x,1) of #0, so #1 came first. It had seen
+                      #1, because
+                      #2 read what #1 wrote to y: w(y,2), r(y,2)
                 promise  read-atomic: all writes of another transaction are seen or none, and a session sees its
                          own
                 broken   because a transaction saw one write of another one and missed a second one, where it
