@@ -55,20 +55,9 @@ pub(crate) fn path(name: &str) -> Result<Path, String> {
     Path::named(name).ok_or_else(|| format!("access paths are {}", all()))
 }
 
-/// A time: a number and `ms`, `s`, `m` or `h`; seconds if there is no unit.
+/// A time, written as in faults.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let seconds = match &text[digits.len()..] {
-        "ms" => 0.001,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err("expected a time such as 500ms, 30s, 10m or 2h".to_owned()),
-    };
-    let number: Option<f64> = digits.parse().ok();
-    let total = number.map(|n| n * seconds).filter(|n| (0.0..1e9).contains(n));
-    let total = total.ok_or_else(|| "expected a time such as 30s".to_owned())?;
-    Ok(Duration::from_secs_f64(total))
+    isolde_run::time(text)
 }
 
 /// What goes wrong on purpose.

@@ -110,9 +110,8 @@ pub fn replay(
     // background, which may be held up by other schedules.
     let mut room = Room::open(consoles)?;
     for (at, replayed) in all.iter_mut().enumerate().filter(|(_, r)| !r.is_same()) {
-        // InnoDB alone removes old rows at moments that decide who waits for whom.
         let backgrounds = [Background::Any, Background::Done, Background::Held];
-        let count = if target.name().starts_with("M") { 3 } else { 1 };
+        let count = if consoles.purges() { backgrounds.len() } else { 1 };
         for (background, tries) in backgrounds.into_iter().take(count).zip(2..) {
             let again = one(&mut room, at, background);
             if again.is_same() {

@@ -17,7 +17,7 @@ mod tally;
 mod tape;
 
 pub use driver::{Controls, Ran, RunError, run};
-pub use faults::{Fault, Happened, What, When};
+pub use faults::{Fault, Happened, What, When, time};
 pub use options::{Limits, Options};
 pub use paths::PathChoice;
 pub use tally::{Progress, Trouble};

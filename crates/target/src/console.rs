@@ -71,6 +71,11 @@ pub trait Consoles: Send + Sync {
     /// A console in a room, whose transactions run at that offer.
     fn console(&self, offer: &Offer, room: &str) -> Result<Box<dyn Console>, Failure>;
 
+    /// Whether the server removes old rows at moments of its own that decide who waits for whom.
+    fn purges(&self) -> bool {
+        false
+    }
+
     /// Who tells who waits; `None` if this server cannot say, and only patience can tell.
     fn waits(&self) -> Result<Option<Box<dyn Waits>>, Failure>;
 

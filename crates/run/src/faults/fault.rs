@@ -147,8 +147,8 @@ impl FromStr for Fault {
     }
 }
 
-/// A number and `ms`, `s`, `m` or `h`.
-fn time(text: &str) -> Result<Duration, String> {
+/// A time as people type it: a number and `ms`, `s`, `m` or `h`; seconds if there is no unit.
+pub fn time(text: &str) -> Result<Duration, String> {
     let wrong = || format!("expected a time such as 500ms or 2s, found '{text}'");
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
@@ -159,7 +159,7 @@ fn time(text: &str) -> Result<Duration, String> {
         _ => return Err(wrong()),
     };
     let seconds = digits.parse::<f64>().ok().map(|number| number * unit);
-    let seconds = seconds.filter(|s| (0.0..1e6).contains(s)).ok_or_else(wrong)?;
+    let seconds = seconds.filter(|s| (0.0..1e9).contains(s)).ok_or_else(wrong)?;
     Ok(Duration::from_secs_f64(seconds))
 }
 

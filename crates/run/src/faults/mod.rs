@@ -9,6 +9,6 @@ mod fault;
 mod plan;
 mod play;
 
-pub use fault::{Fault, What, When};
+pub use fault::{Fault, What, When, time};
 pub use play::Happened;
 pub(crate) use play::{Mischief, check};

@@ -75,6 +75,11 @@ impl Consoles for MySql {
         }
     }
 
+    fn purges(&self) -> bool {
+        // InnoDB does.
+        matches!(self.flavour, Flavour::MariaDb { .. } | Flavour::Galera | Flavour::MySql)
+    }
+
     fn waits(&self) -> Result<Option<Box<dyn Waits>>, Failure> {
         // The others have locks of their own, of which InnoDB knows nothing.
         if !matches!(self.flavour, Flavour::MariaDb { .. } | Flavour::MySql) {
