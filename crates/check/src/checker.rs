@@ -6,12 +6,12 @@ use std::time::Instant;
 use isolde_history::{Clock, History};
 use isolde_spec::{Answer, Level, Promise, Verdict};
 
-use crate::context::Context;
-use crate::decide::Case;
-use crate::edges::EdgeList;
-use crate::graph::{Components, Graph};
-use crate::real_time::{self, RealTime};
-use crate::walk::{self, Walk};
+use crate::keys::context::Context;
+use crate::strong::decide::Case;
+use crate::graph::edges::EdgeList;
+use crate::graph::csr::{Components, Graph};
+use crate::graph::real_time::{self, RealTime};
+use crate::graph::key_walk::{self, Walk};
 use crate::weak;
 
 /// How to decide.
@@ -192,7 +192,7 @@ impl<'h> Checker<'h> {
     }
 
     pub(crate) fn walk(&self, session_order: bool) -> &Walk {
-        let walk = || walk::walk(&self.context, session_order);
+        let walk = || key_walk::walk(&self.context, session_order);
         self.walks[usize::from(session_order)].get_or_init(walk)
     }
 

@@ -2,9 +2,9 @@
 
 use isolde_history::{Effect, Op, OpId, OpKind, TxnId, Value};
 
-use crate::context::Context;
-use crate::play::Play;
-use crate::real_time::RealTime;
+use crate::keys::context::Context;
+use crate::keys::outcomes::Play;
+use crate::graph::real_time::RealTime;
 
 /// What an operation did to its object, and what it saw of it. A delete writes
 /// [`Value::ABSENT`].

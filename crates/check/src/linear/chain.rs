@@ -431,9 +431,9 @@ mod tests {
     use isolde_history::notation::parse;
 
     use super::*;
-    use crate::context::Context;
+    use crate::keys::context::Context;
     use crate::linear::call;
-    use crate::real_time;
+    use crate::graph::real_time;
 
     /// What is said of the only key of a history.
     #[track_caller]

@@ -10,13 +10,13 @@ use super::group;
 use super::model::{Limit, Limits};
 use super::object::Object;
 use super::search::Found;
-use crate::context::Context;
-use crate::decide::Case;
+use crate::keys::context::Context;
+use crate::strong::decide::Case;
 use crate::parallel;
-use crate::play::Play;
-use crate::real_time::RealTime;
-use crate::search;
-use crate::words::Words;
+use crate::keys::outcomes::Play;
+use crate::graph::real_time::RealTime;
+use crate::explain::hunt;
+use crate::keys::wording::Words;
 
 /// How many steps are tried where intervals are missing: much is possible then, and little is wrong.
 const STEPS_WITHOUT_TIME: u64 = 1_000_000;
@@ -64,7 +64,7 @@ pub(crate) fn decide(case: &Case<'_, '_>) -> Verdict {
 
 /// What is wrong whatever the order.
 fn contradicts_itself(case: &Case<'_, '_>) -> Option<Verdict> {
-    let mut local = search::local(case.checker, case.promise, &case.walk().found);
+    let mut local = hunt::local(case.checker, case.promise, &case.walk().found);
     if local.witnesses.is_empty() {
         return None;
     }

@@ -23,7 +23,7 @@ use super::register::Early;
 use super::search::Found;
 use super::sequence::Grow;
 use super::why;
-use crate::decide::Case;
+use crate::strong::decide::Case;
 
 /// How many calls are tried at first.
 const FEW: usize = 8;

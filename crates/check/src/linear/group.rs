@@ -10,11 +10,11 @@ use super::model::Limits;
 use super::object::{Item, Kind, Object};
 use super::search::NONE;
 use super::several::Steps;
-use crate::context::Context;
-use crate::decide::Case;
-use crate::play::Play;
-use crate::real_time::RealTime;
-use crate::words::Words;
+use crate::keys::context::Context;
+use crate::strong::decide::Case;
+use crate::keys::outcomes::Play;
+use crate::graph::real_time::RealTime;
+use crate::keys::wording::Words;
 
 /// How many operations a history may have to be searched for an order of transactions.
 const MOST_OPERATIONS: usize = 20_000;

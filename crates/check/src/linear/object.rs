@@ -10,9 +10,9 @@ use super::search::{Found, NONE, Search};
 use super::sequence::{Grow, Sequence};
 use super::several::{Several, Steps};
 use super::zones;
-use crate::context::Context;
-use crate::found::Doubt;
-use crate::words::Words;
+use crate::keys::context::Context;
+use crate::keys::findings::Doubt;
+use crate::keys::wording::Words;
 
 /// When a call was made, by whom, and whether it took effect for certain.
 #[derive(Clone, Copy, Debug)]

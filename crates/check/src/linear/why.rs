@@ -5,8 +5,8 @@ use isolde_history::{History, Key, OpId, Value};
 use super::call::Did;
 use super::object::{Kind, Object};
 use super::sequence::Grow;
-use crate::context::Context;
-use crate::words::Words;
+use crate::keys::context::Context;
+use crate::keys::wording::Words;
 
 /// How long a value or an operation may be in a sentence.
 const LONG: usize = 60;

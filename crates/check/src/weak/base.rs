@@ -7,10 +7,10 @@ use isolde_history::SessionId;
 
 use super::reads::{ByTxn, Reads};
 use crate::checker::Sorted;
-use crate::context::Context;
-use crate::edges::EdgeList;
+use crate::keys::context::Context;
+use crate::graph::edges::EdgeList;
 use crate::parallel;
-use crate::walk;
+use crate::graph::key_walk;
 
 /// Reads with their sources, and the edges that follow from them.
 pub(crate) struct Base {
@@ -41,7 +41,7 @@ impl Base {
     }
 
     pub(crate) fn session_order(&self, context: &Context<'_>) -> &EdgeList {
-        self.session_order.get_or_init(|| walk::session_order(context))
+        self.session_order.get_or_init(|| key_walk::session_order(context))
     }
 
     /// The graph of who read from whom, with session order or without.

@@ -13,8 +13,8 @@ use isolde_history::{Key, OpId};
 use super::chains::Chains;
 use super::forced::Forcing;
 use super::reads::{INITIAL, Reads, Seen};
-use crate::context::Context;
-use crate::graph::Graph;
+use crate::keys::context::Context;
+use crate::graph::csr::Graph;
 use crate::parallel;
 
 /// How many chains are looked at together.

@@ -5,8 +5,8 @@ use isolde_history::SessionId;
 
 use super::reads::{ByTxn, INITIAL};
 use crate::checker::Sorted;
-use crate::context::Context;
-use crate::play::Play;
+use crate::keys::context::Context;
+use crate::keys::outcomes::Play;
 
 /// Where each transaction stands.
 pub(crate) struct Chains {

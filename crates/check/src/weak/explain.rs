@@ -13,10 +13,10 @@ use super::path::{FAR, Hop, NEAR, Tree};
 use super::reads::INITIAL;
 use super::{FORCED, Question, Told};
 use crate::checker::Sorted;
-use crate::edges::EdgeList;
-use crate::graph::Graph;
-use crate::name;
-use crate::search::{self, Found};
+use crate::graph::edges::EdgeList;
+use crate::graph::csr::Graph;
+use crate::explain::name;
+use crate::explain::hunt::{self, Found};
 
 /// Everything but forced edges.
 const BASE: Edges = Edges(Edges::SO.0 | Edges::WR.0 | Edges::WW.0);
@@ -38,7 +38,7 @@ pub(crate) fn witnesses(question: &Question<'_, '_>, sorted: &Sorted, told: &[To
     hunt.missed(told, READS * keep);
     let parts = sorted.components.cyclic();
     let figures = vec![("cyclic parts", parts.len() as u64)];
-    let some = search::some_of_each_size(parts.iter().map(|part| &part[..]).collect(), keep);
+    let some = hunt::some_of_each_size(parts.iter().map(|part| &part[..]).collect(), keep);
     some.into_iter().for_each(|part| hunt.part(part, keep));
     debug_assert!(!hunt.found.is_empty(), "a violation that nobody can explain");
     if hunt.found.is_empty() {

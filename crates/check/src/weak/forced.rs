@@ -11,8 +11,8 @@
 use isolde_history::{History, OpId, SessionId, TxnId};
 
 use super::reads::{ByTxn, INITIAL, Seen};
-use crate::context::Context;
-use crate::play::Play;
+use crate::keys::context::Context;
+use crate::keys::outcomes::Play;
 
 /// Who wants to know forced edges.
 pub(crate) trait Forcing {

@@ -7,10 +7,10 @@ use isolde_spec::{Because, Edges, Level, Step};
 use super::Question;
 use super::path::{FAR, Hop, Tree};
 use super::reads::{INITIAL, Seen};
-use crate::context::Context;
-use crate::name;
-use crate::play::Play;
-use crate::witness::Explainer;
+use crate::keys::context::Context;
+use crate::explain::name;
+use crate::keys::outcomes::Play;
+use crate::explain::witness::Explainer;
 
 /// Why one writer of a key came before another: somebody read from the other, and had seen the one.
 #[derive(Clone, Debug)]

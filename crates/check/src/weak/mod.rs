@@ -23,15 +23,15 @@ use self::causal::Causal;
 use self::chains::{Chains, topological};
 use self::forced::{Forcing, LastWriters, Sources, Statements};
 use self::reads::{INITIAL, Seen};
-use crate::ambiguous;
+use crate::unordered::ambiguous;
 use crate::checker::{Checker, Sorted};
-use crate::context::Context;
-use crate::edges::EdgeList;
-use crate::found::Doubt;
+use crate::keys::context::Context;
+use crate::graph::edges::EdgeList;
+use crate::keys::findings::Doubt;
 use crate::parallel;
-use crate::play::Play;
-use crate::search::{self, Found};
-use crate::words::Words;
+use crate::keys::outcomes::Play;
+use crate::explain::hunt::{self, Found};
+use crate::keys::wording::Words;
 
 /// An edge that the level forces.
 pub(crate) const FORCED: Edges = Edges(1 << 5);
@@ -113,7 +113,7 @@ impl<'c, 'h> Question<'c, 'h> {
 
     fn decide(&self, promise: Promise) -> Verdict {
         let found = &self.base.reads.found;
-        let mut all = search::local(self.checker, promise, found);
+        let mut all = hunt::local(self.checker, promise, found);
         let mut procedure = self.procedure();
         let graph = self.graph(&mut procedure);
         if let Ok((sorted, told)) = &graph {
@@ -133,7 +133,7 @@ impl<'c, 'h> Question<'c, 'h> {
             return verdict;
         }
         let answer = self.answer(promise, &mut all, given_up, &doubts);
-        let notes = search::notes(self.checker, found);
+        let notes = hunt::notes(self.checker, found);
         Verdict { promise, answer, counts: all.counts, notes, procedure }
     }
 

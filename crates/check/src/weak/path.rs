@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use hashbrown::HashMap;
 use isolde_spec::Edges;
 
-use crate::graph::Graph;
+use crate::graph::csr::Graph;
 
 /// One edge of a path, with one of its kinds.
 pub(crate) type Hop = (u32, u32, Edges);

@@ -9,13 +9,13 @@ use std::ops::Range;
 use isolde_history::{Key, OpId, TxnId};
 use isolde_spec::Edges;
 
-use crate::context::Context;
-use crate::edges::EdgeList;
-use crate::facts::KeyFacts;
-use crate::found::Found;
-use crate::order::{Dependencies, Dependency, Orderer};
+use crate::keys::context::Context;
+use crate::graph::edges::EdgeList;
+use crate::keys::key_facts::KeyFacts;
+use crate::keys::findings::Found;
+use crate::order::orderer::{Dependencies, Dependency, Orderer};
 use crate::parallel;
-use crate::provenance::{self, Source};
+use crate::keys::provenance::{self, Source};
 
 /// What a transaction saw of a key, perhaps several times in a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,8 +10,8 @@
 use hashbrown::HashMap;
 use isolde_history::{Effect, History, OpId, OpKind, TxnId, Value};
 
-use crate::index::Touch;
-use crate::play::Play;
+use crate::keys::index::Touch;
+use crate::keys::outcomes::Play;
 
 /// A read of one key by a predicate read.
 #[derive(Clone, Copy, Debug)]

@@ -12,12 +12,12 @@ use std::collections::BinaryHeap;
 
 use isolde_spec::Edges;
 
-use crate::cycle::DEPENDENCIES;
-use crate::edges::EdgeList;
-use crate::graph::Graph;
-use crate::open::OpenKey;
-use crate::reasons::{Edge, Moment, Reason, Reasons};
-use crate::snapshot;
+use crate::explain::cycle::DEPENDENCIES;
+use crate::graph::edges::EdgeList;
+use crate::graph::csr::Graph;
+use crate::unordered::unordered_key::OpenKey;
+use crate::unordered::inferences::{Edge, Moment, Reason, Reasons};
+use crate::graph::layers;
 
 /// The largest graph whose reachability is computed: a bit for every pair of nodes, 32 MiB.
 const MAX_NODES: usize = 16 * 1024;
@@ -92,12 +92,12 @@ pub(crate) fn choose(
     open: &[OpenKey],
     mut chosen: EdgeList,
 ) -> Option<EdgeList> {
-    let layered = snapshot::layers(graph, sees, Some, |_, _| true);
+    let layered = layers::layers(graph, sees, Some, |_, _| true);
     let times = topological_times(&layered)?;
     for key in open {
         let mut order: Vec<u32> = (0..key.writers.len() as u32).collect();
         let writer = |at: u32| key.writers[at as usize];
-        order.sort_unstable_by_key(|&at| times[snapshot::commit(writer(at)) as usize]);
+        order.sort_unstable_by_key(|&at| times[layers::commit(writer(at)) as usize]);
         for pair in order.windows(2) {
             chosen.push(writer(pair[0]), writer(pair[1]), Edges::WW);
         }
@@ -118,7 +118,7 @@ pub(crate) fn choose(
 pub(crate) fn explains(sees: Sees, nodes: usize, edges: &[&EdgeList]) -> bool {
     let graph = Graph::new(nodes, edges);
     let components = graph.components();
-    snapshot::cyclic(&graph, &components, sees).is_empty()
+    layers::cyclic(&graph, &components, sees).is_empty()
 }
 
 /// A time for every node, such that edges lead forward; where there is a choice, the order of the
@@ -205,7 +205,7 @@ impl Before {
         let reach = match sees {
             Sees::Serial => Reach::new(&graph)?,
             Sees::Snapshot | Sees::Prefix => {
-                Reach::new(&snapshot::layers(&graph, sees, Some, |_, _| true))?
+                Reach::new(&layers::layers(&graph, sees, Some, |_, _| true))?
             }
         };
         Some(Before { sees, graph, reach })
@@ -215,21 +215,21 @@ impl Before {
         match self.sees {
             Sees::Serial => self.reach.leads(a, b),
             Sees::Snapshot | Sees::Prefix => {
-                self.reach.leads(snapshot::commit(a), snapshot::commit(b))
+                self.reach.leads(layers::commit(a), layers::commit(b))
             }
         }
     }
 
     /// Whether one took its snapshot before the other committed.
     fn began_before(&self, a: u32, b: u32) -> bool {
-        self.reach.leads(snapshot::start(a), snapshot::commit(b))
+        self.reach.leads(layers::start(a), layers::commit(b))
     }
 
     fn seen(&self, a: u32, by: u32) -> bool {
         match self.sees {
             Sees::Serial => self.reach.leads(a, by),
             Sees::Snapshot | Sees::Prefix => {
-                self.reach.leads(snapshot::commit(a), snapshot::start(by))
+                self.reach.leads(layers::commit(a), layers::start(by))
             }
         }
     }

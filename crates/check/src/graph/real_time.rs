@@ -10,10 +10,10 @@ use std::sync::OnceLock;
 use isolde_history::{History, TxnId};
 use isolde_spec::Edges;
 
-use crate::context::Context;
-use crate::edges::EdgeList;
+use crate::keys::context::Context;
+use crate::graph::edges::EdgeList;
 use crate::parallel::{self, Work};
-use crate::play::Play;
+use crate::keys::outcomes::Play;
 
 /// What the intervals of a history give.
 pub(crate) struct RealTime<'h> {

@@ -11,12 +11,12 @@ use hashbrown::{HashMap, HashSet};
 use isolde_history::{OpId, SessionId, TxnId};
 use isolde_spec::Edges;
 
-use crate::context::Context;
-use crate::facts::KeyFacts;
-use crate::found::Found;
-use crate::lists::{self, ShownOrder};
-use crate::play::Play;
-use crate::provenance::Source;
+use crate::keys::context::Context;
+use crate::keys::key_facts::KeyFacts;
+use crate::keys::findings::Found;
+use crate::order::lists::{self, ShownOrder};
+use crate::keys::outcomes::Play;
+use crate::keys::provenance::Source;
 
 /// One dependency, with the operations that make it.
 #[derive(Clone, Copy, Debug)]

@@ -4,19 +4,21 @@ use isolde_history::{Effect, Key, TxnId};
 use isolde_spec::{Answer, Edges, Level, Procedure, Promise, Verdict, Witness};
 
 use crate::checker::{Checker, Road, Sorted};
-use crate::context::Context;
-use crate::found::Doubt;
-use crate::open::OpenKey;
-use crate::order::Known;
-use crate::play::Play;
-use crate::real_time::RealTime;
-use crate::reasons::Reasons;
-use crate::saturate::{self, Sees};
-use crate::search::{self, Found};
-use crate::unread::Inside;
-use crate::walk::Walk;
-use crate::words::Words;
-use crate::{ambiguous, cursor, linear, replay, snapshot, weak};
+use crate::keys::context::Context;
+use crate::keys::findings::Doubt;
+use crate::unordered::unordered_key::OpenKey;
+use crate::order::orderer::Known;
+use crate::keys::outcomes::Play;
+use crate::graph::real_time::RealTime;
+use crate::unordered::inferences::Reasons;
+use crate::unordered::force::{self, Sees};
+use crate::explain::hunt::{self, Found};
+use crate::unordered::unread::Inside;
+use crate::graph::key_walk::Walk;
+use crate::keys::wording::Words;
+use crate::graph::{cursor_stability, layers};
+use crate::unordered::{ambiguous, serial_try};
+use crate::{linear, weak};
 
 /// How many nodes a graph may have: half of what 32 bits count, since a search numbers nodes from
 /// below and components from above.
@@ -63,9 +65,9 @@ impl<'c, 'h> Case<'c, 'h> {
         if self.promise.level == Level::Linearizable {
             return linear::decide(self);
         }
-        let local = search::local(self.checker, self.promise, &self.walk().found);
+        let local = hunt::local(self.checker, self.promise, &self.walk().found);
         let graph = self.fits().then(|| self.graph());
-        let cycles = graph.as_ref().map(|graph| search::cycles(self, graph)).unwrap_or_default();
+        let cycles = graph.as_ref().map(|graph| hunt::cycles(self, graph)).unwrap_or_default();
         let procedure = self.procedure(graph.as_ref(), &cycles);
         let mut found = local;
         found.append(cycles);
@@ -139,7 +141,7 @@ impl<'c, 'h> Case<'c, 'h> {
     /// The graph of everything that is known, or that every explanation must have.
     fn graph(&self) -> Dependent<'c> {
         if self.promise.level == Level::CursorStability {
-            let updates = cursor::edges(self.context());
+            let updates = cursor_stability::edges(self.context());
             let sorted =
                 Sorted::new(self.context().play.len(), &updates.iter().collect::<Vec<_>>());
             let open = OpenKey::all(self.context(), &self.walk().unordered);
@@ -167,7 +169,7 @@ impl<'c, 'h> Case<'c, 'h> {
         let open = OpenKey::all(self.context(), &self.open_keys());
         let (nodes, known) = self.checker.known(self.session_order, self.real_time.is_some());
         let mut forced = self.context().edges();
-        let reasons = saturate::saturate(self.sees, nodes, &known, &mut forced, &open);
+        let reasons = force::saturate(self.sees, nodes, &known, &mut forced, &open);
         let all: Vec<_> = known.iter().copied().chain([&forced]).collect();
         let sorted = Shared::Own(Box::new(Sorted::new(nodes, &all)));
         Dependent { sorted, open, inside: None, reasons: Some(reasons) }
@@ -251,7 +253,7 @@ impl<'c, 'h> Case<'c, 'h> {
             && in_time
             && self.walk().found.doubts.iter().all(ambiguous)
             && sorted.components.acyclic()
-            && replay::succeeds(&sorted.graph, &graph.open)
+            && serial_try::succeeds(&sorted.graph, &graph.open)
     }
 
     /// Whether some order of the versions explains everything.
@@ -271,25 +273,25 @@ impl<'c, 'h> Case<'c, 'h> {
             return false;
         }
         if self.promise.level == Level::CursorStability
-            && cursor::explains(&sorted.graph, &graph.open)
+            && cursor_stability::explains(&sorted.graph, &graph.open)
         {
             return true;
         }
         // A serial execution keeps every promise that serializability implies.
-        (sorted.components.acyclic() && replay::succeeds(&sorted.graph, &graph.open))
+        (sorted.components.acyclic() && serial_try::succeeds(&sorted.graph, &graph.open))
             || (self.allows_adjacent() && self.snapshots_exist(graph))
     }
 
     fn snapshots_exist(&self, graph: &Dependent<'_>) -> bool {
         let sorted = graph.sorted();
         let Some(chosen) =
-            saturate::choose(self.sees, &sorted.graph, &graph.open, self.context().edges())
+            force::choose(self.sees, &sorted.graph, &graph.open, self.context().edges())
         else {
             return false;
         };
         let (nodes, mut edges) = self.checker.known(self.session_order, self.real_time.is_some());
         edges.push(&chosen);
-        saturate::explains(self.sees, nodes, &edges)
+        force::explains(self.sees, nodes, &edges)
     }
 
     /// Why sequential consistency is more than this road can decide, if it is: transactions of
@@ -329,7 +331,7 @@ impl<'c, 'h> Case<'c, 'h> {
     /// What is worth knowing beside the answer.
     fn notes(&self) -> Vec<String> {
         let words = self.words();
-        let mut notes = search::notes(self.checker, &self.walk().found);
+        let mut notes = hunt::notes(self.checker, &self.walk().found);
         if let Some(rt) = self.real_time {
             let wrong = rt.contradictions.iter().take(10);
             notes.extend(wrong.map(|txn| format!("{}: not used", words.contradiction(*txn))));
@@ -432,7 +434,7 @@ impl<'c> Dependent<'c> {
     pub(crate) fn cyclic(&self, sees: Sees) -> Vec<(u32, Vec<u32>)> {
         let sorted = self.sorted();
         if sees.snapshots() {
-            snapshot::cyclic(&sorted.graph, &sorted.components, sees)
+            layers::cyclic(&sorted.graph, &sorted.components, sees)
         } else {
             let cyclic = sorted.components.cyclic().into_iter();
             cyclic.map(|part| (part[0], part)).collect()

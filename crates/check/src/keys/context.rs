@@ -3,12 +3,12 @@
 use hashbrown::HashMap;
 use isolde_history::{History, OpId, TxnId, Value, info};
 
-use crate::edges::EdgeList;
-use crate::index::Index;
-use crate::play::{self, Play};
-use crate::predicates::Predicates;
-use crate::provenance::Origin;
-use crate::savepoints::Savepoints;
+use crate::graph::edges::EdgeList;
+use crate::keys::index::Index;
+use crate::keys::outcomes::{self, Play};
+use crate::keys::predicates::Predicates;
+use crate::keys::provenance::Origin;
+use crate::keys::savepoints::Savepoints;
 
 /// Which writes ambiguous reads are taken to be from.
 pub(crate) type Choices = HashMap<OpId, Origin>;
@@ -43,7 +43,7 @@ impl<'h> Context<'h> {
     pub(crate) fn with_choices(history: &'h History, choices: Choices) -> Context<'h> {
         let initial = history.meta().initial.given.iter();
         let given = history.version_orders().iter().enumerate();
-        let play = play::at_first(history);
+        let play = outcomes::at_first(history);
         let mut context = Context {
             history,
             index: Index::new(history),
@@ -57,7 +57,7 @@ impl<'h> Context<'h> {
             choices,
             direct_pairs: 64,
         };
-        play::prove(&mut context);
+        outcomes::prove(&mut context);
         context
     }
 

@@ -8,12 +8,12 @@ use hashbrown::HashMap;
 use isolde_history::Key;
 
 use crate::checker::Sorted;
-use crate::context::Context;
-use crate::edges::EdgeList;
-use crate::graph::{Components, Graph};
-use crate::open::OpenKey;
-use crate::reasons::{Edge, Reason, Reasons};
-use crate::saturate::{self, Sees};
+use crate::keys::context::Context;
+use crate::graph::edges::EdgeList;
+use crate::graph::csr::{Components, Graph};
+use crate::unordered::unordered_key::OpenKey;
+use crate::unordered::inferences::{Edge, Reason, Reasons};
+use crate::unordered::force::{self, Sees};
 
 /// The components of a graph that are not single nodes, with their open keys.
 pub(crate) struct Inside {
@@ -54,7 +54,7 @@ impl Inside {
     pub(crate) fn force(&mut self, into: &mut EdgeList) -> Reasons {
         let (count, edges) = (self.nodes.len(), [&self.edges]);
         let inside =
-            saturate::saturate(Sees::Snapshot, count, &edges, &mut self.forced, &self.open);
+            force::saturate(Sees::Snapshot, count, &edges, &mut self.forced, &self.open);
         let node = |number: u32| self.nodes[number as usize];
         let mut reasons = Reasons::new(inside.sees);
         let mut forced: Vec<(Edge, Reason)> = inside.of.into_iter().collect();
@@ -73,11 +73,11 @@ impl Inside {
         let count = self.nodes.len();
         let graph = Graph::new(count, &[&self.edges, &self.forced]);
         let Some(chosen) =
-            saturate::choose(Sees::Snapshot, &graph, &self.open, EdgeList::new(count))
+            force::choose(Sees::Snapshot, &graph, &self.open, EdgeList::new(count))
         else {
             return false;
         };
-        saturate::explains(Sees::Snapshot, count, &[&self.edges, &self.forced, &chosen])
+        force::explains(Sees::Snapshot, count, &[&self.edges, &self.forced, &chosen])
     }
 }
 

@@ -9,16 +9,16 @@ use isolde_history::{Key, OpId, TxnId};
 use isolde_spec::{Anomaly, CATALOGUE, Counted, Edges, Finding, Level, Promise, Reads, Witness};
 
 use crate::checker::Checker;
-use crate::cycle::{Class, Hop, Search, Wanted};
-use crate::decide::{Case, Dependent};
-use crate::found::{self, Doubt, LocalFinding};
-use crate::later::Later;
-use crate::order::Known;
-use crate::play::Play;
-use crate::reasons::Reasons;
-use crate::saturate::Sees;
-use crate::witness::Explainer;
-use crate::words::Words;
+use crate::explain::cycle::{Class, Hop, Search, Wanted};
+use crate::strong::decide::{Case, Dependent};
+use crate::keys::findings::{self, Doubt, LocalFinding};
+use crate::graph::order_steps::Later;
+use crate::order::orderer::Known;
+use crate::keys::outcomes::Play;
+use crate::unordered::inferences::Reasons;
+use crate::unordered::force::Sees;
+use crate::explain::witness::Explainer;
+use crate::keys::wording::Words;
 
 /// Witnesses, how many there are of each kind, and what the search counted.
 #[derive(Default)]
@@ -56,7 +56,7 @@ impl Found {
 }
 
 /// What is wrong inside transactions, or with where they read from.
-pub(crate) fn local(checker: &Checker<'_>, promise: Promise, keys: &found::Found) -> Found {
+pub(crate) fn local(checker: &Checker<'_>, promise: Promise, keys: &findings::Found) -> Found {
     let mut found = Found::default();
     let explainer = Explainer::new(&checker.context, promise.session_order);
     let all = &keys.findings;
@@ -93,7 +93,7 @@ pub(crate) fn local(checker: &Checker<'_>, promise: Promise, keys: &found::Found
 }
 
 /// What is worth knowing beside an answer: what was ambiguous, or not used.
-pub(crate) fn notes(checker: &Checker<'_>, keys: &found::Found) -> Vec<String> {
+pub(crate) fn notes(checker: &Checker<'_>, keys: &findings::Found) -> Vec<String> {
     let words = Words(checker.context.history);
     let ambiguous = |d: &&Doubt| matches!(d, Doubt::AmbiguousRead(_) | Doubt::EqualElements(_));
     let doubts = keys.doubts.iter().filter(ambiguous);

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use hashbrown::{HashMap, HashSet};
 use isolde_spec::{Edges, Reads};
 
-use crate::graph::Graph;
-use crate::later::{Later, Reached};
+use crate::graph::csr::Graph;
+use crate::graph::order_steps::{Later, Reached};
 
 /// One edge of a cycle, with the kind that the search took it for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -256,8 +256,8 @@ mod tests {
     use isolde_history::notation::parse;
 
     use super::*;
-    use crate::context::Context;
-    use crate::edges::EdgeList;
+    use crate::keys::context::Context;
+    use crate::graph::edges::EdgeList;
 
     fn find(edges: &[(u32, u32, Edges)], class: Class) -> Option<Vec<Edges>> {
         let mut list = EdgeList::new(5);

@@ -9,9 +9,9 @@ use hashbrown::{HashMap, HashSet};
 use isolde_history::{OpId, TxnId, Value};
 use isolde_spec::Anomaly;
 
-use crate::context::Context;
-use crate::facts::{KeyFacts, ListRead, WriteFact};
-use crate::found::{Doubt, Found};
+use crate::keys::context::Context;
+use crate::keys::key_facts::{KeyFacts, ListRead, WriteFact};
+use crate::keys::findings::{Doubt, Found};
 
 /// The order of versions of a key that the history itself shows: by the reads of a list, or as the
 /// recorder gave it.

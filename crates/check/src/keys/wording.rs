@@ -2,7 +2,7 @@
 
 use isolde_history::{History, Key, OpId, TxnId, Value};
 
-use crate::found::Doubt;
+use crate::keys::findings::Doubt;
 
 /// Speaks of a history.
 pub(crate) struct Words<'h>(pub(crate) &'h History);

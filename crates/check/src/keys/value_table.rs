@@ -7,7 +7,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use isolde_history::Value;
 
-use crate::facts::WriteFact;
+use crate::keys::key_facts::WriteFact;
 
 /// A table from values to the first write of each; later ones are linked from there.
 pub(crate) struct ValueTable {

@@ -7,16 +7,16 @@ use hashbrown::HashMap;
 use isolde_history::{OpId, TxnId};
 use isolde_spec::Edges;
 
-use crate::context::Context;
-use crate::edges::EdgeList;
-use crate::facts::KeyFacts;
-use crate::found::Found;
-use crate::graph::Graph;
-use crate::open::OpenKey;
-use crate::order::{Dependencies, Dependency, Orderer};
+use crate::keys::context::Context;
+use crate::graph::edges::EdgeList;
+use crate::keys::key_facts::KeyFacts;
+use crate::keys::findings::Found;
+use crate::graph::csr::Graph;
+use crate::unordered::unordered_key::OpenKey;
+use crate::order::orderer::{Dependencies, Dependency, Orderer};
 use crate::parallel;
-use crate::provenance;
-use crate::saturate;
+use crate::keys::provenance;
+use crate::unordered::force;
 
 /// The edges of all keys.
 pub(crate) fn edges(context: &Context<'_>) -> Vec<EdgeList> {
@@ -58,7 +58,7 @@ impl Dependencies for Updates {
 /// Whether an order that the graph allows puts every update right behind what it read. That is a
 /// proof; that it does not is none, since another order may.
 pub(crate) fn explains(graph: &Graph, open: &[OpenKey]) -> bool {
-    let Some(times) = saturate::topological_times(graph) else { return false };
+    let Some(times) = force::topological_times(graph) else { return false };
     open.iter().all(|key| {
         let mut order: Vec<u32> = key.writers.clone();
         order.sort_unstable_by_key(|writer| times[*writer as usize]);

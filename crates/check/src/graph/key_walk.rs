@@ -5,14 +5,14 @@ use std::ops::Range;
 use isolde_history::{Key, SessionId, TxnId};
 use isolde_spec::Edges;
 
-use crate::context::Context;
-use crate::edges::EdgeList;
-use crate::facts::KeyFacts;
-use crate::found::{Doubt, Found};
-use crate::order::{Divergence, Known, Orderer};
+use crate::keys::context::Context;
+use crate::graph::edges::EdgeList;
+use crate::keys::key_facts::KeyFacts;
+use crate::keys::findings::{Doubt, Found};
+use crate::order::orderer::{Divergence, Known, Orderer};
 use crate::parallel;
-use crate::play::Play;
-use crate::provenance;
+use crate::keys::outcomes::Play;
+use crate::keys::provenance;
 
 /// What a walk brings back.
 pub(crate) struct Walk {

@@ -9,10 +9,10 @@
 
 use isolde_spec::Edges;
 
-use crate::cycle::DEPENDENCIES;
-use crate::edges::{EdgeList, VIA};
-use crate::graph::{Components, Graph};
-use crate::saturate::Sees;
+use crate::explain::cycle::DEPENDENCIES;
+use crate::graph::edges::{EdgeList, VIA};
+use crate::graph::csr::{Components, Graph};
+use crate::unordered::force::Sees;
 
 /// The node of the lower layer: the transaction commits.
 pub(crate) const fn commit(node: u32) -> u32 {

@@ -7,10 +7,10 @@
 use isolde_history::{OpId, TxnId, Value};
 use isolde_spec::Anomaly;
 
-use crate::context::Context;
-use crate::facts::{KeyFacts, ReadFact, WriteFact};
-use crate::found::{Doubt, Found};
-use crate::play::Play;
+use crate::keys::context::Context;
+use crate::keys::key_facts::{KeyFacts, ReadFact, WriteFact};
+use crate::keys::findings::{Doubt, Found};
+use crate::keys::outcomes::Play;
 
 /// Where a read value came from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,7 +62,7 @@ pub(crate) fn settle(context: &Context<'_>, facts: &mut KeyFacts, found: &mut Fo
         };
         facts.sources.push(source);
     }
-    let counts = |f: &&crate::found::LocalFinding| {
+    let counts = |f: &&crate::keys::findings::LocalFinding| {
         f.ops().first().is_some_and(|op| context.counts(context.history.txn_of(*op)))
     };
     found.findings.extend(facts.inside.iter().filter(counts));

@@ -8,9 +8,9 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use crate::graph::Graph;
-use crate::group::Groups;
-use crate::open::OpenKey;
+use crate::graph::csr::Graph;
+use crate::counting_sort::Groups;
+use crate::unordered::unordered_key::OpenKey;
 
 /// How often a transaction is tried, on average, before the search gives up.
 const TRIES: usize = 32;

@@ -11,13 +11,13 @@ use hashbrown::HashMap;
 use isolde_history::{Effect, History, Key, Op, OpId, OpKind, TxnId, Value};
 use isolde_spec::Anomaly;
 
-use crate::context::Context;
-use crate::found::LocalFinding;
-use crate::index::Touch;
-use crate::play::Play;
-use crate::predicates::{RowRead, Said};
-use crate::provenance::Source;
-use crate::values::ValueTable;
+use crate::keys::context::Context;
+use crate::keys::findings::LocalFinding;
+use crate::keys::index::Touch;
+use crate::keys::outcomes::Play;
+use crate::keys::predicates::{RowRead, Said};
+use crate::keys::provenance::Source;
+use crate::keys::value_table::ValueTable;
 
 /// A read whose value must have come from another transaction, or from the initial state.
 #[derive(Clone, Copy, Debug)]

@@ -5,11 +5,11 @@
 
 use isolde_history::{History, Outcome};
 
-use crate::context::Context;
-use crate::facts::KeyFacts;
-use crate::group::Groups;
+use crate::keys::context::Context;
+use crate::keys::key_facts::KeyFacts;
+use crate::counting_sort::Groups;
 use crate::parallel;
-use crate::provenance;
+use crate::keys::provenance;
 
 /// What is known of a transaction's outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,11 +8,11 @@ use isolde_history::{OpId, TxnId};
 use isolde_spec::{Answer, Promise, Verdict, Witness};
 
 use crate::checker::Checker;
-use crate::context::{Choices, Context};
-use crate::facts::KeyFacts;
-use crate::found::Doubt;
-use crate::provenance::{self, Origin};
-use crate::words::Words;
+use crate::keys::context::{Choices, Context};
+use crate::keys::key_facts::KeyFacts;
+use crate::keys::findings::Doubt;
+use crate::keys::provenance::{self, Origin};
+use crate::keys::wording::Words;
 
 /// How many ambiguous reads may have a choice, with those whose choice made others ambiguous.
 const MAX_READS: usize = 8;

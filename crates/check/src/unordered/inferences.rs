@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 use hashbrown::{HashMap, HashSet};
 use isolde_spec::Edges;
 
-use crate::cycle::DEPENDENCIES;
-use crate::graph::Graph;
-use crate::saturate::Sees;
+use crate::explain::cycle::DEPENDENCIES;
+use crate::graph::csr::Graph;
+use crate::unordered::force::Sees;
 
 /// A transaction at a moment.
 type State = (u32, Moment);

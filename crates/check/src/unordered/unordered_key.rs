@@ -3,10 +3,10 @@
 use hashbrown::HashMap;
 use isolde_history::Key;
 
-use crate::context::Context;
-use crate::facts::KeyFacts;
-use crate::found::Found;
-use crate::provenance::{self, Origin, Source};
+use crate::keys::context::Context;
+use crate::keys::key_facts::KeyFacts;
+use crate::keys::findings::Found;
+use crate::keys::provenance::{self, Origin, Source};
 
 /// Who wrote and read a key.
 pub(crate) struct OpenKey {

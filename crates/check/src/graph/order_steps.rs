@@ -8,9 +8,9 @@
 use hashbrown::HashMap;
 use isolde_history::SessionId;
 
-use crate::context::Context;
-use crate::play::Play;
-use crate::real_time::RealTime;
+use crate::keys::context::Context;
+use crate::keys::outcomes::Play;
+use crate::graph::real_time::RealTime;
 
 /// The transactions of one part of the graph in their orders.
 pub(crate) struct Later<'g> {

@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use isolde_spec::Edges;
 
-use crate::edges::{EdgeList, Part};
+use crate::graph::edges::{EdgeList, Part};
 use crate::parallel::{self, Work};
 
 /// A directed graph over dense nodes.

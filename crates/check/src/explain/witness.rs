@@ -4,16 +4,16 @@ use hashbrown::{HashMap, HashSet};
 use isolde_history::{Key, OpId, OpKind, StmtId, TxnId, Value};
 use isolde_spec::{Anomaly, Because, Edges, Step, Witness};
 
-use crate::context::Context;
-use crate::cycle::Hop;
-use crate::decide::Dependent;
-use crate::facts::KeyFacts;
-use crate::found::{Found, LocalFinding};
-use crate::name;
-use crate::order::{Dependencies, Dependency, Orderer};
-use crate::provenance;
-use crate::reasons::Edge;
-use crate::saturate::Sees;
+use crate::keys::context::Context;
+use crate::explain::cycle::Hop;
+use crate::strong::decide::Dependent;
+use crate::keys::key_facts::KeyFacts;
+use crate::keys::findings::{Found, LocalFinding};
+use crate::explain::name;
+use crate::order::orderer::{Dependencies, Dependency, Orderer};
+use crate::keys::provenance;
+use crate::unordered::inferences::Edge;
+use crate::unordered::force::Sees;
 
 /// Explains dependencies by the operations that made them.
 pub(crate) struct Explainer<'a> {
