@@ -205,7 +205,7 @@ impl<'h> Checker<'h> {
     /// All edges that are known, and how many nodes they are between.
     pub(crate) fn known(&self, session_order: bool, real_time: bool) -> (usize, Vec<&EdgeList>) {
         let mut edges: Vec<&EdgeList> = self.walk(session_order).edges.iter().collect();
-        let mut nodes = self.context.play.len();
+        let mut nodes = self.context.standings.len();
         if real_time {
             let instants = self.real_time().instants(&self.context);
             edges.push(&instants.edges);

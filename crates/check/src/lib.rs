@@ -8,6 +8,7 @@ mod explain;
 mod graph;
 mod keys;
 mod linear;
+mod maybe_index;
 mod order;
 mod parallel;
 mod strong;

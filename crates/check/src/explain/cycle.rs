@@ -114,7 +114,7 @@ fn closes(class: Class, memory: u8) -> bool {
 }
 
 /// Where searches go, and how far.
-pub(crate) struct Search<'g> {
+pub(crate) struct CycleSearch<'g> {
     pub(crate) graph: &'g Graph,
     /// The component of every node; a search stays in that of its start.
     pub(crate) component: &'g [u32],
@@ -128,7 +128,7 @@ pub(crate) struct Search<'g> {
 
 type CameFrom = HashMap<(u32, u8), (u32, u8, Edges)>;
 
-impl Search<'_> {
+impl CycleSearch<'_> {
     /// The shortest cycle of a class through a transaction, over edges of some kinds and not longer
     /// than a limit, if the search finds one before the budget is spent.
     pub(crate) fn through(
@@ -183,7 +183,7 @@ impl Search<'_> {
     }
 }
 
-impl Search<'_> {
+impl CycleSearch<'_> {
     /// Whether a search from a node may go to another one.
     fn may_go(&self, to: u32, start: u32) -> bool {
         let same = self.component[to as usize] == self.component[start as usize];
@@ -267,7 +267,7 @@ mod tests {
         let context = Context::new(&history);
         let later = Later::new(&context, None, false, &[]);
         let component = &[0; 5];
-        let mut search = Search { graph: &graph, component, txns: 5, within: None, budget: 1000 };
+        let mut search = CycleSearch { graph: &graph, component, txns: 5, within: None, budget: 1000 };
         let wanted = Wanted { class, kinds: Edges::ALL, must: Edges::NONE, seen: false };
         let hops = search.through(0, wanted, 5, &later)?;
         Some(hops.iter().map(|h| h.kind).collect())

@@ -9,29 +9,29 @@ use isolde_history::{Key, OpId, TxnId};
 use isolde_spec::{Anomaly, CATALOGUE, Counted, Edges, Finding, Level, Promise, Reads, Witness};
 
 use crate::checker::Checker;
-use crate::explain::cycle::{Class, Hop, Search, Wanted};
-use crate::strong::decide::{Case, Dependent};
+use crate::explain::cycle::{Class, Hop, CycleSearch, Wanted};
+use crate::strong::decide::{Case, QuestionGraph};
 use crate::keys::findings::{self, Doubt, LocalFinding};
 use crate::graph::order_steps::Later;
-use crate::order::orderer::Known;
-use crate::keys::outcomes::Play;
-use crate::unordered::inferences::Reasons;
-use crate::unordered::force::Sees;
+use crate::order::known::Known;
+use crate::keys::standing::Standing;
+use crate::unordered::inferences::Inferences;
+use crate::unordered::force::Visibility;
 use crate::explain::witness::Explainer;
-use crate::keys::wording::Words;
+use crate::keys::wording::Wording;
 
 /// Witnesses, how many there are of each kind, and what the search counted.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct Violations {
     pub(crate) witnesses: Vec<Witness>,
     pub(crate) counts: Vec<Counted>,
     pub(crate) figures: Vec<(&'static str, u64)>,
 }
 
-impl Found {
+impl Violations {
     /// Witnesses, the most basic first: so many of each kind are kept, and all are counted.
-    pub(crate) fn of(witnesses: Vec<Witness>, keep: usize) -> Found {
-        let mut found = Found::default();
+    pub(crate) fn of(witnesses: Vec<Witness>, keep: usize) -> Violations {
+        let mut found = Violations::default();
         for witness in witnesses {
             let at = found.counts.iter().position(|c| c.anomaly == witness.anomaly);
             let at = at.unwrap_or_else(|| {
@@ -49,15 +49,15 @@ impl Found {
         found
     }
 
-    pub(crate) fn append(&mut self, mut other: Found) {
+    pub(crate) fn append(&mut self, mut other: Violations) {
         self.witnesses.append(&mut other.witnesses);
         self.counts.append(&mut other.counts);
     }
 }
 
 /// What is wrong inside transactions, or with where they read from.
-pub(crate) fn local(checker: &Checker<'_>, promise: Promise, keys: &findings::Found) -> Found {
-    let mut found = Found::default();
+pub(crate) fn local(checker: &Checker<'_>, promise: Promise, keys: &findings::Findings) -> Violations {
+    let mut found = Violations::default();
     let explainer = Explainer::new(&checker.context, promise.session_order);
     let all = &keys.findings;
     // Where values may come out of thin air, somebody who read what may not have been written proves
@@ -65,7 +65,7 @@ pub(crate) fn local(checker: &Checker<'_>, promise: Promise, keys: &findings::Fo
     let unsure = keys.doubts.iter().any(|doubt| matches!(doubt, Doubt::Unsure(_)));
     let proofs_fail = unsure && !Anomaly::ThinAirRead.forbidden_at(promise.level);
     let context = &checker.context;
-    let proved = |op: &OpId| context.play[context.history.txn_of(*op).index()] == Play::Proved;
+    let proved = |op: &OpId| context.standings[context.history.txn_of(*op).index()] == Standing::Proved;
     let stands = |f: &&LocalFinding| !(proofs_fail && f.ops().iter().any(proved));
     for entry in CATALOGUE.iter().filter(|e| !matches!(e.finding, Finding::Cycle(_))) {
         if !entry.anomaly.forbidden_at(promise.level) {
@@ -93,8 +93,8 @@ pub(crate) fn local(checker: &Checker<'_>, promise: Promise, keys: &findings::Fo
 }
 
 /// What is worth knowing beside an answer: what was ambiguous, or not used.
-pub(crate) fn notes(checker: &Checker<'_>, keys: &findings::Found) -> Vec<String> {
-    let words = Words(checker.context.history);
+pub(crate) fn notes(checker: &Checker<'_>, keys: &findings::Findings) -> Vec<String> {
+    let words = Wording(checker.context.history);
     let ambiguous = |d: &&Doubt| matches!(d, Doubt::AmbiguousRead(_) | Doubt::EqualElements(_));
     let doubts = keys.doubts.iter().filter(ambiguous);
     let mut notes: Vec<String> = doubts.take(10).map(|d| words.doubt(d)).collect();
@@ -114,13 +114,13 @@ pub(crate) fn notes(checker: &Checker<'_>, keys: &findings::Found) -> Vec<String
 }
 
 /// What is wrong between transactions.
-pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
+pub(crate) fn cycles(case: &Case<'_, '_>, graph: &QuestionGraph<'_>) -> Violations {
     let parts = graph.cyclic(case.sees);
     // Lost updates are no matter of prefixes.
     let forbidden = Anomaly::LostUpdate.forbidden_at(case.promise.level);
     let divergences = if forbidden { &case.walk().divergences[..] } else { &[] };
     if parts.is_empty() && divergences.is_empty() {
-        return Found::default();
+        return Violations::default();
     }
     let keep = case.checker.options.witnesses;
     let lost = divergences.iter().take(keep).map(|(_, [a, b])| {
@@ -129,11 +129,11 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
     });
     let budget = case.checker.options.search_budget;
     let sorted = graph.sorted();
-    let mut hunt = Hunt {
-        search: Search {
+    let mut hunt = CycleHunt {
+        search: CycleSearch {
             graph: &sorted.graph,
             component: &sorted.components.of,
-            txns: case.context().play.len() as u32,
+            txns: case.context().standings.len() as u32,
             within: None,
             budget,
         },
@@ -162,9 +162,9 @@ pub(crate) fn cycles(case: &Case<'_, '_>, graph: &Dependent<'_>) -> Found {
         one_for_each_lost_update(&mut witnesses);
     }
     witnesses.sort_by_key(|w| (w.anomaly.rank(), w.steps.len(), w.position()));
-    let mut found = Found::of(witnesses, keep);
+    let mut found = Violations::of(witnesses, keep);
     count_lost_updates(case, divergences, &mut found.counts);
-    let txns = case.context().play.len() as u32;
+    let txns = case.context().standings.len() as u32;
     let nodes = parts.iter().flat_map(|(_, part)| part);
     let transactions = nodes.filter(|node| **node < txns).count();
     found.figures = vec![
@@ -221,9 +221,9 @@ fn rename(witness: &mut Witness, level: Level) {
 }
 
 /// A hunt for the shortest cycles.
-struct Hunt<'g> {
-    search: Search<'g>,
-    reasons: Option<&'g Reasons>,
+struct CycleHunt<'g> {
+    search: CycleSearch<'g>,
+    reasons: Option<&'g Inferences>,
     keep: usize,
     kept: Kept,
     rivals: Rivals,
@@ -300,7 +300,7 @@ const PARTS: usize = 8;
 /// The longest cycle whose transactions are searched for a more basic one.
 const BASIC: usize = 32;
 
-impl Hunt<'_> {
+impl CycleHunt<'_> {
     /// Keeps a cycle, or the most basic one among fewer of its transactions. One that goes through all
     /// transactions of another and more is explained by that.
     fn note(&mut self, case: &Case<'_, '_>, cycle: Vec<Hop>) {
@@ -382,7 +382,7 @@ impl Hunt<'_> {
             let class = if case.allows_adjacent() { Class::Snapshot } else { Class::Any };
             for (anchor, part) in parts.iter().take(1) {
                 let later = self.later(case, part);
-                let seen = case.sees == Sees::Prefix;
+                let seen = case.sees == Visibility::Prefix;
                 let wanted = Wanted { class, kinds: Edges::ALL, must: Edges::NONE, seen };
                 self.search.budget = usize::MAX;
                 // The one that leads back may be a helper: then another one does.
@@ -480,7 +480,7 @@ fn wanted(case: &Case<'_, '_>) -> Vec<Wanted> {
         let data = pattern.others & (Edges::WR | Edges::WW);
         let anti = if pattern.reads == Reads::None { Edges::NONE } else { Edges::RW };
         let mut add = |orders: Edges, must: Edges| {
-            let seen = case.sees == Sees::Prefix;
+            let seen = case.sees == Visibility::Prefix;
             let new = Wanted { class, kinds: data | anti | orders, must, seen };
             if !wanted.contains(&new) {
                 wanted.push(new);

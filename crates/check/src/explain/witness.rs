@@ -6,14 +6,15 @@ use isolde_spec::{Anomaly, Because, Edges, Step, Witness};
 
 use crate::keys::context::Context;
 use crate::explain::cycle::Hop;
-use crate::strong::decide::Dependent;
+use crate::strong::decide::QuestionGraph;
 use crate::keys::key_facts::KeyFacts;
-use crate::keys::findings::{Found, LocalFinding};
+use crate::keys::findings::{Findings, LocalFinding};
 use crate::explain::name;
-use crate::order::orderer::{Dependencies, Dependency, Orderer};
+use crate::order::dependency::{Dependencies, Dependency};
+use crate::order::orderer::Orderer;
 use crate::keys::provenance;
 use crate::unordered::inferences::Edge;
-use crate::unordered::force::Sees;
+use crate::unordered::force::Visibility;
 
 /// Explains dependencies by the operations that made them.
 pub(crate) struct Explainer<'a> {
@@ -80,7 +81,7 @@ impl<'a> Explainer<'a> {
     /// The first of them are on these keys, whatever else their transactions have in common.
     pub(crate) fn cycles(
         &self,
-        graph: &Dependent<'_>,
+        graph: &QuestionGraph<'_>,
         cycles: &[Vec<Hop>],
         keys: &[Key],
     ) -> Vec<Witness> {
@@ -90,7 +91,7 @@ impl<'a> Explainer<'a> {
                 let hops: Vec<Edge> = hops.iter().map(|h| (h.from, h.to, h.kind)).collect();
                 match &graph.reasons {
                     Some(reasons) => {
-                        let txns = self.context.play.len() as u32;
+                        let txns = self.context.standings.len() as u32;
                         reasons.behind(&graph.sorted().graph, txns, &hops)
                     }
                     None => (hops, Vec::new()),
@@ -104,7 +105,7 @@ impl<'a> Explainer<'a> {
         let cycle = |(at, (hops, behind)): (usize, (&Vec<Hop>, &Behind))| {
             let mut support = self.support(behind, &found);
             // Helpers of real time are no transactions.
-            support.retain(|txn| txn.index() < self.context.play.len());
+            support.retain(|txn| txn.index() < self.context.standings.len());
             let steps = hops.iter().map(|hop| on_key(self.steps(hop, &found), keys.get(at)));
             let steps: Vec<Vec<Step>> = steps.collect();
             let by_session = |edge: &Edge| {
@@ -120,8 +121,8 @@ impl<'a> Explainer<'a> {
                 // Its edges hold at this level only: so does its name.
                 let sees = graph.reasons.as_ref().map(|reasons| reasons.sees);
                 witness.anomaly = match sees {
-                    Some(Sees::Prefix) => Anomaly::PrefixViolation,
-                    Some(Sees::Snapshot) => Anomaly::GNonadjacent,
+                    Some(Visibility::Prefix) => Anomaly::PrefixViolation,
+                    Some(Visibility::Snapshot) => Anomaly::GNonadjacent,
                     _ => Anomaly::G2Item,
                 };
             }
@@ -168,10 +169,10 @@ impl<'a> Explainer<'a> {
         let (mut facts, mut orderer) = (KeyFacts::default(), Orderer::default());
         let mut collector = Collector::new(wanted);
         for key in keys {
-            facts.load(self.context, key.index());
-            provenance::settle(self.context, &mut facts, &mut Found::default());
+            facts.load(self.context, &self.context.standings, key.index());
+            provenance::settle(self.context, &mut facts, &mut Findings::default());
             collector.key = key;
-            let ignored = &mut Found::default();
+            let ignored = &mut Findings::default();
             orderer.key(self.context, &facts, sessions, ignored, &mut collector);
         }
         collector.found
@@ -293,7 +294,7 @@ impl<'a> Explainer<'a> {
         let op = self.context.history.op(read);
         let Some(elements) = op.elements() else { return Vec::new() };
         let mut facts = KeyFacts::default();
-        facts.load(self.context, op.key().index());
+        facts.load(self.context, &self.context.standings, op.key().index());
         let writers = |v: &Value| facts.values.chain(&facts.writes, *v).next();
         elements.iter().filter_map(writers).map(|w| facts.writes[w as usize].txn).collect()
     }

@@ -10,10 +10,11 @@ use isolde_spec::Edges;
 use crate::keys::context::Context;
 use crate::graph::edges::EdgeList;
 use crate::keys::key_facts::KeyFacts;
-use crate::keys::findings::Found;
+use crate::keys::findings::Findings;
 use crate::graph::csr::Graph;
-use crate::unordered::unordered_key::OpenKey;
-use crate::order::orderer::{Dependencies, Dependency, Orderer};
+use crate::unordered::unordered_key::UnorderedKey;
+use crate::order::dependency::{Dependencies, Dependency};
+use crate::order::orderer::Orderer;
 use crate::parallel;
 use crate::keys::provenance;
 use crate::unordered::force;
@@ -24,13 +25,13 @@ pub(crate) fn edges(context: &Context<'_>) -> Vec<EdgeList> {
         let mut updates = Updates { edges: context.edges(), overwritten: Vec::new() };
         let (mut facts, mut orderer) = (KeyFacts::default(), Orderer::default());
         for key in keys.clone() {
-            facts.load(context, key);
-            provenance::settle(context, &mut facts, &mut Found::default());
+            facts.load(context, &context.standings, key);
+            provenance::settle(context, &mut facts, &mut Findings::default());
             let versions = facts.writes.iter().filter(|w| w.is_version());
-            let last = versions.filter_map(|w| w.after.checked_sub(1));
+            let last = versions.filter_map(|w| w.after.get());
             updates.overwritten.clear();
-            updates.overwritten.extend(last.map(|read| facts.reads[read as usize].op));
-            orderer.key(context, &facts, None, &mut Found::default(), &mut updates);
+            updates.overwritten.extend(last.map(|read| facts.reads[read].op));
+            orderer.key(context, &facts, None, &mut Findings::default(), &mut updates);
         }
         updates.edges
     })
@@ -57,7 +58,7 @@ impl Dependencies for Updates {
 
 /// Whether an order that the graph allows puts every update right behind what it read. That is a
 /// proof; that it does not is none, since another order may.
-pub(crate) fn explains(graph: &Graph, open: &[OpenKey]) -> bool {
+pub(crate) fn explains(graph: &Graph, open: &[UnorderedKey]) -> bool {
     let Some(times) = force::topological_times(graph) else { return false };
     open.iter().all(|key| {
         let mut order: Vec<u32> = key.writers.clone();

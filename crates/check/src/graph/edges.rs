@@ -6,7 +6,7 @@
 use isolde_history::TxnId;
 use isolde_spec::Edges;
 
-use crate::order::orderer::{Dependencies, Dependency};
+use crate::order::dependency::{Dependencies, Dependency};
 
 /// From a helper that stands between all who read a version and all who overwrote it: the second half
 /// of an anti-dependency, whose first half leads to the helper.

@@ -8,15 +8,16 @@ use isolde_spec::Edges;
 use crate::keys::context::Context;
 use crate::graph::edges::EdgeList;
 use crate::keys::key_facts::KeyFacts;
-use crate::keys::findings::{Doubt, Found};
-use crate::order::orderer::{Divergence, Known, Orderer};
+use crate::keys::findings::{Doubt, Findings};
+use crate::order::known::Known;
+use crate::order::orderer::{Divergence, Orderer};
 use crate::parallel;
-use crate::keys::outcomes::Play;
+use crate::keys::standing::Standing;
 use crate::keys::provenance;
 
 /// What a walk brings back.
 pub(crate) struct Walk {
-    pub(crate) found: Found,
+    pub(crate) found: Findings,
     /// Session order, wr, ww and rw.
     pub(crate) edges: Vec<EdgeList>,
     pub(crate) divergences: Vec<(Key, Divergence)>,
@@ -65,7 +66,7 @@ pub(crate) fn walk(context: &Context<'_>, with_sessions: bool) -> Walk {
 impl Walk {
     fn new() -> Walk {
         Walk {
-            found: Found::default(),
+            found: Findings::default(),
             edges: Vec::new(),
             divergences: Vec::new(),
             divergent_pairs: 0,
@@ -83,7 +84,7 @@ fn over_keys(context: &Context<'_>, keys: Range<usize>, session_order: bool) -> 
     let mut edges = context.edges();
     let (mut facts, mut orderer) = (KeyFacts::default(), Orderer::default());
     for key in keys {
-        facts.load(context, key);
+        facts.load(context, &context.standings, key);
         let before = walk.found.doubts.len();
         provenance::settle(context, &mut facts, &mut walk.found);
         let ambiguous = walk.found.doubts[before..].iter().any(is_ambiguous);
@@ -122,7 +123,7 @@ pub(crate) fn session_order(context: &Context<'_>) -> EdgeList {
             if let Some(before) = before {
                 edges.push(before.0, txn.0, Edges::SO);
             }
-            if context.play[txn.index()] == Play::In {
+            if context.standings[txn.index()] == Standing::Committed {
                 before = Some(txn);
             }
         }

@@ -12,7 +12,7 @@ use isolde_spec::Edges;
 use crate::explain::cycle::DEPENDENCIES;
 use crate::graph::edges::{EdgeList, VIA};
 use crate::graph::csr::{Components, Graph};
-use crate::unordered::force::Sees;
+use crate::unordered::force::Visibility;
 
 /// The node of the lower layer: the transaction commits.
 pub(crate) const fn commit(node: u32) -> u32 {
@@ -27,7 +27,7 @@ pub(crate) const fn start(node: u32) -> u32 {
 /// The two layers of a graph; `number` says which nodes are in them, and under which number.
 pub(crate) fn layers(
     graph: &Graph,
-    sees: Sees,
+    sees: Visibility,
     number: impl Fn(u32) -> Option<u32>,
     together: impl Fn(u32, u32) -> bool,
 ) -> Graph {
@@ -57,7 +57,7 @@ pub(crate) fn layers(
 
 /// The nodes on cycles that snapshot isolation forbids, those of a strongly connected part together,
 /// each with one of them from which a walk that begins with a dependency comes back.
-pub(crate) fn cyclic(graph: &Graph, components: &Components, sees: Sees) -> Vec<(u32, Vec<u32>)> {
+pub(crate) fn cyclic(graph: &Graph, components: &Components, sees: Visibility) -> Vec<(u32, Vec<u32>)> {
     let cyclic = components.cyclic();
     let nodes: Vec<u32> = cyclic.into_iter().flatten().collect();
     if nodes.is_empty() {

@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 use isolde_history::SessionId;
 
 use crate::keys::context::Context;
-use crate::keys::outcomes::Play;
+use crate::keys::standing::Standing;
 use crate::graph::real_time::RealTime;
 
 /// The transactions of one part of the graph in their orders.
@@ -61,7 +61,7 @@ impl<'g> Later<'g> {
     pub(crate) fn in_session(&self, txn: u32, memory: u8, reached: &mut Reached) -> &[u32] {
         let session = self.context.history.txn_sessions()[txn as usize];
         let Some(txns) = self.sessions.get(&session) else { return &[] };
-        if self.context.play[txn as usize] != Play::In {
+        if self.context.standings[txn as usize] != Standing::Committed {
             return &[];
         }
         let first = txns.partition_point(|other| *other <= txn);
@@ -80,7 +80,7 @@ impl<'g> Later<'g> {
     /// Whether one transaction comes before another in their session.
     pub(crate) fn precedes_in_session(&self, a: u32, b: u32) -> bool {
         let session = |t: u32| self.context.history.txn_sessions()[t as usize];
-        let counts = !self.sessions.is_empty() && self.context.play[a as usize] == Play::In;
+        let counts = !self.sessions.is_empty() && self.context.standings[a as usize] == Standing::Committed;
         counts && a < b && session(a) == session(b)
     }
 }

@@ -13,7 +13,7 @@ use isolde_spec::Edges;
 use crate::keys::context::Context;
 use crate::graph::edges::EdgeList;
 use crate::parallel::{self, Work};
-use crate::keys::outcomes::Play;
+use crate::keys::standing::Standing;
 
 /// What the intervals of a history give.
 pub(crate) struct RealTime<'h> {
@@ -86,7 +86,7 @@ pub(crate) fn find<'h>(context: &Context<'h>, skew: i64) -> RealTime<'h> {
         }
         let interval = txn.interval();
         // An unknown outcome may have come later than anything the client saw.
-        let ended = context.play[t] == Play::In;
+        let ended = context.standings[t] == Standing::Committed;
         usable.begin &= interval.begin.is_some();
         usable.end &= interval.end.is_some() && ended;
         complete &= usable.begin && (usable.end || !ended);

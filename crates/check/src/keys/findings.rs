@@ -51,7 +51,7 @@ pub(crate) enum Doubt {
 
 /// What was found, in the order of keys.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct Findings {
     pub(crate) findings: Vec<LocalFinding>,
     pub(crate) doubts: Vec<Doubt>,
     /// How many operations of transactions that may count answered that they did nothing.
@@ -60,7 +60,7 @@ pub(crate) struct Found {
     pub(crate) unsaid: u64,
 }
 
-impl Found {
+impl Findings {
     pub(crate) fn find(&mut self, anomaly: Anomaly, ops: &[OpId]) {
         self.findings.push(LocalFinding::new(anomaly, ops));
     }
@@ -69,7 +69,7 @@ impl Found {
         self.doubts.push(doubt);
     }
 
-    pub(crate) fn append(&mut self, mut other: Found) {
+    pub(crate) fn append(&mut self, mut other: Findings) {
         self.findings.append(&mut other.findings);
         self.doubts.append(&mut other.doubts);
         self.failed += other.failed;

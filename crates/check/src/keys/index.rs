@@ -19,12 +19,12 @@ pub(crate) struct Touch {
 /// The operations of every key.
 pub(crate) struct Index {
     /// One for each run of transactions that was sorted on its own.
-    parts: Vec<Part>,
+    parts: Vec<IndexPart>,
     keys: usize,
     pub(crate) size: Work,
 }
 
-struct Part {
+struct IndexPart {
     touches: Vec<Touch>,
     /// Where each key's touches end.
     ends: Vec<u32>,
@@ -42,7 +42,7 @@ impl Index {
             Some(before) => history.txn(TxnId(before as u32)).op_range().end,
         };
         let pieces = parallel::cut(history.txn_count(), parts, first_op);
-        let parts = parallel::map(size, &pieces, |txns| Part::new(history, txns.clone(), keys));
+        let parts = parallel::map(size, &pieces, |txns| IndexPart::new(history, txns.clone(), keys));
         Index { parts, keys, size }
     }
 
@@ -65,9 +65,9 @@ impl Index {
     }
 }
 
-impl Part {
+impl IndexPart {
     /// A counting sort of the operations of some transactions.
-    fn new(history: &History, txns: Range<usize>, keys: usize) -> Part {
+    fn new(history: &History, txns: Range<usize>, keys: usize) -> IndexPart {
         let range = |t: usize| history.txn(TxnId(t as u32)).op_range();
         let first = if txns.is_empty() { 0 } else { range(txns.start).start };
         let last = if txns.is_empty() { 0 } else { range(txns.end - 1).end };
@@ -92,7 +92,7 @@ impl Part {
                 }
             }
         }
-        Part { touches, ends }
+        IndexPart { touches, ends }
     }
 
     fn start(&self, key: usize) -> usize {

@@ -1,8 +1,8 @@
-//! What was done to one key: who read which value from others, who left which value behind, and who
-//! broke the rules inside a transaction.
+//! What was done to one key: which reads returned values of other transactions, which writes other
+//! transactions may see, and which operations broke the rules inside a transaction.
 //!
-//! Nothing here depends on who committed; that comes in [`crate::provenance`]. The facts of a key are
-//! made in memory that is used again for the next one.
+//! Which write a read returned comes later, in [`super::provenance`]. The facts of a key are made in
+//! memory that is used again for the next one.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,58 +11,14 @@ use hashbrown::HashMap;
 use isolde_history::{Effect, History, Key, Op, OpId, OpKind, TxnId, Value};
 use isolde_spec::Anomaly;
 
-use crate::keys::context::Context;
+use crate::keys::accesses::{ListRead, ReadFact, Source, WriteFact};
 use crate::keys::findings::LocalFinding;
 use crate::keys::index::Touch;
-use crate::keys::outcomes::Play;
-use crate::keys::predicates::{RowRead, Said};
-use crate::keys::provenance::Source;
+use crate::keys::predicates::{RowRead, SaidOfKey};
+use crate::keys::sorted_keys::SortedKeys;
+use crate::keys::standing::Standing;
 use crate::keys::value_table::ValueTable;
-
-/// A read whose value must have come from another transaction, or from the initial state.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ReadFact {
-    pub(crate) txn: TxnId,
-    pub(crate) op: OpId,
-    pub(crate) value: Value,
-    /// What is known of the transaction's outcome.
-    pub(crate) play: Play,
-    /// The value is the last element of a list: `Some(true)` of an empty one, which is the initial
-    /// state whatever that is called.
-    pub(crate) empty_list: Option<bool>,
-    /// The last of the reads that follow each other and saw the same.
-    pub(crate) last: OpId,
-}
-
-/// A write, and whether anyone but its transaction may ever see it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WriteFact {
-    pub(crate) txn: TxnId,
-    pub(crate) op: OpId,
-    pub(crate) value: Value,
-    /// The last write of the key in the transaction, and not undone by a rollback to a savepoint.
-    pub(crate) last: bool,
-    /// Undone by a rollback to a savepoint, or with its transaction.
-    pub(crate) undone: bool,
-    /// Whether it is known that this write, and no other of the key in its transaction after it, was
-    /// done.
-    pub(crate) certain: bool,
-    /// The read of the key that came before the transaction's first write of it.
-    /// As one more than an index of reads, 0 for none.
-    pub(crate) after: u32,
-    /// What is known of the transaction's outcome.
-    pub(crate) play: Play,
-    /// The next write of the same value; one more than an index of writes, 0 for none.
-    pub(crate) same: u32,
-}
-
-/// A list read, and how many of its elements are not the reader's own.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ListRead {
-    pub(crate) op: OpId,
-    pub(crate) txn: TxnId,
-    pub(crate) foreign: u32,
-}
+use crate::maybe_index::MaybeIndex;
 
 /// The facts of one key.
 #[derive(Default)]
@@ -94,7 +50,7 @@ pub(crate) struct KeyFacts {
     pub(crate) mixed: Option<OpId>,
     /// Reads that did not return the last own write.
     not_own: Vec<(OpId, ReadFact)>,
-    run: Run,
+    run: TxnSoFar,
     /// What was found of values that several wrote, by the first write of each.
     equal: RefCell<HashMap<u32, Rc<Equal>>>,
 }
@@ -110,13 +66,13 @@ pub(crate) struct Equal {
 }
 
 /// What the transaction under way has done to the key so far.
-struct Run {
+struct TxnSoFar {
     txn: Option<TxnId>,
-    play: Play,
-    /// Index of the last write that stands, plus one.
-    write: u32,
-    /// Index of the last read before the first write, plus one.
-    read: u32,
+    standing: Standing,
+    /// The last write that stands.
+    write: MaybeIndex,
+    /// The last read before the first write.
+    read: MaybeIndex,
     /// The last operation that wrote, if only to be rolled back.
     wrote: Option<OpId>,
     /// Own writes that stand or stood when the last operation came, each with the rollback that
@@ -125,10 +81,10 @@ struct Run {
     own_unsure: bool,
 }
 
-impl Default for Run {
-    fn default() -> Run {
+impl Default for TxnSoFar {
+    fn default() -> TxnSoFar {
         let own = Vec::new();
-        Run { txn: None, play: Play::Out, write: 0, read: 0, wrote: None, own, own_unsure: false }
+        TxnSoFar { txn: None, standing: Standing::RolledBack, write: MaybeIndex::NONE, read: MaybeIndex::NONE, wrote: None, own, own_unsure: false }
     }
 }
 
@@ -145,21 +101,26 @@ const BATCH: usize = 8;
 /// Hands over the operations of a key. They lie far apart in a large history: fetched together, they
 /// come in the time of one.
 #[inline]
-fn each<'h>(context: &Context<'h>, key: usize, mut work: impl FnMut(Touch, Op<'h>, Play)) {
+fn each<'h>(
+    keys: &SortedKeys<'h>,
+    standings: &[Standing],
+    key: usize,
+    mut work: impl FnMut(Touch, Op<'h>, Standing),
+) {
     let name = Key(key as u32);
     let fetch = |touch: &Touch| {
-        let op = context.history.op_on(name, touch.op);
-        (*touch, op, context.play[touch.txn.index()])
+        let op = keys.history.op_on(name, touch.op);
+        (*touch, op, standings[touch.txn.index()])
     };
-    for touches in context.index.parts_of(key) {
+    for touches in keys.index.parts_of(key) {
         let (batches, rest) = touches.as_chunks::<BATCH>();
         for batch in batches {
-            for (touch, op, play) in batch.each_ref().map(fetch) {
-                work(touch, op, play);
+            for (touch, op, standing) in batch.each_ref().map(fetch) {
+                work(touch, op, standing);
             }
         }
-        for (touch, op, play) in rest.iter().map(fetch) {
-            work(touch, op, play);
+        for (touch, op, standing) in rest.iter().map(fetch) {
+            work(touch, op, standing);
         }
     }
 }
@@ -169,37 +130,37 @@ const OTHER: u8 = 2;
 
 impl KeyFacts {
     /// Makes the facts of a key.
-    pub(crate) fn load(&mut self, context: &Context<'_>, key: usize) {
+    pub(crate) fn load(&mut self, keys: &SortedKeys<'_>, standings: &[Standing], key: usize) {
         self.clear(key);
-        let said = self.said_by_predicates(context, key);
+        let said = self.said_by_predicates(keys, standings, key);
         let mut rows = said.reads.iter().peekable();
         let mut uses = if said.reads.is_empty() { 0 } else { OTHER };
         let mut first = None;
-        each(context, key, |touch, op, play| {
+        each(keys, standings, key, |touch, op, standing| {
             while let Some(row) = rows.next_if(|row| row.touch.op < touch.op) {
-                self.row(context, row);
+                self.row(keys, standings, row);
             }
             let list = matches!(op.kind(), OpKind::Append | OpKind::ListRead);
             uses |= if list { LIST } else { OTHER };
-            if play != Play::Out {
+            if standing != Standing::RolledBack {
                 first = first.or(Some(touch.op));
             }
-            self.begin(touch.txn, play);
-            if play == Play::Out {
+            self.begin(touch.txn, standing);
+            if standing == Standing::RolledBack {
                 self.aborted(touch.txn, &op);
             } else {
-                self.touch(context, touch, &op);
+                self.touch(keys, touch, &op);
             }
         });
-        rows.for_each(|row| self.row(context, row));
+        rows.for_each(|row| self.row(keys, standings, row));
         if uses == LIST | OTHER {
             self.clear(key);
             self.mixed = first;
             return;
         }
         self.is_list = uses == LIST;
-        if context.explicit_initial {
-            let initial = context.initial(key);
+        if keys.explicit_initial {
+            let initial = keys.initial(key);
             self.writes.retain(|w| initial != Some(w.value));
         }
         self.values.index(&mut self.writes);
@@ -207,15 +168,20 @@ impl KeyFacts {
     }
 
     /// What predicate reads say of the key, beside the operations on it.
-    fn said_by_predicates(&mut self, context: &Context<'_>, key: usize) -> Said {
-        if context.predicates.is_empty() {
-            return Said::default();
+    fn said_by_predicates(
+        &mut self,
+        keys: &SortedKeys<'_>,
+        standings: &[Standing],
+        key: usize,
+    ) -> SaidOfKey {
+        if keys.predicates.is_empty() {
+            return SaidOfKey::default();
         }
-        let mut values: Vec<Value> = context.initial(key).into_iter().collect();
+        let mut values: Vec<Value> = keys.initial(key).into_iter().collect();
         let mut writers: Vec<(TxnId, OpId)> = Vec::new();
-        for touch in context.index.of(key) {
-            let wrote = what_it_wrote(&context.history.op(touch.op));
-            if let Some(value) = wrote.filter(|_| context.play[touch.txn.index()] != Play::Out) {
+        for touch in keys.index.of(key) {
+            let wrote = what_it_wrote(&keys.history.op(touch.op));
+            if let Some(value) = wrote.filter(|_| standings[touch.txn.index()] != Standing::RolledBack) {
                 values.push(value);
                 if writers.last().is_none_or(|(txn, _)| *txn != touch.txn) {
                     writers.push((touch.txn, touch.op));
@@ -223,29 +189,29 @@ impl KeyFacts {
             }
         }
         values.retain(|value| *value != Value::ABSENT);
-        let said = context.predicates.of(key, &values, &writers);
+        let said = keys.predicates.of(key, &values, &writers);
         self.undecided = said.undecided;
         self.unsaid = said.unsaid;
         said
     }
 
     /// A read of the key by a predicate read.
-    fn row(&mut self, context: &Context<'_>, row: &RowRead) {
+    fn row(&mut self, keys: &SortedKeys<'_>, standings: &[Standing], row: &RowRead) {
         let Touch { op, txn } = row.touch;
-        let play = context.play[txn.index()];
-        self.begin(txn, play);
+        let standing = standings[txn.index()];
+        self.begin(txn, standing);
         self.observed(
-            context,
-            ReadFact { txn, op, value: row.value, play, empty_list: None, last: op },
+            keys,
+            ReadFact { txn, op, value: row.value, standing, empty_list: None, last: op },
         );
     }
 
     /// The operations of another transaction begin.
     #[inline]
-    fn begin(&mut self, txn: TxnId, play: Play) {
+    fn begin(&mut self, txn: TxnId, standing: Standing) {
         if self.run.txn != Some(txn) {
             self.run.restart();
-            (self.run.txn, self.run.play) = (Some(txn), play);
+            (self.run.txn, self.run.standing) = (Some(txn), standing);
         }
     }
 
@@ -275,14 +241,14 @@ impl KeyFacts {
                 last: false,
                 undone: true,
                 certain,
-                after: 0,
-                same: 0,
-                play: Play::Out,
+                after: MaybeIndex::NONE,
+                same: MaybeIndex::NONE,
+                standing: Standing::RolledBack,
             });
         }
     }
 
-    fn touch(&mut self, context: &Context<'_>, touch: Touch, op: &Op<'_>) {
+    fn touch(&mut self, keys: &SortedKeys<'_>, touch: Touch, op: &Op<'_>) {
         if op.effect() == Effect::Unknown {
             self.unsure = self.unsure.or(Some(op.id()));
         }
@@ -292,22 +258,22 @@ impl KeyFacts {
         if op.kind() == OpKind::ListRead {
             self.list_read(touch.txn, op);
         } else if let Some(value) = what_it_read(op) {
-            let (txn, play) = (touch.txn, self.run.play);
+            let (txn, standing) = (touch.txn, self.run.standing);
             let (op, empty_list) = (op.id(), None);
-            self.observed(context, ReadFact { txn, op, value, play, empty_list, last: op });
+            self.observed(keys, ReadFact { txn, op, value, standing, empty_list, last: op });
         }
         if let Some(value) = what_it_wrote(op) {
             if value == Value::UNOBSERVED {
                 self.unlearned = self.unlearned.or(Some(op.id()));
             }
-            self.write(context, touch.txn, op, value);
+            self.write(keys, touch.txn, op, value);
         }
     }
 
     #[inline]
-    fn observed(&mut self, context: &Context<'_>, read: ReadFact) {
-        let savepoints = context.savepoints.any_in(read.txn);
-        if !(savepoints && self.read_of_undone(context.history, &read)) {
+    fn observed(&mut self, keys: &SortedKeys<'_>, read: ReadFact) {
+        let savepoints = keys.savepoints.any_in(read.txn);
+        if !(savepoints && self.read_of_undone(keys.history, &read)) {
             self.read(read);
         }
     }
@@ -317,7 +283,7 @@ impl KeyFacts {
     #[cold]
     fn read_of_undone(&mut self, history: &History, read: &ReadFact) -> bool {
         let Some(own) = self.run.standing(read.op).last().copied() else { return false };
-        let last = self.run.write.checked_sub(1).map(|w| self.writes[w as usize]);
+        let last = self.run.write.get().map(|w| self.writes[w]);
         if last.is_some_and(|w| w.op == own.op) {
             return false;
         }
@@ -350,16 +316,16 @@ impl KeyFacts {
         };
         self.list_reads.push(ListRead { op: op.id(), txn, foreign: tail as u32 });
         let value = elements[..tail].last().copied().unwrap_or(Value::ABSENT);
-        let (op, play, empty_list) = (op.id(), self.run.play, Some(tail == 0));
-        self.external(ReadFact { txn, op, value, play, empty_list, last: op });
+        let (op, standing, empty_list) = (op.id(), self.run.standing, Some(tail == 0));
+        self.external(ReadFact { txn, op, value, standing, empty_list, last: op });
     }
 
     fn read(&mut self, read: ReadFact) {
-        let Some(own) = self.run.write.checked_sub(1) else {
+        let Some(own) = self.run.write.get() else {
             self.external(read);
             return;
         };
-        let own = &self.writes[own as usize];
+        let own = &self.writes[own];
         if own.certain && own.value != read.value {
             self.not_own.push((own.op, read));
         }
@@ -367,8 +333,8 @@ impl KeyFacts {
 
     #[inline]
     fn external(&mut self, read: ReadFact) {
-        if let Some(before) = self.run.read.checked_sub(1) {
-            let before = &mut self.reads[before as usize];
+        if let Some(before) = self.run.read.get() {
+            let before = &mut self.reads[before];
             if before.value == read.value {
                 before.last = read.op;
                 return;
@@ -379,11 +345,11 @@ impl KeyFacts {
                 self.inside.push(LocalFinding::new(Anomaly::NonRepeatableReads, &ops));
             }
         }
+        self.run.read = MaybeIndex::of(self.reads.len());
         self.reads.push(read);
-        self.run.read = self.reads.len() as u32;
     }
 
-    fn write(&mut self, context: &Context<'_>, txn: TxnId, op: &Op<'_>, value: Value) {
+    fn write(&mut self, keys: &SortedKeys<'_>, txn: TxnId, op: &Op<'_>, value: Value) {
         let undone = op.undone();
         let append = op.kind() == OpKind::Append;
         let mut after = self.run.read;
@@ -391,8 +357,8 @@ impl KeyFacts {
         if append {
             self.run.own_unsure |= !certain;
         }
-        if let Some(before) = self.run.write.checked_sub(1) {
-            let before = &mut self.writes[before as usize];
+        if let Some(before) = self.run.write.get() {
+            let before = &mut self.writes[before];
             after = before.after;
             if !undone {
                 before.last = false;
@@ -403,27 +369,27 @@ impl KeyFacts {
         }
         let op = op.id();
         self.run.wrote = Some(op);
-        let (last, play) = (!undone, self.run.play);
-        self.writes.push(WriteFact { txn, op, value, last, undone, certain, after, play, same: 0 });
+        let (last, standing) = (!undone, self.run.standing);
+        self.writes.push(WriteFact { txn, op, value, last, undone, certain, after, standing, same: MaybeIndex::NONE });
         if !undone {
-            self.run.write = self.writes.len() as u32;
+            self.run.write = MaybeIndex::of(self.writes.len() - 1);
         }
-        if append || context.savepoints.any_in(txn) {
+        if append || keys.savepoints.any_in(txn) {
             self.run.standing(op);
-            self.run.own.push(Own { op, value, until: context.savepoints.undone_at(op) });
+            self.run.own.push(Own { op, value, until: keys.savepoints.undone_at(op) });
         }
     }
 
     /// What is known of the writes of a value, worked out once for all who read it.
     pub(crate) fn equal(&self, value: Value) -> Option<Rc<Equal>> {
-        let first = self.values.first(&self.writes, value).checked_sub(1)?;
+        let first = self.values.first(&self.writes, value)?;
         if let Some(known) = self.equal.borrow().get(&first) {
             return Some(known.clone());
         }
         let mut equal = Equal { first, visible: Vec::new(), aborted: None };
         for w in self.values.chain(&self.writes, value) {
             let write = &self.writes[w as usize];
-            if equal.aborted.is_none() && (write.undone || !write.play.counts()) {
+            if equal.aborted.is_none() && (write.undone || !write.standing.counts()) {
                 equal.aborted = Some(w);
             }
             let other = |v: &u32| self.writes[*v as usize].txn != write.txn;
@@ -456,9 +422,10 @@ impl KeyFacts {
     }
 }
 
-impl Run {
+impl TxnSoFar {
     fn restart(&mut self) {
-        (self.txn, self.write, self.read) = (None, 0, 0);
+        self.txn = None;
+        (self.write, self.read) = (MaybeIndex::NONE, MaybeIndex::NONE);
         (self.wrote, self.own_unsure) = (None, false);
         self.own.clear();
     }
@@ -466,7 +433,7 @@ impl Run {
     /// A read came of which nobody knows what it says about others: what was read before it is not what
     /// the next write overwrites.
     fn looked(&mut self) {
-        self.read = 0;
+        self.read = MaybeIndex::NONE;
     }
 
     /// The own writes that stood when an operation came. What is rolled back comes off the end.
@@ -510,29 +477,6 @@ fn what_it_wrote(op: &Op<'_>) -> Option<Value> {
         OpKind::Write | OpKind::Append | OpKind::Cas | OpKind::InsertIfAbsent => Some(op.value()),
         OpKind::Delete => Some(Value::ABSENT),
         _ => None,
-    }
-}
-
-impl WriteFact {
-    /// Whether it made a version of its key that all may see.
-    #[inline]
-    pub(crate) fn is_version(&self) -> bool {
-        self.last && self.certain && self.play.counts()
-    }
-
-    /// Whether it may have taken place, as far as anyone but its transaction can tell.
-    pub(crate) fn may_have_happened(&self) -> bool {
-        !self.undone && self.play != Play::Out
-    }
-
-    /// Whether a transaction may have read it and be right: the last of its transaction, which
-    /// committed or may have; or perhaps the last, where nobody knows which writes were done.
-    pub(crate) fn may_be_seen(&self, reader: TxnId) -> bool {
-        self.is_visible() && self.txn != reader
-    }
-
-    fn is_visible(&self) -> bool {
-        (self.last || (!self.certain && !self.undone)) && self.play != Play::Out
     }
 }
 

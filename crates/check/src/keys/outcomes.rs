@@ -1,75 +1,122 @@
-//! Which transactions count: the committed ones, and those that somebody saw.
+//! Which transactions count: the committed ones, and those from which a transaction that counts has
+//! read.
 //!
-//! A transaction of unknown outcome counts if one that counts has read from it, and from nobody else
-//! could it have read that. A fixpoint, since the reader may be such a transaction itself.
+//! A transaction of unknown outcome counts if one that counts has read from it, and could have read
+//! that from no other. A fixpoint, since the reader may be such a transaction itself.
 
-use isolde_history::{History, Outcome};
+use hashbrown::HashMap;
+use isolde_history::TxnId;
 
-use crate::keys::context::Context;
-use crate::keys::key_facts::KeyFacts;
 use crate::counting_sort::Groups;
+use crate::keys::accesses::WriteFact;
+use crate::keys::key_facts::KeyFacts;
+use crate::keys::origin::{Choices, Origin};
+use crate::keys::sorted_keys::SortedKeys;
+use crate::keys::standing::{self, Standing};
 use crate::parallel;
-use crate::keys::provenance;
 
-/// What is known of a transaction's outcome.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub(crate) enum Play {
-    /// It committed.
-    In,
-    /// Its outcome is unknown, but a transaction that counts has read from it.
-    Proved,
-    /// It was rolled back.
-    Out,
-    /// Its outcome is unknown, and nobody is known to have read from it: it may be left out.
-    Open,
+/// What reads prove of outcomes.
+pub(crate) struct Proved {
+    /// The standing of every transaction.
+    pub(crate) standings: Vec<Standing>,
+    /// The reader that shows that a transaction of unknown outcome committed.
+    pub(crate) proved_by: HashMap<TxnId, TxnId>,
 }
 
-impl Play {
-    /// Whether the transaction counts.
-    #[inline]
-    pub(crate) const fn counts(self) -> bool {
-        matches!(self, Play::In | Play::Proved)
-    }
-}
-
-/// Before anything is known of who read from whom.
-pub(crate) fn at_first(history: &History) -> Vec<Play> {
-    let play = |outcome: &Outcome| match outcome {
-        Outcome::Committed => Play::In,
-        Outcome::Aborted => Play::Out,
-        Outcome::Unknown => Play::Open,
-    };
-    history.txn_outcomes().iter().map(play).collect()
-}
+/// A reader, and the transaction of unknown outcome that committed if the reader counts.
+type Proof = (TxnId, TxnId);
 
 /// Finds out which transactions of unknown outcome count.
-pub(crate) fn prove(context: &mut Context<'_>) {
-    if !context.play.contains(&Play::Open) {
-        return;
+pub(crate) fn prove(keys: &SortedKeys<'_>, choices: &Choices) -> Proved {
+    let mut standings = standing::at_first(keys.history);
+    let mut proved_by = HashMap::new();
+    if !standings.contains(&Standing::Unproved) {
+        return Proved { standings, proved_by };
     }
-    // Who proves whom does not depend on who counts, only whether the proof is worth anything does.
-    let pieces = context.index.pieces();
-    let proofs = parallel::map(context.index.size, &pieces, |keys| {
+    // Which read proves which writer does not depend on outcomes; only whether the proof is worth
+    // anything does.
+    let pieces = keys.index.pieces();
+    let proofs = parallel::map(keys.index.size, &pieces, |piece| {
         let (mut facts, mut proofs) = (KeyFacts::default(), Vec::new());
-        for key in keys.clone() {
-            facts.load(context, key);
-            provenance::proofs(context, &facts, &mut proofs);
+        for key in piece.clone() {
+            facts.load(keys, &standings, key);
+            proofs_of_key(keys, choices, &facts, &mut proofs);
         }
         proofs
     })
     .concat();
-    let by_reader = Groups::new(proofs.len(), context.play.len(), |i| proofs[i].0.index());
-    let play = &mut context.play;
-    let mut todo: Vec<usize> = (0..play.len()).filter(|&t| play[t].counts()).collect();
+    let by_reader = Groups::new(proofs.len(), standings.len(), |i| proofs[i].0.index());
+    let mut todo: Vec<usize> = (0..standings.len()).filter(|&t| standings[t].counts()).collect();
     while let Some(reader) = todo.pop() {
         for &proof in by_reader.of(reader) {
-            let writer = proofs[proof as usize].1.index();
-            if play[writer] == Play::Open {
-                play[writer] = Play::Proved;
-                context.proved_by.insert(proofs[proof as usize].1, proofs[proof as usize].0);
-                todo.push(writer);
+            let (reader, writer) = proofs[proof as usize];
+            if standings[writer.index()] == Standing::Unproved {
+                standings[writer.index()] = Standing::Proved;
+                proved_by.insert(writer, reader);
+                todo.push(writer.index());
             }
         }
     }
+    Proved { standings, proved_by }
+}
+
+/// Which readers of a key prove that a transaction of unknown outcome committed.
+fn proofs_of_key(
+    keys: &SortedKeys<'_>,
+    choices: &Choices,
+    facts: &KeyFacts,
+    proofs: &mut Vec<Proof>,
+) {
+    if !facts.writes.iter().any(is_unproved) {
+        return;
+    }
+    let first = keys.first_value(facts.key);
+    let complete = keys.history.meta().complete;
+    for read in &facts.reads {
+        if let Some(origin) = choices.get(&read.op) {
+            let mut writers = facts.values.chain(&facts.writes, read.value);
+            let writer = |w: &u32| Origin::Write(facts.writes[*w as usize].op) == *origin;
+            let chosen = writers.find(writer).map(|w| &facts.writes[w as usize]);
+            proofs.extend(chosen.filter(|w| is_unproved(w)).map(|w| (read.txn, w.txn)));
+            continue;
+        }
+        if read.is_of(first) {
+            continue;
+        }
+        let Some(equal) = facts.equal(read.value) else { continue };
+        let possible = equal.visible.iter().map(|w| &facts.writes[*w as usize]);
+        let mut possible = possible.filter(|w| w.txn != read.txn);
+        let (Some(only), None) = (possible.next(), possible.next()) else { continue };
+        // In an incomplete history, a transaction that is missing may have written it.
+        if is_unproved(only) && (only.certain || complete) {
+            proofs.push((read.txn, only.txn));
+        }
+    }
+    if facts.is_list {
+        proofs_by_elements(keys, facts, proofs);
+    }
+}
+
+/// Which list reads prove that a transaction of unknown outcome committed: they show an element that
+/// it alone can have appended.
+fn proofs_by_elements(keys: &SortedKeys<'_>, facts: &KeyFacts, proofs: &mut Vec<Proof>) {
+    let complete = keys.history.meta().complete;
+    let mut last = None;
+    for touch in keys.index.of(facts.key) {
+        for element in keys.history.op(touch.op).elements().unwrap_or_default() {
+            let mut writers = facts.values.chain(&facts.writes, *element);
+            if let (Some(only), None) = (writers.next(), writers.next()) {
+                let write = &facts.writes[only as usize];
+                let proof = (touch.txn, write.txn);
+                if is_unproved(write) && (write.certain || complete) && last != Some(proof) {
+                    last = Some(proof);
+                    proofs.push(proof);
+                }
+            }
+        }
+    }
+}
+
+fn is_unproved(write: &WriteFact) -> bool {
+    write.standing == Standing::Unproved
 }

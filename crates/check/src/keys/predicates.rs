@@ -8,10 +8,9 @@
 //! of another table. The verdict has a note that says so.
 
 use hashbrown::HashMap;
-use isolde_history::{Effect, History, OpId, OpKind, TxnId, Value};
+use isolde_history::{Effect, History, OpId, OpKind, Outcome, TxnId, Value};
 
 use crate::keys::index::Touch;
-use crate::keys::outcomes::Play;
 
 /// A read of one key by a predicate read.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +36,7 @@ pub(crate) struct Predicates {
 
 /// What predicate reads say of a key.
 #[derive(Default)]
-pub(crate) struct Said {
+pub(crate) struct SaidOfKey {
     /// The reads, in the order of the history.
     pub(crate) reads: Vec<RowRead>,
     /// A predicate read that may have seen the key in more than one way.
@@ -50,7 +49,7 @@ pub(crate) struct Said {
 const MAX_PAIRS: usize = 1 << 22;
 
 impl Predicates {
-    pub(crate) fn new(history: &History, play: &[Play]) -> Predicates {
+    pub(crate) fn new(history: &History) -> Predicates {
         let mut all = Predicates { complete: history.meta().complete, ..Predicates::default() };
         if history.op_counts()[OpKind::PredicateRead as usize] == 0 {
             return all;
@@ -61,7 +60,7 @@ impl Predicates {
                     continue;
                 };
                 let touch = Touch { op: op.id(), txn: txn.id() };
-                let counts = play[txn.id().index()] != Play::Out;
+                let counts = txn.outcome() != Outcome::Aborted;
                 if counts {
                     all.reads.push((touch, op.value()));
                 }
@@ -95,9 +94,9 @@ impl Predicates {
 
     /// What predicate reads say of a key that can have some values, and was written by some
     /// transactions, each with its first write.
-    pub(crate) fn of(&self, key: usize, values: &[Value], writers: &[(TxnId, OpId)]) -> Said {
+    pub(crate) fn of(&self, key: usize, values: &[Value], writers: &[(TxnId, OpId)]) -> SaidOfKey {
         let returned = self.rows.get(&key).map_or(&[][..], Vec::as_slice);
-        let mut said = Said { reads: returned.to_vec(), ..Said::default() };
+        let mut said = SaidOfKey { reads: returned.to_vec(), ..SaidOfKey::default() };
         if writers.is_empty() && values.is_empty() {
             return said;
         }

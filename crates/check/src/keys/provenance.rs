@@ -4,45 +4,18 @@
 //! (thin air, aborted, intermediate, future) or, where the history does not say enough, a reason to
 //! answer "unknown".
 
-use isolde_history::{OpId, TxnId, Value};
+use isolde_history::Value;
 use isolde_spec::Anomaly;
 
+use crate::keys::accesses::{ReadFact, Source};
 use crate::keys::context::Context;
-use crate::keys::key_facts::{KeyFacts, ReadFact, WriteFact};
-use crate::keys::findings::{Doubt, Found};
-use crate::keys::outcomes::Play;
-
-/// Where a read value came from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Source {
-    /// The initial state.
-    Initial,
-    /// A write that others may see: an index of [`KeyFacts::writes`].
-    Write(u32),
-    /// Nowhere that counts; a finding or a doubt says why.
-    None,
-}
-
-/// Where an ambiguous read may have come from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Origin {
-    Initial,
-    Write(OpId),
-}
-
-impl Origin {
-    /// The write, if it is one.
-    pub(crate) fn write(self) -> Option<OpId> {
-        match self {
-            Origin::Initial => None,
-            Origin::Write(op) => Some(op),
-        }
-    }
-}
+use crate::keys::findings::{Doubt, Findings, LocalFinding};
+use crate::keys::key_facts::KeyFacts;
+use crate::keys::origin::Origin;
 
 /// All places where an ambiguous read may have come from.
 pub(crate) fn origins(context: &Context<'_>, facts: &KeyFacts, read: &ReadFact) -> Vec<Origin> {
-    let initial = is_initial(read, context.first_value(facts.key));
+    let initial = read.is_of(context.first_value(facts.key));
     let writers = facts.values.chain(&facts.writes, read.value);
     let writers = writers.map(|w| &facts.writes[w as usize]).filter(|w| w.may_be_seen(read.txn));
     let writers = writers.map(|w| Origin::Write(w.op));
@@ -50,19 +23,19 @@ pub(crate) fn origins(context: &Context<'_>, facts: &KeyFacts, read: &ReadFact) 
 }
 
 /// Finds the source of every read of a key, and what is wrong inside its transactions.
-pub(crate) fn settle(context: &Context<'_>, facts: &mut KeyFacts, found: &mut Found) {
+pub(crate) fn settle(context: &Context<'_>, facts: &mut KeyFacts, found: &mut Findings) {
     let first = context.first_value(facts.key);
     for i in 0..facts.reads.len() {
         let read = facts.reads[i];
-        let source = if read.play.counts() {
-            let initial = is_initial(&read, first);
+        let source = if read.standing.counts() {
+            let initial = read.is_of(first);
             source(context, facts, &read, initial, found)
         } else {
             Source::None
         };
         facts.sources.push(source);
     }
-    let counts = |f: &&crate::keys::findings::LocalFinding| {
+    let counts = |f: &&LocalFinding| {
         f.ops().first().is_some_and(|op| context.counts(context.history.txn_of(*op)))
     };
     found.findings.extend(facts.inside.iter().filter(counts));
@@ -74,23 +47,19 @@ pub(crate) fn settle(context: &Context<'_>, facts: &mut KeyFacts, found: &mut Fo
     found.doubts.extend(facts.mixed.map(Doubt::Mixed));
 }
 
-fn is_initial(read: &ReadFact, first: Value) -> bool {
-    read.empty_list.unwrap_or(read.value == first)
-}
-
 #[inline]
 fn source(
     context: &Context<'_>,
     facts: &KeyFacts,
     read: &ReadFact,
     initial: bool,
-    found: &mut Found,
+    found: &mut Findings,
 ) -> Source {
     let writer = facts.values.first(&facts.writes, read.value);
-    match (writer.checked_sub(1), initial) {
+    match (writer, initial) {
         (None, true) => Source::Initial,
         (None, false) => nobody_wrote(context, facts, read, found),
-        (Some(only), false) if facts.writes[only as usize].same == 0 => {
+        (Some(only), false) if facts.writes[only as usize].same.is_none() => {
             one_wrote(facts, read, only, found)
         }
         _ => several_wrote(context, facts, read, initial, found),
@@ -102,7 +71,7 @@ fn nobody_wrote(
     context: &Context<'_>,
     facts: &KeyFacts,
     read: &ReadFact,
-    found: &mut Found,
+    found: &mut Findings,
 ) -> Source {
     if facts.unlearned.is_some() || read.value == Value::UNOBSERVED {
         found.doubt(Doubt::Unlearned(facts.unlearned.unwrap_or(read.op)));
@@ -115,9 +84,9 @@ fn nobody_wrote(
 }
 
 #[inline]
-fn one_wrote(facts: &KeyFacts, read: &ReadFact, index: u32, found: &mut Found) -> Source {
+fn one_wrote(facts: &KeyFacts, read: &ReadFact, index: u32, found: &mut Findings) -> Source {
     let write = &facts.writes[index as usize];
-    if write.certain && write.last && write.txn != read.txn && write.play.counts() {
+    if write.certain && write.last && write.txn != read.txn && write.standing.counts() {
         return Source::Write(index);
     }
     if !write.certain {
@@ -127,7 +96,7 @@ fn one_wrote(facts: &KeyFacts, read: &ReadFact, index: u32, found: &mut Found) -
         let future = write.op > read.op;
         let anomaly = if future { Anomaly::FutureRead } else { Anomaly::AbortedRead };
         found.find(anomaly, &[read.op, write.op]);
-    } else if write.undone || !write.play.counts() {
+    } else if write.undone || !write.standing.counts() {
         found.find(Anomaly::AbortedRead, &[write.op, read.op]);
     } else {
         found.find(Anomaly::IntermediateRead, &[write.op, read.op]);
@@ -142,7 +111,7 @@ fn several_wrote(
     facts: &KeyFacts,
     read: &ReadFact,
     initial: bool,
-    found: &mut Found,
+    found: &mut Findings,
 ) -> Source {
     if let Some(origin) = context.choices.get(&read.op) {
         return chosen(facts, read, *origin, found);
@@ -175,56 +144,11 @@ fn several_wrote(
 }
 
 /// The source of a read whose origin was chosen.
-fn chosen(facts: &KeyFacts, read: &ReadFact, origin: Origin, found: &mut Found) -> Source {
+fn chosen(facts: &KeyFacts, read: &ReadFact, origin: Origin, found: &mut Findings) -> Source {
     let Origin::Write(op) = origin else { return Source::Initial };
     let mut writers = facts.values.chain(&facts.writes, read.value);
     match writers.find(|w| facts.writes[*w as usize].op == op) {
         Some(w) => one_wrote(facts, read, w, found),
         None => Source::None,
-    }
-}
-
-/// Which readers prove that a transaction of unknown outcome committed: pairs of reader and writer.
-pub(crate) fn proofs(context: &Context<'_>, facts: &KeyFacts, proofs: &mut Vec<(TxnId, TxnId)>) {
-    let open = |write: &WriteFact| write.play == Play::Open;
-    if !facts.writes.iter().any(open) {
-        return;
-    }
-    let first = context.first_value(facts.key);
-    let complete = context.history.meta().complete;
-    for read in &facts.reads {
-        if let Some(origin) = context.choices.get(&read.op) {
-            let mut writers = facts.values.chain(&facts.writes, read.value);
-            let writer = |w: &u32| Origin::Write(facts.writes[*w as usize].op) == *origin;
-            let chosen = writers.find(writer).map(|w| &facts.writes[w as usize]);
-            proofs.extend(chosen.filter(|w| open(w)).map(|w| (read.txn, w.txn)));
-            continue;
-        }
-        if is_initial(read, first) {
-            continue;
-        }
-        let Some(equal) = facts.equal(read.value) else { continue };
-        let possible = equal.visible.iter().map(|w| &facts.writes[*w as usize]);
-        let mut possible = possible.filter(|w| w.txn != read.txn);
-        let (Some(only), None) = (possible.next(), possible.next()) else { continue };
-        // In an incomplete history, somebody else may have written it.
-        if open(only) && (only.certain || complete) {
-            proofs.push((read.txn, only.txn));
-        }
-    }
-    // Whoever appended an element of a list that was read, where only one can have.
-    let mut last = None;
-    for touch in context.index.of(facts.key).filter(|_| facts.is_list) {
-        for element in context.history.op(touch.op).elements().unwrap_or_default() {
-            let mut writers = facts.values.chain(&facts.writes, *element);
-            if let (Some(only), None) = (writers.next(), writers.next()) {
-                let write = &facts.writes[only as usize];
-                let proof = (touch.txn, write.txn);
-                if open(write) && (write.certain || complete) && last != Some(proof) {
-                    last = Some(proof);
-                    proofs.push(proof);
-                }
-            }
-        }
     }
 }

@@ -7,12 +7,13 @@ use std::hash::{BuildHasher, RandomState};
 
 use isolde_history::Value;
 
-use crate::keys::key_facts::WriteFact;
+use crate::keys::accesses::WriteFact;
+use crate::maybe_index::MaybeIndex;
 
 /// A table from values to the first write of each; later ones are linked from there.
 pub(crate) struct ValueTable {
-    /// One more than an index of writes; 0 is free.
-    slots: Vec<u32>,
+    /// The first write of the value that has its place here.
+    slots: Vec<MaybeIndex>,
     mask: usize,
     seed: u64,
 }
@@ -20,7 +21,7 @@ pub(crate) struct ValueTable {
 impl Default for ValueTable {
     fn default() -> ValueTable {
         let seed = RandomState::new().hash_one(0x6973_6f6c_6465_u64) | 1;
-        ValueTable { slots: vec![0; 8], mask: 7, seed }
+        ValueTable { slots: vec![MaybeIndex::NONE; 8], mask: 7, seed }
     }
 }
 
@@ -29,20 +30,20 @@ impl ValueTable {
     pub(crate) fn index(&mut self, writes: &mut [WriteFact]) {
         let size = (2 * writes.len()).next_power_of_two().max(8);
         self.slots.clear();
-        self.slots.resize(size, 0);
+        self.slots.resize(size, MaybeIndex::NONE);
         self.mask = size - 1;
         // From the last to the first, so that each goes before those that it links to.
         for i in (0..writes.len()).rev() {
             let slot = self.slot(writes, writes[i].value);
             writes[i].same = self.slots[slot];
-            self.slots[slot] = i as u32 + 1;
+            self.slots[slot] = MaybeIndex::of(i);
         }
     }
 
-    /// The first write of a value: one more than its index, 0 for none.
+    /// The first write of a value.
     #[inline]
-    pub(crate) fn first(&self, writes: &[WriteFact], value: Value) -> u32 {
-        self.slots[self.slot(writes, value)]
+    pub(crate) fn first(&self, writes: &[WriteFact], value: Value) -> Option<u32> {
+        self.slots[self.slot(writes, value)].get().map(|w| w as u32)
     }
 
     /// All writes of a value, in their order.
@@ -52,11 +53,11 @@ impl ValueTable {
         writes: &'w [WriteFact],
         value: Value,
     ) -> impl Iterator<Item = u32> + use<'w> {
-        let mut next = self.first(writes, value);
+        let mut next = self.slots[self.slot(writes, value)];
         std::iter::from_fn(move || {
-            let at = next.checked_sub(1)?;
-            next = writes[at as usize].same;
-            Some(at)
+            let at = next.get()?;
+            next = writes[at].same;
+            Some(at as u32)
         })
     }
 
@@ -66,8 +67,8 @@ impl ValueTable {
         let product = u128::from(value.to_bits() ^ self.seed) * 0x9e37_79b9_7f4a_7c15;
         let mut at = ((product >> 64) ^ product) as usize & self.mask;
         loop {
-            match self.slots[at].checked_sub(1) {
-                Some(write) if writes[write as usize].value != value => at = (at + 1) & self.mask,
+            match self.slots[at].get() {
+                Some(write) if writes[write].value != value => at = (at + 1) & self.mask,
                 _ => return at,
             }
         }

@@ -5,9 +5,9 @@ use isolde_history::{History, Key, OpId, TxnId, Value};
 use crate::keys::findings::Doubt;
 
 /// Speaks of a history.
-pub(crate) struct Words<'h>(pub(crate) &'h History);
+pub(crate) struct Wording<'h>(pub(crate) &'h History);
 
-impl Words<'_> {
+impl Wording<'_> {
     /// The first doubt, and how many more there are.
     pub(crate) fn doubts(&self, first: &Doubt, all: &[Doubt]) -> String {
         let kind = std::mem::discriminant(first);

@@ -3,7 +3,7 @@
 use isolde_history::{Effect, Op, OpId, OpKind, TxnId, Value};
 
 use crate::keys::context::Context;
-use crate::keys::outcomes::Play;
+use crate::keys::standing::Standing;
 use crate::graph::real_time::RealTime;
 
 /// What an operation did to its object, and what it saw of it. A delete writes
@@ -68,10 +68,10 @@ impl Did {
 pub(crate) fn of_key(context: &Context<'_>, time: &RealTime<'_>, key: usize) -> Vec<Call> {
     let mut calls = Vec::new();
     for touch in context.index.of(key) {
-        let play = context.play[touch.txn.index()];
+        let play = context.standings[touch.txn.index()];
         let op = context.history.op(touch.op);
-        let Some(did) = what_it_did(&op).filter(|_| play != Play::Out) else { continue };
-        let certain = play == Play::In && op.effect() != Effect::Unknown;
+        let Some(did) = what_it_did(&op).filter(|_| play != Standing::RolledBack) else { continue };
+        let certain = play == Standing::Committed && op.effect() != Effect::Unknown;
         if !certain && did.reads_only() {
             continue;
         }
@@ -83,14 +83,14 @@ pub(crate) fn of_key(context: &Context<'_>, time: &RealTime<'_>, key: usize) -> 
 
 /// When a transaction took effect at the earliest and at the latest.
 pub(crate) fn interval(context: &Context<'_>, time: &RealTime<'_>, id: TxnId) -> (i64, i64) {
-    let play = context.play[id.index()];
+    let play = context.standings[id.index()];
     let TxnId(txn) = id;
     let begin = match play {
-        Play::Open => context.history.txn(id).interval().begin,
+        Standing::Unproved => context.history.txn(id).interval().begin,
         _ => time.begin(txn),
     };
     // An unknown outcome may have come later than anything the client saw.
-    let end = time.end(txn).filter(|_| play == Play::In);
+    let end = time.end(txn).filter(|_| play == Standing::Committed);
     (begin.unwrap_or(i64::MIN), end.unwrap_or(i64::MAX))
 }
 

@@ -9,21 +9,21 @@ use super::explain;
 use super::group;
 use super::model::{Limit, Limits};
 use super::object::Object;
-use super::search::Found;
+use super::search::SearchEnd;
 use crate::keys::context::Context;
 use crate::strong::decide::Case;
 use crate::parallel;
-use crate::keys::outcomes::Play;
+use crate::keys::standing::Standing;
 use crate::graph::real_time::RealTime;
 use crate::explain::hunt;
-use crate::keys::wording::Words;
+use crate::keys::wording::Wording;
 
 /// How many steps are tried where intervals are missing: much is possible then, and little is wrong.
 const STEPS_WITHOUT_TIME: u64 = 1_000_000;
 
 /// What is known of the objects that were asked.
 #[derive(Default)]
-pub(crate) struct Asked {
+pub(crate) struct ObjectAnswers {
     /// Those that cannot be put in order: the number of the object and the stuck call, if it is known.
     violated: Vec<(usize, Option<usize>)>,
     /// Why some may or may not be.
@@ -36,7 +36,7 @@ pub(crate) struct Asked {
 /// Whether the operations of a history are linearizable.
 pub(crate) fn decide(case: &Case<'_, '_>) -> Verdict {
     let Some(time) = case.real_time else { return unknown(case, "real time is not known") };
-    let alone = Alone::of(case, time);
+    let alone = KeysApart::of(case, time);
     let Some(why) = alone.not_by_keys else {
         // Lists show the order of their elements, so that the graph decides what a search has to try.
         let lists = case.context().history.op_counts()[OpKind::ListRead as usize] > 0;
@@ -73,7 +73,7 @@ fn contradicts_itself(case: &Case<'_, '_>) -> Option<Verdict> {
 }
 
 /// What stands against asking each key alone.
-pub(crate) struct Alone {
+pub(crate) struct KeysApart {
     /// Whether every transaction is one operation.
     pub(crate) single: bool,
     /// Whether operations failed and thereby saw something.
@@ -85,11 +85,11 @@ pub(crate) struct Alone {
     not_by_keys: Option<&'static str>,
 }
 
-impl Alone {
-    fn of(case: &Case<'_, '_>, time: &RealTime<'_>) -> Alone {
+impl KeysApart {
+    fn of(case: &Case<'_, '_>, time: &RealTime<'_>) -> KeysApart {
         let context = case.context();
         let history = context.history;
-        let counted = |txn: TxnId| context.play[txn.index()] != Play::Out;
+        let counted = |txn: TxnId| context.standings[txn.index()] != Standing::RolledBack;
         let single = history.txns().filter(|t| counted(t.id())).all(|t| t.ops().len() <= 1);
         let failed = history.ops().any(|op| {
             op.effect() == Effect::Failed
@@ -109,7 +109,7 @@ impl Alone {
         } else {
             None
         };
-        Alone { single, failed, sessions, predicates, not_by_keys }
+        KeysApart { single, failed, sessions, predicates, not_by_keys }
     }
 }
 
@@ -119,12 +119,12 @@ fn sessions_follow_time(context: &Context<'_>, time: &RealTime<'_>) -> bool {
     (0..history.session_count() as u32).all(|session| {
         let txns = history.session(SessionId(session)).iter();
         let mut ended: Option<TxnId> = None;
-        for &txn in txns.filter(|txn| context.play[txn.index()] != Play::Out) {
+        for &txn in txns.filter(|txn| context.standings[txn.index()] != Standing::RolledBack) {
             let interval = |txn: TxnId| call::interval(context, time, txn);
             if ended.is_some_and(|before| interval(before).1 >= interval(txn).0) {
                 return false;
             }
-            if context.play[txn.index()] == Play::In {
+            if context.standings[txn.index()] == Standing::Committed {
                 ended = Some(txn);
             }
         }
@@ -134,7 +134,7 @@ fn sessions_follow_time(context: &Context<'_>, time: &RealTime<'_>) -> bool {
 
 /// What the road of transactions says: strict serializability is the same, if every operation counts
 /// that saw something.
-fn by_transactions(case: &Case<'_, '_>, alone: &Alone) -> Option<Verdict> {
+fn by_transactions(case: &Case<'_, '_>, alone: &KeysApart) -> Option<Verdict> {
     let promise = Promise { level: Level::StrictSerializable, ..case.promise };
     let verdict = case.checker.check(promise);
     let decided = match verdict.holds() {
@@ -145,12 +145,12 @@ fn by_transactions(case: &Case<'_, '_>, alone: &Alone) -> Option<Verdict> {
 }
 
 /// Asks every key: by its chain of compare-and-set if it has one, else by trying.
-fn by_keys(case: &Case<'_, '_>, time: &RealTime<'_>) -> Asked {
+fn by_keys(case: &Case<'_, '_>, time: &RealTime<'_>) -> ObjectAnswers {
     let context = case.context();
     let pieces = context.index.pieces();
     let limits = limits(case);
     let parts = parallel::map(context.index.size, &pieces, |keys| {
-        let (mut asked, mut scratch) = (Asked::default(), Scratch::default());
+        let (mut asked, mut scratch) = (ObjectAnswers::default(), Scratch::default());
         for key in keys.clone() {
             let calls = call::of_key(context, time, key);
             match chain_of(context, key, &calls, &mut scratch) {
@@ -164,7 +164,7 @@ fn by_keys(case: &Case<'_, '_>, time: &RealTime<'_>) -> Asked {
         }
         asked
     });
-    let mut asked = Asked::default();
+    let mut asked = ObjectAnswers::default();
     for part in parts {
         asked.violated.extend(part.violated);
         asked.unknown = asked.unknown.or(part.unknown);
@@ -182,7 +182,7 @@ fn chain_of(context: &Context<'_>, key: usize, calls: &[Call], scratch: &mut Scr
     scratch.decide(calls, context.first_value(key))
 }
 
-fn conclude_keys(case: &Case<'_, '_>, time: &RealTime<'_>, asked: &Asked, why: &str) -> Verdict {
+fn conclude_keys(case: &Case<'_, '_>, time: &RealTime<'_>, asked: &ObjectAnswers, why: &str) -> Verdict {
     let context = case.context();
     conclude(case, asked, why, |key, stuck| {
         let calls = call::of_key(context, time, key);
@@ -191,15 +191,15 @@ fn conclude_keys(case: &Case<'_, '_>, time: &RealTime<'_>, asked: &Asked, why: &
     })
 }
 
-impl Asked {
+impl ObjectAnswers {
     /// Asks one object.
     pub(crate) fn ask(&mut self, object: &Object<'_>, at: usize, limits: &Limits) {
         let (found, steps) = object.order(limits);
         self.steps += steps;
         match found {
-            Found::Order(_) => self.unknown = self.unknown.take().or_else(|| object.doubt.clone()),
-            Found::None { stuck } => self.violated.push((at, Some(stuck))),
-            Found::GaveUp(limit) => {
+            SearchEnd::Order(_) => self.unknown = self.unknown.take().or_else(|| object.doubt.clone()),
+            SearchEnd::None { stuck } => self.violated.push((at, Some(stuck))),
+            SearchEnd::GaveUp(limit) => {
                 self.unknown = Some(self.unknown.take().unwrap_or_else(|| gave_up(limit)));
             }
         }
@@ -209,7 +209,7 @@ impl Asked {
 /// What the answers for all objects say together.
 pub(crate) fn conclude<'h>(
     case: &Case<'_, 'h>,
-    asked: &Asked,
+    asked: &ObjectAnswers,
     why: &str,
     load: impl Fn(usize, Option<usize>) -> Option<(Object<'h>, usize)>,
 ) -> Verdict {
@@ -242,7 +242,7 @@ pub(crate) fn conclude<'h>(
 /// Why real time is not enough to say that there is an order.
 pub(crate) fn incomplete(case: &Case<'_, '_>) -> Option<String> {
     let time = case.real_time.filter(|rt| !rt.complete)?;
-    let words = Words(case.context().history);
+    let words = Wording(case.context().history);
     Some(match time.contradictions.first() {
         Some(txn) => words.contradiction(*txn),
         None => "not every transaction has an interval, so real time cannot be checked".to_owned(),
@@ -291,7 +291,7 @@ pub(crate) fn verdict(
     let mut evidence = vec!["values".to_owned()];
     evidence.extend(timed.then(|| "client intervals".to_owned()));
     let procedure = Procedure { name: "linearization", evidence, why: why.to_owned(), figures };
-    let words = Words(history);
+    let words = Wording(history);
     let wrong = case.real_time.iter().flat_map(|rt| rt.contradictions.iter().take(10));
     let notes = wrong.map(|txn| format!("{}: not used", words.contradiction(*txn))).collect();
     Verdict { promise: case.promise, answer, counts, notes, procedure }

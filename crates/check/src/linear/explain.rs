@@ -20,7 +20,7 @@ use super::call::Did;
 use super::model::Limits;
 use super::object::{Kind, Object, Part};
 use super::register::Early;
-use super::search::Found;
+use super::search::SearchEnd;
 use super::sequence::Grow;
 use super::why;
 use crate::strong::decide::Case;
@@ -120,7 +120,7 @@ impl<'o, 'h> Explainer<'o, 'h> {
         let others = self.open.iter().chain(&self.answered[over..]).copied();
         let others: Vec<usize> = others.filter(|i| !known.contains(i)).collect();
         let part = Part { others: &others, early, ..Part::of(chosen, self.until) };
-        matches!(self.object.order_of(part, &self.limits).0, Found::None { .. })
+        matches!(self.object.order_of(part, &self.limits).0, SearchEnd::None { .. })
     }
 
     fn witness(&self, case: &Case<'_, '_>, chosen: &[usize]) -> Witness {
@@ -171,7 +171,7 @@ impl<'o, 'h> Explainer<'o, 'h> {
         let wrong = |(timed, sessions, _): &(bool, bool, Edges)| {
             let part =
                 Part { timed: *timed, sessions: *sessions, ..Part::of(together, self.until) };
-            matches!(self.object.order_of(part, &self.limits).0, Found::None { .. })
+            matches!(self.object.order_of(part, &self.limits).0, SearchEnd::None { .. })
         };
         ways.into_iter().find(wrong).map_or(both, |(_, _, needs)| needs)
     }
@@ -254,7 +254,7 @@ impl<'o, 'h> Explainer<'o, 'h> {
     /// How far some calls can be put in order.
     fn stuck(&self, case: &Case<'_, '_>, together: &[usize]) -> Option<Stuck> {
         let part = Part { quick: false, ..Part::of(together, self.until) };
-        let Found::None { stuck } = self.object.order_of(part, &self.limits).0 else {
+        let SearchEnd::None { stuck } = self.object.order_of(part, &self.limits).0 else {
             return None;
         };
         let stuck = *together.get(stuck)?;
@@ -264,8 +264,8 @@ impl<'o, 'h> Explainer<'o, 'h> {
             together.iter().copied().filter(|i| *i != stuck && items[*i].begin <= until).collect();
         let part = Part { quick: false, ..Part::of(&before, until) };
         let prefix: Vec<usize> = match self.object.order_of(part, &self.limits).0 {
-            Found::Order(order) => order.into_iter().map(|place| before[place]).collect(),
-            Found::None { .. } | Found::GaveUp(_) => return None,
+            SearchEnd::Order(order) => order.into_iter().map(|place| before[place]).collect(),
+            SearchEnd::None { .. } | SearchEnd::GaveUp(_) => return None,
         };
         Some(Stuck {
             prefix: prefix.iter().map(|i| items[*i].op).collect(),

@@ -5,16 +5,16 @@ use isolde_history::{Effect, OpId, SessionId, TxnId, Value};
 use isolde_spec::{Answer, Verdict};
 
 use super::call::{self, Did};
-use super::decide::{self, Alone, Asked};
+use super::decide::{self, KeysApart, ObjectAnswers};
 use super::model::Limits;
 use super::object::{Item, Kind, Object};
 use super::search::NONE;
 use super::several::Steps;
 use crate::keys::context::Context;
 use crate::strong::decide::Case;
-use crate::keys::outcomes::Play;
+use crate::keys::standing::Standing;
 use crate::graph::real_time::RealTime;
-use crate::keys::wording::Words;
+use crate::keys::wording::Wording;
 
 /// How many operations a history may have to be searched for an order of transactions.
 const MOST_OPERATIONS: usize = 20_000;
@@ -23,7 +23,7 @@ const MOST_OPERATIONS: usize = 20_000;
 pub(crate) fn decide(
     case: &Case<'_, '_>,
     time: &RealTime<'_>,
-    alone: &Alone,
+    alone: &KeysApart,
     why: &str,
 ) -> Verdict {
     let unknown =
@@ -50,7 +50,7 @@ pub(crate) fn decide(
         Ok(objects) => objects,
         Err(reason) => return unknown(reason),
     };
-    let mut asked = Asked::default();
+    let mut asked = ObjectAnswers::default();
     let limits = decide::limits(case);
     for (at, object) in objects.iter().enumerate() {
         asked.ask(object, at, &limits);
@@ -101,11 +101,11 @@ fn deeds(
     interval: impl Fn(TxnId) -> (i64, i64),
 ) -> Result<Vec<Deed>, String> {
     let history = context.history;
-    let words = Words(history);
+    let words = Wording(history);
     let mut deeds = Vec::new();
     for txn in history.txns() {
-        let play = context.play[txn.id().index()];
-        if play == Play::Out {
+        let play = context.standings[txn.id().index()];
+        if play == Standing::RolledBack {
             continue;
         }
         let mut steps: Steps = Vec::new();
@@ -115,7 +115,7 @@ fn deeds(
                 return Err(format!("{} has savepoints", words.txn(txn.id())));
             }
             let Some(did) = call::what_it_did(&op) else { continue };
-            if op.effect() == Effect::Unknown && (play == Play::In || txn.ops().len() > 1) {
+            if op.effect() == Effect::Unknown && (play == Standing::Committed || txn.ops().len() > 1) {
                 return Err(format!("nobody knows whether {} was done", words.place(op.id())));
             }
             if matches!(did, Did::Append(_) | Did::ReadList) {
@@ -128,7 +128,7 @@ fn deeds(
             steps.push((op.key().0, did));
         }
         let (Some(op), (begin, end)) = (first, interval(txn.id())) else { continue };
-        let certain = play == Play::In;
+        let certain = play == Standing::Committed;
         if certain || steps.iter().any(|(_, did)| !did.reads_only()) {
             deeds.push(Deed { item: Item { txn: txn.id(), op, begin, end, certain }, steps });
         }
@@ -193,9 +193,9 @@ pub(crate) fn in_program_order(context: &Context<'_>, limits: &Limits) -> Option
     let all: Vec<usize> = (0..deeds.len()).collect();
     let object = group(context, &deeds, &all, true);
     match object.order(limits).0 {
-        super::search::Found::Order(_) => object.doubt.is_none().then_some(true),
-        super::search::Found::None { .. } => object.doubt.is_none().then_some(false),
-        super::search::Found::GaveUp(_) => None,
+        super::search::SearchEnd::Order(_) => object.doubt.is_none().then_some(true),
+        super::search::SearchEnd::None { .. } => object.doubt.is_none().then_some(false),
+        super::search::SearchEnd::GaveUp(_) => None,
     }
 }
 

@@ -4,7 +4,7 @@
 use std::hash::Hash;
 use std::time::Instant;
 
-use super::search::{Found, Search};
+use super::search::{SearchEnd, OrderSearch};
 
 /// An object whose calls take effect one after another: what it starts with, and what each call makes
 /// of it.
@@ -159,10 +159,10 @@ pub enum Linearized {
 /// Times are compared only with each other: one call comes before another if it ended strictly before
 /// the other began.
 pub fn linearize<M: Model>(model: &M, calls: &[Timed<M::Call>], limits: &Limits) -> Linearized {
-    match Search::new(model, calls, &[], limits).run() {
-        Found::Order(order) => Linearized::Yes { order },
-        Found::GaveUp(limit) => Linearized::GaveUp(limit),
-        Found::None { stuck, .. } => match prefix(model, calls, stuck, limits) {
+    match OrderSearch::new(model, calls, &[], limits).run() {
+        SearchEnd::Order(order) => Linearized::Yes { order },
+        SearchEnd::GaveUp(limit) => Linearized::GaveUp(limit),
+        SearchEnd::None { stuck, .. } => match prefix(model, calls, stuck, limits) {
             Ok(prefix) => Linearized::No { prefix, stuck },
             Err(limit) => Linearized::GaveUp(limit),
         },
@@ -188,11 +188,11 @@ pub(crate) fn prefix<M: Model>(
             (i, Timed { call: &c.call, begin: c.begin, end, certain })
         })
         .unzip();
-    match Search::new(&Borrowed(model), &before, &[], limits).run() {
-        Found::Order(order) => Ok(order.into_iter().map(|i| at[i]).collect()),
-        Found::GaveUp(limit) => Err(limit),
+    match OrderSearch::new(&Borrowed(model), &before, &[], limits).run() {
+        SearchEnd::Order(order) => Ok(order.into_iter().map(|i| at[i]).collect()),
+        SearchEnd::GaveUp(limit) => Err(limit),
         // Everything before the furthest moment can be put in order, or it would not be the furthest.
-        Found::None { .. } => Ok(Vec::new()),
+        SearchEnd::None { .. } => Ok(Vec::new()),
     }
 }
 

@@ -6,13 +6,13 @@ use isolde_history::{Datum, History, OpId, TxnId, Value};
 use super::call::{Call, Did};
 use super::model::{Limits, Model, Timed};
 use super::register::{Early, Register};
-use super::search::{Found, NONE, Search};
+use super::search::{SearchEnd, NONE, OrderSearch};
 use super::sequence::{Grow, Sequence};
 use super::several::{Several, Steps};
 use super::zones;
 use crate::keys::context::Context;
 use crate::keys::findings::Doubt;
-use crate::keys::wording::Words;
+use crate::keys::wording::Wording;
 
 /// When a call was made, by whom, and whether it took effect for certain.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,7 @@ impl<'p> Part<'p> {
 }
 
 /// Why the calls on a key cannot be put in order.
-fn mixed(words: &Words<'_>, op: OpId) -> String {
+fn mixed(words: &Wording<'_>, op: OpId) -> String {
     words.doubt(&Doubt::Mixed(op))
 }
 
@@ -83,7 +83,7 @@ impl<'h> Object<'h> {
         mut calls: Vec<Call>,
     ) -> Result<Object<'h>, String> {
         let history = context.history;
-        let words = Words(history);
+        let words = Wording(history);
         let initial = context.first_value(key);
         if context.explicit_initial {
             calls.retain(|call| call.did != Did::Write(initial));
@@ -126,13 +126,13 @@ impl<'h> Object<'h> {
     }
 
     /// Looks for an order of all calls.
-    pub(crate) fn order(&self, limits: &Limits) -> (Found, u64) {
+    pub(crate) fn order(&self, limits: &Limits) -> (SearchEnd, u64) {
         let all: Vec<usize> = (0..self.len()).collect();
         self.order_of(Part::of(&all, i64::MAX), limits)
     }
 
     /// Looks for an order of some calls. The numbers of the answer are places among those chosen.
-    pub(crate) fn order_of(&self, part: Part<'_>, l: &Limits) -> (Found, u64) {
+    pub(crate) fn order_of(&self, part: Part<'_>, l: &Limits) -> (SearchEnd, u64) {
         let after = &self.after_in(part)[..];
         match &self.kind {
             Kind::Register { initial, free, calls } => {
@@ -206,9 +206,9 @@ impl<'h> Object<'h> {
     }
 }
 
-fn run<M: Model>(m: &M, calls: &[Timed<M::Call>], after: &[u32], limits: &Limits) -> (Found, u64) {
+fn run<M: Model>(m: &M, calls: &[Timed<M::Call>], after: &[u32], limits: &Limits) -> (SearchEnd, u64) {
     debug_assert!(after.iter().all(|a| *a == NONE || (*a as usize) < calls.len()), "{after:?}");
-    let mut search = Search::new(m, calls, after, limits);
+    let mut search = OrderSearch::new(m, calls, after, limits);
     let found = search.run();
     (found, search.steps())
 }
@@ -236,7 +236,7 @@ fn register<'h>(history: &'h History, initial: Value, calls: &[Call]) -> Made<'h
         for call in calls {
             if let Some(value) = call.did.seen().filter(|value| !known(value)) {
                 free.insert(value);
-                doubt.get_or_insert_with(|| Words(history).doubt(&Doubt::UnknownWriter(call.op)));
+                doubt.get_or_insert_with(|| Wording(history).doubt(&Doubt::UnknownWriter(call.op)));
             }
         }
     }
@@ -244,7 +244,7 @@ fn register<'h>(history: &'h History, initial: Value, calls: &[Call]) -> Made<'h
 }
 
 fn list<'h>(history: &'h History, initial: Value, calls: &[Call]) -> Result<Made<'h>, String> {
-    let words = Words(history);
+    let words = Wording(history);
     let mut grows = Vec::with_capacity(calls.len());
     for call in calls {
         grows.push(match call.did {
@@ -271,7 +271,7 @@ fn list<'h>(history: &'h History, initial: Value, calls: &[Call]) -> Result<Made
 }
 
 fn text<'h>(history: &'h History, initial: Value, calls: &[Call]) -> Result<Made<'h>, String> {
-    let (words, pool) = (Words(history), history.pool());
+    let (words, pool) = (Wording(history), history.pool());
     let mut grows = Vec::with_capacity(calls.len());
     for call in calls {
         let text = |value: Value| match value {

@@ -26,7 +26,7 @@ use std::time::Instant;
 
 /// How the search ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Found {
+pub(crate) enum SearchEnd {
     /// An order of calls, by number.
     Order(Vec<usize>),
     /// There is none. The stuck call's end is the first moment at which there is none.
@@ -48,7 +48,7 @@ const PAUSE: u64 = 4096;
 const LOOKS: u64 = 16;
 
 /// A search for an order of calls.
-pub(crate) struct Search<'m, M: Model> {
+pub(crate) struct OrderSearch<'m, M: Model> {
     model: &'m M,
     calls: &'m [Timed<M::Call>],
     /// The call that each has to come after beside real time, or [`NONE`]; empty if there are none.
@@ -106,13 +106,13 @@ struct Frame<S> {
     tried_optional: usize,
 }
 
-impl<'m, M: Model> Search<'m, M> {
+impl<'m, M: Model> OrderSearch<'m, M> {
     pub(crate) fn new(
         model: &'m M,
         calls: &'m [Timed<M::Call>],
         after: &'m [u32],
         limits: &'m Limits,
-    ) -> Search<'m, M> {
+    ) -> OrderSearch<'m, M> {
         let class = classes(calls);
         let is_optional = |c: &Timed<M::Call>| !c.certain && c.end == i64::MAX;
         let (optional, linked): (Vec<u32>, Vec<u32>) =
@@ -124,7 +124,7 @@ impl<'m, M: Model> Search<'m, M> {
         let optional = chained(&optional, &class, after);
         let certain_left = calls.iter().filter(|c| c.certain).count();
         let random = Prints::new();
-        Search {
+        OrderSearch {
             model,
             calls,
             after,
@@ -154,14 +154,14 @@ impl<'m, M: Model> Search<'m, M> {
         self.steps + self.looked / LOOKS
     }
 
-    pub(crate) fn run(&mut self) -> Found {
+    pub(crate) fn run(&mut self) -> SearchEnd {
         let initial = self.model.initial();
         if self.enter(initial, 0, 0) {
             return self.order();
         }
         while !self.frames.is_empty() {
             if let Some(limit) = self.limit() {
-                return Found::GaveUp(limit);
+                return SearchEnd::GaveUp(limit);
             }
             let from = self.trail.len();
             match self.advance() {
@@ -173,7 +173,7 @@ impl<'m, M: Model> Search<'m, M> {
                 None => self.back(),
             }
         }
-        Found::None { stuck: self.stuck() }
+        SearchEnd::None { stuck: self.stuck() }
     }
 
     /// The call that is stuck: all that had begun until it ended cannot be put in order.
@@ -190,9 +190,9 @@ impl<'m, M: Model> Search<'m, M> {
         self.furthest.map_or_else(certain, |(_, call)| call as usize)
     }
 
-    fn order(&self) -> Found {
+    fn order(&self) -> SearchEnd {
         let taken = self.trail.iter().filter(|t| t.effect);
-        Found::Order(taken.map(|t| t.call as usize).collect())
+        SearchEnd::Order(taken.map(|t| t.call as usize).collect())
     }
 
     fn limit(&mut self) -> Option<Limit> {

@@ -6,7 +6,7 @@ use super::call::Did;
 use super::object::{Kind, Object};
 use super::sequence::Grow;
 use crate::keys::context::Context;
-use crate::keys::wording::Words;
+use crate::keys::wording::Wording;
 
 /// How long a value or an operation may be in a sentence.
 const LONG: usize = 60;
@@ -94,7 +94,7 @@ impl Teller<'_, '_> {
 
     /// "after w(x,3) x holds 3, but r(x,1) returned 1".
     fn register(&self, key: Key, last: Option<usize>, held: Value, op: OpId, did: Did) -> String {
-        let key = Words(self.history).key(key);
+        let key = Wording(self.history).key(key);
         let after =
             last.map_or_else(|| "at first".to_owned(), |i| format!("after {}", self.call(i)));
         let (held_words, op) = (self.value(held), self.op(op));
@@ -177,7 +177,7 @@ impl Teller<'_, '_> {
     /// "after append(x,3) x holds [1,3], but list(x,[3,1]) returned something else".
     fn grown(&self, held: &str, prefix: &[usize], stuck: usize) -> String {
         let item = &self.object.items[stuck];
-        let key = Words(self.history).key(self.history.op(item.op).key());
+        let key = Wording(self.history).key(self.history.op(item.op).key());
         let writes = prefix.iter().rev().find(|i| !self.object.reads_only(**i));
         let after =
             writes.map_or_else(|| "at first".to_owned(), |i| format!("after {}", self.call(*i)));
@@ -213,7 +213,7 @@ impl Teller<'_, '_> {
                 held[at] = value;
             }
         }
-        format!("{} cannot follow", Words(self.history).txn(txn.id()))
+        format!("{} cannot follow", Wording(self.history).txn(txn.id()))
     }
 }
 

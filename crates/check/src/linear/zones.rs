@@ -17,7 +17,7 @@ use isolde_history::Value;
 use super::call::Did;
 use super::model::Timed;
 use super::register::Register;
-use super::search::Found;
+use super::search::SearchEnd;
 
 /// A write and the reads of its value.
 struct Cluster {
@@ -42,23 +42,23 @@ impl Cluster {
 }
 
 /// Whether calls on a register can be put in order; `None` if they are not of this kind.
-pub(crate) fn order(register: &Register<'_>, calls: &[Timed<Did>]) -> Option<Found> {
+pub(crate) fn order(register: &Register<'_>, calls: &[Timed<Did>]) -> Option<SearchEnd> {
     if !register.free.is_empty() {
         return None;
     }
     let clusters = match clusters(register, calls)? {
         Ok(clusters) => clusters,
-        Err(stuck) => return Some(Found::None { stuck }),
+        Err(stuck) => return Some(SearchEnd::None { stuck }),
     };
     let mut order: Vec<&Cluster> = clusters.iter().collect();
     order.sort_by_key(|cluster| cluster.middle());
     if let Some((one, other)) = conflict(&clusters) {
         let ends = [one.first_end.1, one.last_begin.1, other.first_end.1, other.last_begin.1];
         let last = ends.into_iter().flatten().filter(|i| calls[*i].certain);
-        return last.max_by_key(|i| calls[*i].end).map(|stuck| Found::None { stuck });
+        return last.max_by_key(|i| calls[*i].end).map(|stuck| SearchEnd::None { stuck });
     }
     let calls = order.iter().flat_map(|c| c.write.into_iter().chain(c.reads.iter().copied()));
-    Some(Found::Order(calls.collect()))
+    Some(SearchEnd::Order(calls.collect()))
 }
 
 /// The clusters, or a read that has none or ended before its write began.

@@ -13,89 +13,21 @@ use isolde_spec::Edges;
 
 use crate::keys::context::Context;
 use crate::keys::key_facts::KeyFacts;
-use crate::keys::findings::Found;
-use crate::order::lists::{self, ShownOrder};
-use crate::keys::outcomes::Play;
-use crate::keys::provenance::Source;
-
-/// One dependency, with the operations that make it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Dependency {
-    pub(crate) from: TxnId,
-    pub(crate) to: TxnId,
-    pub(crate) kind: Edges,
-    pub(crate) from_op: OpId,
-    pub(crate) to_op: OpId,
-    /// The write of the version that was read and overwritten, of an anti-dependency.
-    pub(crate) version: Option<OpId>,
-    /// The list read that shows that one came before the other.
-    pub(crate) shown_by: Option<OpId>,
-    /// Whether the order of a session shows it.
-    pub(crate) by_session: bool,
-}
+use crate::keys::findings::Findings;
+use crate::maybe_index::MaybeIndex;
+use crate::order::dependency::{Dependencies, Dependency};
+use crate::order::known::Known;
+use crate::order::readers::Readers;
+use crate::order::shown::ShownOrder;
+use crate::order::{given, lists};
+use crate::keys::standing::Standing;
+use crate::keys::accesses::Source;
 
 /// What shows that one version came before another, beside the reads of those who wrote them.
 #[derive(Clone, Copy, Default)]
-struct Shown {
+struct ShownBy {
     by: Option<OpId>,
     by_session: bool,
-}
-
-/// Who wants to know the dependencies of a key.
-pub(crate) trait Dependencies {
-    fn add(&mut self, dependency: Dependency);
-
-    /// All of some who read a version come before all of others who overwrote it.
-    fn all(&mut self, key: usize, readers: &[TxnId], writers: &[TxnId]);
-
-    /// If only certain dependencies are wanted, which anti-dependencies: for whoever reads, those who
-    /// overwrite, in ascending order.
-    fn wanted(&self) -> Option<&HashMap<TxnId, Vec<TxnId>>> {
-        None
-    }
-
-    /// A transaction read a version and overwrote it: two dependencies between the same two.
-    fn add_both(&mut self, read: Dependency, overwrote: Dependency) {
-        self.add(read);
-        self.add(overwrote);
-    }
-}
-
-/// How the order of a key's versions is known.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub(crate) enum Known {
-    /// There is one version at most.
-    Single,
-    /// Every transaction that wrote the key had read it.
-    Updates,
-    /// By the reads of a list.
-    List,
-    /// From the recorder.
-    Given,
-    /// One session wrote the key.
-    Session,
-    /// What nobody read may come in any order; the rest is known.
-    Unread,
-    /// It is not.
-    Not,
-}
-
-impl Known {
-    /// The ways to know an order, in words.
-    pub(crate) const WAYS: [(Known, &'static str); 7] = [
-        (Known::Single, "one version"),
-        (Known::Updates, "read-modify-write chains"),
-        (Known::List, "list prefixes"),
-        (Known::Given, "given by the recorder"),
-        (Known::Session, "one session wrote the key"),
-        (Known::Unread, "only what nobody read is open"),
-        (Known::Not, "not known"),
-    ];
-
-    fn is_open(self) -> bool {
-        matches!(self, Known::Unread | Known::Not)
-    }
 }
 
 /// Two transactions that read the same version of a key and both overwrote it.
@@ -112,8 +44,8 @@ pub(crate) struct Orderer {
     first: Vec<u32>,
     /// Each version that was overwritten by one that had read it, and by which.
     next: Vec<(u32, u32)>,
-    /// For each read, one more than the version that its transaction made of what it read.
-    made: Vec<u32>,
+    /// For each read, the version that its transaction made of what it read.
+    made: Vec<MaybeIndex>,
     readers: Readers,
     /// Pairs of versions that followed the same one, each with the next.
     pub(crate) divergences: Vec<Divergence>,
@@ -121,46 +53,6 @@ pub(crate) struct Orderer {
     pub(crate) divergent_pairs: u64,
     /// Whether anti-dependencies were left out because others are enough to show that updates were lost.
     pub(crate) abridged: Cell<bool>,
-}
-
-/// Who read each version: chains through the reads, one for each version and one for the initial
-/// state, which comes after all writes.
-#[derive(Default)]
-struct Readers {
-    heads: Vec<u32>,
-    next: Vec<u32>,
-}
-
-impl Readers {
-    fn load(&mut self, facts: &KeyFacts) {
-        let initial = facts.writes.len();
-        self.heads.clear();
-        self.heads.resize(initial + 1, 0);
-        self.next.clear();
-        self.next.resize(facts.reads.len(), 0);
-        // From the last to the first, so that each goes before those that it links to.
-        for (i, source) in facts.sources.iter().enumerate().rev() {
-            let version = match source {
-                Source::Write(w) => *w as usize,
-                Source::Initial => initial,
-                Source::None => continue,
-            };
-            self.next[i] = std::mem::replace(&mut self.heads[version], i as u32 + 1);
-        }
-    }
-
-    fn of(&self, version: usize) -> impl Iterator<Item = usize> + '_ {
-        let mut next = self.heads[version];
-        std::iter::from_fn(move || {
-            let at = next.checked_sub(1)? as usize;
-            next = self.next[at];
-            Some(at)
-        })
-    }
-
-    fn any(&self, version: usize) -> bool {
-        self.heads[version] != 0
-    }
 }
 
 /// The facts of a key whose order is wanted, and who wants its dependencies.
@@ -178,7 +70,7 @@ impl Orderer {
         context: &Context<'_>,
         facts: &KeyFacts,
         sessions: Option<&[SessionId]>,
-        found: &mut Found,
+        found: &mut Findings,
         to: &mut D,
     ) -> Known {
         self.readers.load(facts);
@@ -194,7 +86,7 @@ impl Orderer {
         }
         if let Some(&at) = context.given.get(&facts.key).filter(|_| facts.mixed.is_none()) {
             let versions = &context.history.version_orders()[at].1;
-            let order = lists::given(context, facts, versions, found);
+            let order = given::order(context, facts, versions, found);
             let by_recorder = self.shown(&mut site, &order, Known::Given);
             known = if by_recorder == Known::Given { by_recorder } else { known };
         }
@@ -216,9 +108,9 @@ impl Orderer {
         let one_session = sessions.is_some_and(|of| {
             let mut writers = self.versions.iter().map(|&v| facts.writes[v as usize].txn.index());
             let Some(first) = writers.next() else { return false };
-            let play = &site.context.play;
-            let own = |t: usize| of[t] == of[first] && play[t] == Play::In;
-            play[first] == Play::In && writers.all(own)
+            let play = &site.context.standings;
+            let own = |t: usize| of[t] == of[first] && play[t] == Standing::Committed;
+            play[first] == Standing::Committed && writers.all(own)
         });
         if one_session && self.versions.len() > 1 && self.next.len() + 1 < self.versions.len() {
             // They follow each other as the transactions of the session do; what was read and
@@ -226,7 +118,7 @@ impl Orderer {
             self.write_read(site, true);
             self.adjacent(site);
             let versions = std::mem::take(&mut self.versions);
-            self.in_order(site, &versions, Shown { by: None, by_session: true });
+            self.in_order(site, &versions, ShownBy { by: None, by_session: true });
             self.versions = versions;
             return Known::Session;
         }
@@ -253,22 +145,22 @@ impl Orderer {
         self.first.clear();
         self.next.clear();
         self.made.clear();
-        self.made.resize(facts.reads.len(), 0);
+        self.made.resize(facts.reads.len(), MaybeIndex::NONE);
         for (v, write) in facts.writes.iter().enumerate() {
             if !write.is_version() {
                 continue;
             }
             let v = v as u32;
             self.versions.push(v);
-            let Some(read) = write.after.checked_sub(1) else {
+            let Some(read) = write.after.get() else {
                 self.blind.push(v);
                 continue;
             };
-            match facts.sources[read as usize] {
+            match facts.sources[read] {
                 Source::Initial => self.first.push(v),
                 Source::Write(parent) => {
                     self.next.push((parent, v));
-                    self.made[read as usize] = v + 1;
+                    self.made[read] = MaybeIndex::of(v as usize);
                 }
                 // It read something, but from nobody that we know.
                 Source::None => self.blind.push(v),
@@ -284,8 +176,8 @@ impl Orderer {
     fn write_read<D: Dependencies>(&self, site: &mut Site<'_, D>, overwrote: bool) {
         for (r, source) in site.facts.sources.iter().enumerate() {
             let Source::Write(v) = *source else { continue };
-            match self.made.get(r) {
-                Some(&made) if made > 0 && overwrote => site.read_and_overwrote(v, r, made - 1),
+            match self.made.get(r).and_then(|made| made.get()) {
+                Some(made) if overwrote => site.read_and_overwrote(v, r, made as u32),
                 _ => site.read(v, r),
             }
         }
@@ -295,20 +187,20 @@ impl Orderer {
     fn adjacent<D: Dependencies>(&self, site: &mut Site<'_, D>) {
         for same in self.next.chunk_by(|a, b| a.0 == b.0) {
             if let [(parent, child)] = same {
-                self.overwrites(site, *parent as usize, *child, Shown::default());
+                self.overwrites(site, *parent as usize, *child, ShownBy::default());
             } else {
                 let children: Vec<u32> = same.iter().map(|(_, child)| *child).collect();
-                self.all_overwrite(site, same[0].0 as usize, &children, Shown::default());
+                self.all_overwrite(site, same[0].0 as usize, &children, ShownBy::default());
             }
         }
         // The initial state comes before every version: whoever read it comes before those who
         // overwrote it.
         let initial = site.facts.writes.len();
         match (&self.first[..], &self.blind[..]) {
-            (only, []) | ([], only) => self.all_overwrite(site, initial, only, Shown::default()),
+            (only, []) | ([], only) => self.all_overwrite(site, initial, only, ShownBy::default()),
             (first, blind) => {
                 let all = [first, blind].concat();
-                self.all_overwrite(site, initial, &all, Shown::default());
+                self.all_overwrite(site, initial, &all, ShownBy::default());
             }
         }
     }
@@ -319,7 +211,7 @@ impl Orderer {
         site: &mut Site<'_, D>,
         version: usize,
         by: &[u32],
-        shown: Shown,
+        shown: ShownBy,
     ) {
         if !self.readers.any(version) {
             return;
@@ -349,7 +241,7 @@ impl Orderer {
         site: &mut Site<'_, D>,
         version: usize,
         by: &[u32],
-        shown: Shown,
+        shown: ShownBy,
     ) {
         let facts = site.facts;
         let writer = |v: u32| facts.writes[v as usize].txn;
@@ -385,7 +277,7 @@ impl Orderer {
         site: &mut Site<'_, D>,
         version: usize,
         by: &[u32],
-        shown: Shown,
+        shown: ShownBy,
     ) {
         let facts = site.facts;
         let Some(wanted) = site.to.wanted() else { return };
@@ -409,7 +301,7 @@ impl Orderer {
         site: &mut Site<'_, D>,
         version: usize,
         by: u32,
-        shown: Shown,
+        shown: ShownBy,
     ) {
         for r in self.readers.of(version) {
             site.overwrote_read(version, r, by, shown);
@@ -424,7 +316,7 @@ impl Orderer {
         way: Known,
     ) -> Known {
         self.made.clear();
-        let shown = Shown { by: order.shown_by, by_session: false };
+        let shown = ShownBy { by: order.shown_by, by_session: false };
         if site.facts.is_list {
             self.write_read(site, false);
         }
@@ -458,8 +350,8 @@ impl Orderer {
         self.next.clear();
         let last = order.seen.last().map_or(Source::Initial, |last| Source::Write(*last));
         for &v in &order.unseen {
-            let read = facts.writes[v as usize].after.checked_sub(1);
-            if read.is_some_and(|read| facts.sources[read as usize] == last) {
+            let read = facts.writes[v as usize].after.get();
+            if read.is_some_and(|read| facts.sources[read] == last) {
                 self.next.push((0, v));
             }
         }
@@ -478,7 +370,7 @@ impl Orderer {
     }
 
     /// The dependencies of versions that follow each other.
-    fn in_order<D: Dependencies>(&self, site: &mut Site<'_, D>, versions: &[u32], shown: Shown) {
+    fn in_order<D: Dependencies>(&self, site: &mut Site<'_, D>, versions: &[u32], shown: ShownBy) {
         if let Some(&first) = versions.first() {
             self.overwrites(site, site.facts.writes.len(), first, shown);
         }
@@ -502,11 +394,11 @@ impl<D: Dependencies> Site<'_, D> {
 
     fn read_and_overwrote(&mut self, version: u32, read: usize, made: u32) {
         let (read, overwrote) =
-            (self.reads(version, read), self.overwrite(version, made, Shown::default()));
+            (self.reads(version, read), self.overwrite(version, made, ShownBy::default()));
         self.to.add_both(read, overwrote);
     }
 
-    fn overwrote(&mut self, first: u32, second: u32, shown: Shown) {
+    fn overwrote(&mut self, first: u32, second: u32, shown: ShownBy) {
         let dependency = self.overwrite(first, second, shown);
         self.to.add(dependency);
     }
@@ -525,7 +417,7 @@ impl<D: Dependencies> Site<'_, D> {
         }
     }
 
-    fn overwrite(&self, first: u32, second: u32, shown: Shown) -> Dependency {
+    fn overwrite(&self, first: u32, second: u32, shown: ShownBy) -> Dependency {
         let (first, second) =
             (&self.facts.writes[first as usize], &self.facts.writes[second as usize]);
         Dependency {
@@ -540,7 +432,7 @@ impl<D: Dependencies> Site<'_, D> {
         }
     }
 
-    fn overwrote_read(&mut self, version: usize, read: usize, by: u32, shown: Shown) {
+    fn overwrote_read(&mut self, version: usize, read: usize, by: u32, shown: ShownBy) {
         let (read, write) = (&self.facts.reads[read], &self.facts.writes[by as usize]);
         self.to.add(Dependency {
             from: read.txn,

@@ -6,16 +6,16 @@ use isolde_spec::{Answer, Edges, Level, Procedure, Promise, Verdict, Witness};
 use crate::checker::{Checker, Road, Sorted};
 use crate::keys::context::Context;
 use crate::keys::findings::Doubt;
-use crate::unordered::unordered_key::OpenKey;
-use crate::order::orderer::Known;
-use crate::keys::outcomes::Play;
+use crate::unordered::unordered_key::UnorderedKey;
+use crate::order::known::Known;
+use crate::keys::standing::Standing;
 use crate::graph::real_time::RealTime;
-use crate::unordered::inferences::Reasons;
-use crate::unordered::force::{self, Sees};
-use crate::explain::hunt::{self, Found};
-use crate::unordered::unread::Inside;
+use crate::unordered::inferences::Inferences;
+use crate::unordered::force::{self, Visibility};
+use crate::explain::hunt::{self, Violations};
+use crate::unordered::unread::InsideComponents;
 use crate::graph::key_walk::Walk;
-use crate::keys::wording::Words;
+use crate::keys::wording::Wording;
 use crate::graph::{cursor_stability, layers};
 use crate::unordered::{ambiguous, serial_try};
 use crate::{linear, weak};
@@ -31,7 +31,7 @@ pub(crate) struct Case<'c, 'h> {
     /// Whether session order counts: it does not on Adya's levels.
     pub(crate) session_order: bool,
     /// What a transaction sees.
-    pub(crate) sees: Sees,
+    pub(crate) sees: Visibility,
     pub(crate) real_time: Option<&'c RealTime<'h>>,
 }
 
@@ -41,9 +41,9 @@ impl<'c, 'h> Case<'c, 'h> {
         let level = promise.level;
         let session_order = promise.session_order && level.implies(Level::ReadCommitted);
         let sees = match level {
-            Level::Prefix => Sees::Prefix,
-            Level::SnapshotIsolation | Level::StrongSnapshotIsolation => Sees::Snapshot,
-            _ => Sees::Serial,
+            Level::Prefix => Visibility::Prefix,
+            Level::SnapshotIsolation | Level::StrongSnapshotIsolation => Visibility::Snapshot,
+            _ => Visibility::Serial,
         };
         Case { checker, promise, session_order, sees, real_time }
     }
@@ -57,8 +57,8 @@ impl<'c, 'h> Case<'c, 'h> {
         &self.checker.context
     }
 
-    fn words(&self) -> Words<'_> {
-        Words(self.context().history)
+    fn words(&self) -> Wording<'_> {
+        Wording(self.context().history)
     }
 
     pub(crate) fn decide(&self) -> Verdict {
@@ -100,7 +100,7 @@ impl<'c, 'h> Case<'c, 'h> {
 
     /// What causal consistency forbids, stronger levels do too. It needs no order of versions, and says
     /// in plainer words what else rests on inferred edges.
-    fn by_causality(&self, found: &mut Found) {
+    fn by_causality(&self, found: &mut Violations) {
         if !self.promise.level.implies(Level::Causal) {
             return;
         }
@@ -139,45 +139,45 @@ impl<'c, 'h> Case<'c, 'h> {
     // ---- the graph ----
 
     /// The graph of everything that is known, or that every explanation must have.
-    fn graph(&self) -> Dependent<'c> {
+    fn graph(&self) -> QuestionGraph<'c> {
         if self.promise.level == Level::CursorStability {
             let updates = cursor_stability::edges(self.context());
             let sorted =
-                Sorted::new(self.context().play.len(), &updates.iter().collect::<Vec<_>>());
-            let open = OpenKey::all(self.context(), &self.walk().unordered);
+                Sorted::new(self.context().standings.len(), &updates.iter().collect::<Vec<_>>());
+            let open = UnorderedKey::all(self.context(), &self.walk().unordered);
             let sorted = Shared::Own(Box::new(sorted));
-            return Dependent { sorted, open, inside: None, reasons: None };
+            return QuestionGraph { sorted, open, inside: None, reasons: None };
         }
         let known = self.checker.sorted(self.session_order, self.real_time.is_some());
         if !self.may_infer() {
-            return Dependent::known(known);
+            return QuestionGraph::known(known);
         }
         if !self.walk().unordered.is_empty() || !self.divergent().is_empty() {
             return self.saturated();
         }
-        if self.sees == Sees::Snapshot
+        if self.sees == Visibility::Snapshot
             && !self.walk().unread.is_empty()
             && !known.components.acyclic()
         {
             return self.with_unread(known);
         }
-        Dependent::known(known)
+        QuestionGraph::known(known)
     }
 
     /// With the edges that follow from reads of keys whose order is not known.
-    fn saturated(&self) -> Dependent<'c> {
-        let open = OpenKey::all(self.context(), &self.open_keys());
+    fn saturated(&self) -> QuestionGraph<'c> {
+        let open = UnorderedKey::all(self.context(), &self.open_keys());
         let (nodes, known) = self.checker.known(self.session_order, self.real_time.is_some());
         let mut forced = self.context().edges();
         let reasons = force::saturate(self.sees, nodes, &known, &mut forced, &open);
         let all: Vec<_> = known.iter().copied().chain([&forced]).collect();
         let sorted = Shared::Own(Box::new(Sorted::new(nodes, &all)));
-        Dependent { sorted, open, inside: None, reasons: Some(reasons) }
+        QuestionGraph { sorted, open, inside: None, reasons: Some(reasons) }
     }
 
     fn open_keys(&self) -> Vec<Key> {
         let mut keys = self.walk().unordered.clone();
-        if self.sees == Sees::Snapshot {
+        if self.sees == Visibility::Snapshot {
             keys.extend(&self.walk().unread);
         }
         keys.extend(self.divergent());
@@ -187,7 +187,7 @@ impl<'c, 'h> Case<'c, 'h> {
     /// Keys of which several read the same version and overwrote it, where that is allowed: which of
     /// the new versions comes first is not known. (What nobody read may come in any order.)
     fn divergent(&self) -> Vec<Key> {
-        if self.sees != Sees::Prefix {
+        if self.sees != Visibility::Prefix {
             return Vec::new();
         }
         let is_in = |keys: &[Key], key: &Key| keys.binary_search(key).is_ok();
@@ -202,9 +202,9 @@ impl<'c, 'h> Case<'c, 'h> {
     }
 
     /// With the edges between writers that nobody read, inside components.
-    fn with_unread(&self, known: &'c Sorted) -> Dependent<'c> {
-        let Some(mut inside) = Inside::new(self.context(), known, &self.walk().unread) else {
-            return Dependent::known(known);
+    fn with_unread(&self, known: &'c Sorted) -> QuestionGraph<'c> {
+        let Some(mut inside) = InsideComponents::new(self.context(), known, &self.walk().unread) else {
+            return QuestionGraph::known(known);
         };
         let mut forced = self.context().edges();
         let reasons = inside.force(&mut forced);
@@ -212,12 +212,12 @@ impl<'c, 'h> Case<'c, 'h> {
         edges.push(&forced);
         let sorted = Shared::Own(Box::new(Sorted::new(nodes, &edges)));
         let (open, reasons) = (Vec::new(), Some(reasons));
-        Dependent { sorted, open, inside: Some(inside), reasons }
+        QuestionGraph { sorted, open, inside: Some(inside), reasons }
     }
 
     // ---- when nothing is wrong ----
 
-    fn without_witness(&self, graph: Option<&Dependent<'_>>) -> Answer {
+    fn without_witness(&self, graph: Option<&QuestionGraph<'_>>) -> Answer {
         let words = self.words();
         if self.promise.level == Level::Sequential
             && let Some(reason) = self.beyond_objects()
@@ -245,7 +245,7 @@ impl<'c, 'h> Case<'c, 'h> {
     }
 
     /// Whether a serial execution explains everything, where only ambiguous reads leave a doubt.
-    fn replays(&self, graph: &Dependent<'_>) -> bool {
+    fn replays(&self, graph: &QuestionGraph<'_>) -> bool {
         let ambiguous = |doubt: &Doubt| matches!(doubt, Doubt::AmbiguousRead(_));
         let in_time = self.real_time.is_none_or(|rt| rt.complete);
         let sorted = graph.sorted();
@@ -257,7 +257,7 @@ impl<'c, 'h> Case<'c, 'h> {
     }
 
     /// Whether some order of the versions explains everything.
-    fn explained(&self, graph: &Dependent<'_>) -> bool {
+    fn explained(&self, graph: &QuestionGraph<'_>) -> bool {
         let sorted = graph.sorted();
         if let Some(inside) = &graph.inside {
             return inside.choice_exists();
@@ -265,7 +265,7 @@ impl<'c, 'h> Case<'c, 'h> {
         if self.walk().unordered.is_empty() && self.divergent().is_empty() {
             // What nobody read may come in the order of the graph, unless that has cycles.
             return sorted.components.acyclic()
-                || self.sees != Sees::Snapshot
+                || self.sees != Visibility::Snapshot
                 || self.walk().unread.is_empty()
                 || self.may_infer();
         }
@@ -282,7 +282,7 @@ impl<'c, 'h> Case<'c, 'h> {
             || (self.allows_adjacent() && self.snapshots_exist(graph))
     }
 
-    fn snapshots_exist(&self, graph: &Dependent<'_>) -> bool {
+    fn snapshots_exist(&self, graph: &QuestionGraph<'_>) -> bool {
         let sorted = graph.sorted();
         let Some(chosen) =
             force::choose(self.sees, &sorted.graph, &graph.open, self.context().edges())
@@ -298,7 +298,7 @@ impl<'c, 'h> Case<'c, 'h> {
     /// several operations, and failed operations, which have seen something too.
     fn beyond_objects(&self) -> Option<String> {
         let (history, words) = (self.context().history, self.words());
-        let may_count = |txn: TxnId| self.context().play[txn.index()] != Play::Out;
+        let may_count = |txn: TxnId| self.context().standings[txn.index()] != Standing::RolledBack;
         let mut txns = history.txns().filter(|t| may_count(t.id()));
         if let Some(txn) = txns.find(|t| t.ops().len() > 1) {
             return Some(format!(
@@ -341,7 +341,7 @@ impl<'c, 'h> Case<'c, 'h> {
 
     // ---- what ran ----
 
-    fn procedure(&self, graph: Option<&Dependent<'_>>, cycles: &Found) -> Procedure {
+    fn procedure(&self, graph: Option<&QuestionGraph<'_>>, cycles: &Violations) -> Procedure {
         let history = self.context().history;
         let ways = Known::WAYS.iter().filter(|(way, _)| self.walk().known[*way as usize] > 0);
         let ways: Vec<String> = ways
@@ -391,7 +391,7 @@ impl<'c, 'h> Case<'c, 'h> {
 }
 
 /// Whether all that was found needs an edge that nobody saw.
-fn rests_on_the_unseen(found: &Found) -> bool {
+fn rests_on_the_unseen(found: &Violations) -> bool {
     let inferred = |w: &Witness| w.steps.iter().any(|step| step.because.inferred);
     !found.witnesses.is_empty() && found.witnesses.iter().all(inferred)
 }
@@ -407,19 +407,19 @@ enum Shared<'c> {
 }
 
 /// The graph of one question.
-pub(crate) struct Dependent<'c> {
+pub(crate) struct QuestionGraph<'c> {
     sorted: Shared<'c>,
     /// The keys that need an order.
-    open: Vec<OpenKey>,
-    inside: Option<Inside>,
+    open: Vec<UnorderedKey>,
+    inside: Option<InsideComponents>,
     /// Why edges were inferred, if any were.
-    pub(crate) reasons: Option<Reasons>,
+    pub(crate) reasons: Option<Inferences>,
 }
 
-impl<'c> Dependent<'c> {
-    fn known(known: &'c Sorted) -> Dependent<'c> {
+impl<'c> QuestionGraph<'c> {
+    fn known(known: &'c Sorted) -> QuestionGraph<'c> {
         let sorted = Shared::Known(known);
-        Dependent { sorted, open: Vec::new(), inside: None, reasons: None }
+        QuestionGraph { sorted, open: Vec::new(), inside: None, reasons: None }
     }
 
     pub(crate) fn sorted(&self) -> &Sorted {
@@ -431,7 +431,7 @@ impl<'c> Dependent<'c> {
 
     /// The nodes on forbidden cycles, by strongly connected part, each with one of them from which a
     /// walk comes back.
-    pub(crate) fn cyclic(&self, sees: Sees) -> Vec<(u32, Vec<u32>)> {
+    pub(crate) fn cyclic(&self, sees: Visibility) -> Vec<(u32, Vec<u32>)> {
         let sorted = self.sorted();
         if sees.snapshots() {
             layers::cyclic(&sorted.graph, &sorted.components, sees)

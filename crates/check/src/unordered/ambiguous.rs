@@ -8,11 +8,13 @@ use isolde_history::{OpId, TxnId};
 use isolde_spec::{Answer, Promise, Verdict, Witness};
 
 use crate::checker::Checker;
-use crate::keys::context::{Choices, Context};
+use crate::keys::context::Context;
+use crate::keys::origin::Choices;
 use crate::keys::key_facts::KeyFacts;
 use crate::keys::findings::Doubt;
-use crate::keys::provenance::{self, Origin};
-use crate::keys::wording::Words;
+use crate::keys::origin::Origin;
+use crate::keys::provenance;
+use crate::keys::wording::Wording;
 
 /// How many ambiguous reads may have a choice, with those whose choice made others ambiguous.
 const MAX_READS: usize = 8;
@@ -55,7 +57,7 @@ pub(crate) fn decide(checker: &Checker<'_>, promise: Promise, doubts: &[Doubt]) 
             number /= origins.len();
         }
         let mut verdict = try_way(checker, promise, choices);
-        let words = Words(context.history);
+        let words = Wording(context.history);
         verdict.notes.extend(reads.iter().map(|op| words.doubt(&Doubt::AmbiguousRead(*op))));
         match &verdict.answer {
             Answer::Holds => return Some(verdict),
@@ -97,7 +99,7 @@ fn candidates(context: &Context<'_>, op: OpId) -> Vec<Origin> {
     if key.index() >= context.history.key_count() {
         return Vec::new();
     }
-    facts.load(context, key.index());
+    facts.load(context, &context.standings, key.index());
     let read = facts.reads.iter().find(|read| read.op == op);
     read.map(|read| provenance::origins(context, &facts, read)).unwrap_or_default()
 }

@@ -15,8 +15,8 @@ use isolde_spec::Edges;
 use crate::explain::cycle::DEPENDENCIES;
 use crate::graph::edges::EdgeList;
 use crate::graph::csr::Graph;
-use crate::unordered::unordered_key::OpenKey;
-use crate::unordered::inferences::{Edge, Moment, Reason, Reasons};
+use crate::unordered::unordered_key::UnorderedKey;
+use crate::unordered::inferences::{Edge, Inference, Moment, Inferences};
 use crate::graph::layers;
 
 /// The largest graph whose reachability is computed: a bit for every pair of nodes, 32 MiB.
@@ -28,7 +28,7 @@ const MAX_ROUNDS: usize = 20;
 
 /// What a transaction sees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Sees {
+pub(crate) enum Visibility {
     /// Everything before it.
     Serial,
     /// What had committed when it began, and of two writers of a key one began after the other.
@@ -37,30 +37,30 @@ pub(crate) enum Sees {
     Prefix,
 }
 
-impl Sees {
+impl Visibility {
     /// Whether a transaction may miss what commits before it does.
     pub(crate) const fn snapshots(self) -> bool {
-        matches!(self, Sees::Snapshot | Sees::Prefix)
+        matches!(self, Visibility::Snapshot | Visibility::Prefix)
     }
 
     /// The dependencies by which one transaction must have seen another.
     pub(crate) const fn seen(self) -> Edges {
         match self {
-            Sees::Serial | Sees::Snapshot => DEPENDENCIES,
-            Sees::Prefix => Edges(DEPENDENCIES.0 & !Edges::WW.0),
+            Visibility::Serial | Visibility::Snapshot => DEPENDENCIES,
+            Visibility::Prefix => Edges(DEPENDENCIES.0 & !Edges::WW.0),
         }
     }
 }
 
 /// Adds forced edges for keys without an order to those that are known.
 pub(crate) fn saturate(
-    sees: Sees,
+    sees: Visibility,
     nodes: usize,
     known_edges: &[&EdgeList],
     edges: &mut EdgeList,
-    open: &[OpenKey],
-) -> Reasons {
-    let mut reasons = Reasons::new(sees);
+    open: &[UnorderedKey],
+) -> Inferences {
+    let mut reasons = Inferences::new(sees);
     let size = if sees.snapshots() { 2 * nodes } else { nodes };
     if size > MAX_NODES || open.is_empty() {
         return reasons;
@@ -68,7 +68,7 @@ pub(crate) fn saturate(
     let mut pairs = 0usize;
     for round in 0..MAX_ROUNDS as u32 {
         let lists: Vec<&EdgeList> = known_edges.iter().copied().chain([&*edges]).collect();
-        let Some(before) = Before::new(sees, Graph::new(nodes, &lists)) else { return reasons };
+        let Some(before) = Precedence::new(sees, Graph::new(nodes, &lists)) else { return reasons };
         let count = edges.len();
         for key in open {
             let others = key.writers.len() + key.reads.len();
@@ -87,9 +87,9 @@ pub(crate) fn saturate(
 /// An order of the versions of open keys that the graph allows, as edges: if the graph with them has
 /// no forbidden cycle, it is an explanation. `None` if the graph has a forbidden cycle already.
 pub(crate) fn choose(
-    sees: Sees,
+    sees: Visibility,
     graph: &Graph,
-    open: &[OpenKey],
+    open: &[UnorderedKey],
     mut chosen: EdgeList,
 ) -> Option<EdgeList> {
     let layered = layers::layers(graph, sees, Some, |_, _| true);
@@ -115,7 +115,7 @@ pub(crate) fn choose(
 }
 
 /// Whether edges have no cycle that snapshots forbid.
-pub(crate) fn explains(sees: Sees, nodes: usize, edges: &[&EdgeList]) -> bool {
+pub(crate) fn explains(sees: Visibility, nodes: usize, edges: &[&EdgeList]) -> bool {
     let graph = Graph::new(nodes, edges);
     let components = graph.components();
     layers::cyclic(&graph, &components, sees).is_empty()
@@ -146,8 +146,8 @@ pub(crate) fn topological_times(graph: &Graph) -> Option<Vec<u32>> {
     (now as usize == nodes).then_some(times)
 }
 
-impl OpenKey {
-    fn force(&self, order: &Before, round: u32, reasons: &mut Reasons, edges: &mut EdgeList) {
+impl UnorderedKey {
+    fn force(&self, order: &Precedence, round: u32, reasons: &mut Inferences, edges: &mut EdgeList) {
         let mut add = |edge: Edge, path, also| {
             let (from, to, kind) = edge;
             if reasons.of.contains_key(&edge) || reasons.known.contains(&edge) {
@@ -156,7 +156,7 @@ impl OpenKey {
             if order.graph.leads(from, to, kind) {
                 reasons.known.insert(edge);
             } else {
-                reasons.of.insert(edge, Reason { round, path, also });
+                reasons.of.insert(edge, Inference { round, path, also });
                 edges.push(from, to, kind);
             }
         };
@@ -177,7 +177,7 @@ impl OpenKey {
             }
         }
         // Of two writers, one had committed when the other took its snapshot.
-        let writers = || self.writers.iter().filter(|_| order.sees == Sees::Snapshot);
+        let writers = || self.writers.iter().filter(|_| order.sees == Visibility::Snapshot);
         for &first in writers() {
             for &second in writers().filter(|w| **w != first) {
                 if order.before(first, second) {
@@ -193,28 +193,28 @@ impl OpenKey {
 }
 
 /// Who comes before whom, and who must have been seen by whom.
-struct Before {
-    sees: Sees,
+struct Precedence {
+    sees: Visibility,
     graph: Graph,
     reach: Reach,
 }
 
-impl Before {
+impl Precedence {
     /// `None` if there is a forbidden cycle already.
-    fn new(sees: Sees, graph: Graph) -> Option<Before> {
+    fn new(sees: Visibility, graph: Graph) -> Option<Precedence> {
         let reach = match sees {
-            Sees::Serial => Reach::new(&graph)?,
-            Sees::Snapshot | Sees::Prefix => {
+            Visibility::Serial => Reach::new(&graph)?,
+            Visibility::Snapshot | Visibility::Prefix => {
                 Reach::new(&layers::layers(&graph, sees, Some, |_, _| true))?
             }
         };
-        Some(Before { sees, graph, reach })
+        Some(Precedence { sees, graph, reach })
     }
 
     fn before(&self, a: u32, b: u32) -> bool {
         match self.sees {
-            Sees::Serial => self.reach.leads(a, b),
-            Sees::Snapshot | Sees::Prefix => {
+            Visibility::Serial => self.reach.leads(a, b),
+            Visibility::Snapshot | Visibility::Prefix => {
                 self.reach.leads(layers::commit(a), layers::commit(b))
             }
         }
@@ -227,8 +227,8 @@ impl Before {
 
     fn seen(&self, a: u32, by: u32) -> bool {
         match self.sees {
-            Sees::Serial => self.reach.leads(a, by),
-            Sees::Snapshot | Sees::Prefix => {
+            Visibility::Serial => self.reach.leads(a, by),
+            Visibility::Snapshot | Visibility::Prefix => {
                 self.reach.leads(layers::commit(a), layers::start(by))
             }
         }

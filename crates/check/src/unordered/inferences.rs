@@ -10,7 +10,7 @@ use isolde_spec::Edges;
 
 use crate::explain::cycle::DEPENDENCIES;
 use crate::graph::csr::Graph;
-use crate::unordered::force::Sees;
+use crate::unordered::force::Visibility;
 
 /// A transaction at a moment.
 type State = (u32, Moment);
@@ -29,7 +29,7 @@ pub(crate) enum Moment {
 
 /// Why an edge was inferred.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reason {
+pub(crate) struct Inference {
     /// In which round: what it rests on was there before.
     pub(crate) round: u32,
     /// From where to where there was a path.
@@ -39,16 +39,16 @@ pub(crate) struct Reason {
 }
 
 /// The reasons of all inferred edges of a graph.
-pub(crate) struct Reasons {
-    pub(crate) sees: Sees,
-    pub(crate) of: HashMap<Edge, Reason>,
+pub(crate) struct Inferences {
+    pub(crate) sees: Visibility,
+    pub(crate) of: HashMap<Edge, Inference>,
     /// Edges that would follow, but were known before.
     pub(crate) known: HashSet<Edge>,
 }
 
-impl Reasons {
-    pub(crate) fn new(sees: Sees) -> Reasons {
-        Reasons { sees, of: HashMap::new(), known: HashSet::new() }
+impl Inferences {
+    pub(crate) fn new(sees: Visibility) -> Inferences {
+        Inferences { sees, of: HashMap::new(), known: HashSet::new() }
     }
 
     /// All edges that some edges rest on, with themselves, and the transactions that matter beside.
@@ -80,7 +80,7 @@ struct Map<'g> {
     graph: &'g Graph,
     /// How many nodes are transactions; the others are helpers.
     txns: u32,
-    sees: Sees,
+    sees: Visibility,
     budget: usize,
 }
 
@@ -130,7 +130,7 @@ impl Map<'_> {
     /// Which moments of the next transaction an edge leads to.
     fn leads(&self, at: Moment, kind: Edges) -> &'static [Moment] {
         match (self.sees, at) {
-            (Sees::Serial, _) => &[Moment::Commit],
+            (Visibility::Serial, _) => &[Moment::Commit],
             (sees, Moment::Commit) if sees.seen().contains(kind) => {
                 &[Moment::Commit, Moment::Start]
             }

@@ -10,14 +10,14 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use crate::graph::csr::Graph;
 use crate::counting_sort::Groups;
-use crate::unordered::unordered_key::OpenKey;
+use crate::unordered::unordered_key::UnorderedKey;
 
 /// How often a transaction is tried, on average, before the search gives up.
 const TRIES: usize = 32;
 
 /// Whether a serial execution was found. Nodes after the transactions are helpers without effect.
-pub(crate) fn succeeds(graph: &Graph, open: &[OpenKey]) -> bool {
-    let mut run = Run::new(graph, open);
+pub(crate) fn succeeds(graph: &Graph, open: &[UnorderedKey]) -> bool {
+    let mut run = SerialTry::new(graph, open);
     // Each transaction is tried once, and again whenever it is woken; a history that keeps waking
     // its transactions in vain is given up, so that the search stays linear.
     let tries = TRIES * graph.node_count() + 1000;
@@ -28,7 +28,7 @@ pub(crate) fn succeeds(graph: &Graph, open: &[OpenKey]) -> bool {
     run.placed == graph.node_count()
 }
 
-struct Run {
+struct SerialTry {
     /// How many edges into each node come from nodes that have not been placed.
     waiting: Vec<u32>,
     ready: BinaryHeap<Reverse<u32>>,
@@ -67,8 +67,8 @@ struct Version {
     number: u32,
 }
 
-impl Run {
-    fn new(graph: &Graph, open: &[OpenKey]) -> Run {
+impl SerialTry {
+    fn new(graph: &Graph, open: &[UnorderedKey]) -> SerialTry {
         let nodes = graph.node_count();
         let (mut readers, mut read) = (Vec::new(), Vec::new());
         let (mut writers, mut written) = (Vec::new(), Vec::new());
@@ -100,7 +100,7 @@ impl Run {
             graph.edges(node).for_each(|(to, _)| waiting[to as usize] += 1);
         }
         let ready = (0..nodes as u32).filter(|&n| waiting[n as usize] == 0).map(Reverse).collect();
-        Run {
+        SerialTry {
             waiting,
             ready,
             placed: 0,
@@ -207,7 +207,7 @@ impl Run {
     /// if one has, and waits to overwrite it itself, that one.
     fn wake(&mut self, key: usize) {
         let current = self.current[key] as usize;
-        let waits = |run: &Run, node: u32| {
+        let waits = |run: &SerialTry, node: u32| {
             let write = run.blocked_at[node as usize];
             write != AWAKE && run.written[write as usize].key as usize == key
         };

@@ -5,11 +5,13 @@ use isolde_history::Key;
 
 use crate::keys::context::Context;
 use crate::keys::key_facts::KeyFacts;
-use crate::keys::findings::Found;
-use crate::keys::provenance::{self, Origin, Source};
+use crate::keys::findings::Findings;
+use crate::keys::accesses::Source;
+use crate::keys::origin::Origin;
+use crate::keys::provenance;
 
 /// Who wrote and read a key.
-pub(crate) struct OpenKey {
+pub(crate) struct UnorderedKey {
     /// The transactions that made a version each.
     pub(crate) writers: Vec<u32>,
     /// Each reader, and which version it read: one more than an index of writers, 0 for the initial
@@ -19,20 +21,20 @@ pub(crate) struct OpenKey {
     pub(crate) ambiguous: Vec<(u32, Vec<u32>)>,
 }
 
-impl OpenKey {
+impl UnorderedKey {
     /// The writers and readers of all open keys.
-    pub(crate) fn all(context: &Context<'_>, keys: &[Key]) -> Vec<OpenKey> {
+    pub(crate) fn all(context: &Context<'_>, keys: &[Key]) -> Vec<UnorderedKey> {
         let mut facts = KeyFacts::default();
         let mut all = Vec::with_capacity(keys.len());
         for key in keys {
-            facts.load(context, key.index());
-            provenance::settle(context, &mut facts, &mut Found::default());
-            all.push(OpenKey::new(context, &facts));
+            facts.load(context, &context.standings, key.index());
+            provenance::settle(context, &mut facts, &mut Findings::default());
+            all.push(UnorderedKey::new(context, &facts));
         }
         all
     }
 
-    fn new(context: &Context<'_>, facts: &KeyFacts) -> OpenKey {
+    fn new(context: &Context<'_>, facts: &KeyFacts) -> UnorderedKey {
         let mut place: HashMap<u32, u32> = HashMap::with_capacity(facts.writes.len());
         let mut writers = Vec::new();
         for (i, write) in facts.writes.iter().enumerate().filter(|(_, w)| w.is_version()) {
@@ -48,7 +50,7 @@ impl OpenKey {
         for (read, source) in facts.reads.iter().zip(&facts.sources) {
             if let Some(version) = version(source) {
                 reads.push((read.txn.0, version));
-            } else if read.play.counts() {
+            } else if read.standing.counts() {
                 let origins = provenance::origins(context, facts, read);
                 let versions = origins.iter().filter_map(|origin| match origin {
                     Origin::Initial => Some(0),
@@ -60,7 +62,7 @@ impl OpenKey {
                 ambiguous.push((read.txn.0, versions.collect()));
             }
         }
-        OpenKey { reads, ambiguous, writers }
+        UnorderedKey { reads, ambiguous, writers }
     }
 
     /// The writer of a version, if it is not the initial state.

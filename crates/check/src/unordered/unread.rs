@@ -11,27 +11,27 @@ use crate::checker::Sorted;
 use crate::keys::context::Context;
 use crate::graph::edges::EdgeList;
 use crate::graph::csr::{Components, Graph};
-use crate::unordered::unordered_key::OpenKey;
-use crate::unordered::inferences::{Edge, Reason, Reasons};
-use crate::unordered::force::{self, Sees};
+use crate::unordered::unordered_key::UnorderedKey;
+use crate::unordered::inferences::{Edge, Inference, Inferences};
+use crate::unordered::force::{self, Visibility};
 
 /// The components of a graph that are not single nodes, with their open keys.
-pub(crate) struct Inside {
+pub(crate) struct InsideComponents {
     /// Their nodes, which are numbered anew here.
     nodes: Vec<u32>,
     edges: EdgeList,
-    open: Vec<OpenKey>,
+    open: Vec<UnorderedKey>,
     forced: EdgeList,
 }
 
-impl Inside {
+impl InsideComponents {
     /// Looks into the components. `None` if no key has a choice there.
-    pub(crate) fn new(context: &Context<'_>, sorted: &Sorted, keys: &[Key]) -> Option<Inside> {
+    pub(crate) fn new(context: &Context<'_>, sorted: &Sorted, keys: &[Key]) -> Option<InsideComponents> {
         let components = &sorted.components;
         let nodes: Vec<u32> = components.cyclic().into_iter().flatten().collect();
         let numbers: HashMap<u32, u32> =
             nodes.iter().enumerate().map(|(i, node)| (*node, i as u32)).collect();
-        let open: Vec<OpenKey> = OpenKey::all(context, keys)
+        let open: Vec<UnorderedKey> = UnorderedKey::all(context, keys)
             .iter()
             .flat_map(|key| split(key, components, &numbers))
             .collect();
@@ -47,23 +47,23 @@ impl Inside {
             }
         }
         let forced = EdgeList::new(nodes.len());
-        Some(Inside { nodes, edges, open, forced })
+        Some(InsideComponents { nodes, edges, open, forced })
     }
 
     /// The edges that every order of the open keys must have.
-    pub(crate) fn force(&mut self, into: &mut EdgeList) -> Reasons {
+    pub(crate) fn force(&mut self, into: &mut EdgeList) -> Inferences {
         let (count, edges) = (self.nodes.len(), [&self.edges]);
         let inside =
-            force::saturate(Sees::Snapshot, count, &edges, &mut self.forced, &self.open);
+            force::saturate(Visibility::Snapshot, count, &edges, &mut self.forced, &self.open);
         let node = |number: u32| self.nodes[number as usize];
-        let mut reasons = Reasons::new(inside.sees);
-        let mut forced: Vec<(Edge, Reason)> = inside.of.into_iter().collect();
+        let mut reasons = Inferences::new(inside.sees);
+        let mut forced: Vec<(Edge, Inference)> = inside.of.into_iter().collect();
         forced.sort_unstable_by_key(|(edge, _)| *edge);
         for ((from, to, kind), reason) in forced {
             into.push(node(from), node(to), kind);
             let path = reason.path.map(|(at, moment)| (node(at), moment));
             let also = reason.also.map(node);
-            reasons.of.insert((node(from), node(to), kind), Reason { path, also, ..reason });
+            reasons.of.insert((node(from), node(to), kind), Inference { path, also, ..reason });
         }
         reasons
     }
@@ -73,17 +73,17 @@ impl Inside {
         let count = self.nodes.len();
         let graph = Graph::new(count, &[&self.edges, &self.forced]);
         let Some(chosen) =
-            force::choose(Sees::Snapshot, &graph, &self.open, EdgeList::new(count))
+            force::choose(Visibility::Snapshot, &graph, &self.open, EdgeList::new(count))
         else {
             return false;
         };
-        force::explains(Sees::Snapshot, count, &[&self.edges, &self.forced, &chosen])
+        force::explains(Visibility::Snapshot, count, &[&self.edges, &self.forced, &chosen])
     }
 }
 
 /// The writers of a key, component by component, where there are several: those that nobody reads
 /// have no readers to go with them.
-fn split(key: &OpenKey, components: &Components, numbers: &HashMap<u32, u32>) -> Vec<OpenKey> {
+fn split(key: &UnorderedKey, components: &Components, numbers: &HashMap<u32, u32>) -> Vec<UnorderedKey> {
     let mut by_component: HashMap<u32, Vec<u32>> = HashMap::new();
     for writer in &key.writers {
         if let Some(number) = numbers.get(writer) {
@@ -95,6 +95,6 @@ fn split(key: &OpenKey, components: &Components, numbers: &HashMap<u32, u32>) ->
     parts.sort_unstable();
     parts
         .into_iter()
-        .map(|writers| OpenKey { writers, reads: Vec::new(), ambiguous: Vec::new() })
+        .map(|writers| UnorderedKey { writers, reads: Vec::new(), ambiguous: Vec::new() })
         .collect()
 }

@@ -5,16 +5,16 @@ use std::ops::Range;
 
 use isolde_history::SessionId;
 
-use super::reads::{ByTxn, Reads};
+use super::reads::{ByTxn, ReadTable};
 use crate::checker::Sorted;
 use crate::keys::context::Context;
 use crate::graph::edges::EdgeList;
 use crate::parallel;
 use crate::graph::key_walk;
 
-/// Reads with their sources, and the edges that follow from them.
+/// ReadTable with their sources, and the edges that follow from them.
 pub(crate) struct Base {
-    pub(crate) reads: Reads,
+    pub(crate) reads: ReadTable,
     by_txn: OnceCell<ByTxn>,
     write_read: OnceCell<Vec<EdgeList>>,
     session_order: OnceCell<EdgeList>,
@@ -24,7 +24,7 @@ pub(crate) struct Base {
 impl Base {
     pub(crate) fn new(context: &Context<'_>) -> Base {
         Base {
-            reads: Reads::find(context),
+            reads: ReadTable::find(context),
             by_txn: OnceCell::new(),
             write_read: OnceCell::new(),
             session_order: OnceCell::new(),
@@ -33,7 +33,7 @@ impl Base {
     }
 
     pub(crate) fn by_txn(&self, context: &Context<'_>) -> &ByTxn {
-        self.by_txn.get_or_init(|| ByTxn::new(&self.reads, context.play.len()))
+        self.by_txn.get_or_init(|| ByTxn::new(&self.reads, context.standings.len()))
     }
 
     pub(crate) fn write_read(&self, context: &Context<'_>) -> &[EdgeList] {
@@ -49,7 +49,7 @@ impl Base {
         self.causes[usize::from(session_order)].get_or_init(|| {
             let mut edges: Vec<&EdgeList> = self.write_read(context).iter().collect();
             edges.extend(session_order.then(|| self.session_order(context)));
-            Sorted::new(context.play.len(), &edges)
+            Sorted::new(context.standings.len(), &edges)
         })
     }
 

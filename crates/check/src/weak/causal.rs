@@ -12,7 +12,7 @@ use isolde_history::{Key, OpId};
 
 use super::chains::Chains;
 use super::forced::Forcing;
-use super::reads::{INITIAL, Reads, Seen};
+use super::reads::{INITIAL, ReadTable, Seen};
 use crate::keys::context::Context;
 use crate::graph::csr::Graph;
 use crate::parallel;
@@ -25,7 +25,7 @@ type Row = [u32; LANES];
 
 /// A history whose transactions stand on chains.
 pub(crate) struct Causal<'c> {
-    pub(crate) reads: &'c Reads,
+    pub(crate) reads: &'c ReadTable,
     pub(crate) chains: &'c Chains,
     /// Session order and write-read dependencies, without a cycle.
     pub(crate) graph: &'c Graph,
@@ -45,7 +45,7 @@ impl Causal<'_> {
         let groups: Vec<u32> = (0..self.chains.count as u32).step_by(LANES).collect();
         parallel::map(size, &groups, |first| {
             let mut to = receiver();
-            let before = Before { first: *first, rows: self.rows(*first) };
+            let before = ChainRows { first: *first, rows: self.rows(*first) };
             keys.iter().flatten().for_each(|key| key.force(&before, &mut to));
             to
         })
@@ -82,12 +82,12 @@ impl Causal<'_> {
 }
 
 /// What comes before each transaction in some chains.
-struct Before {
+struct ChainRows {
     first: u32,
     rows: Vec<Row>,
 }
 
-impl Before {
+impl ChainRows {
     /// Whether a transaction of these chains comes before another one.
     #[inline]
     fn leads(&self, (lane, place): (usize, u32), to: u32) -> bool {
@@ -113,7 +113,7 @@ struct Reader {
 }
 
 impl ByChain {
-    fn new(reads: &Reads, chains: &Chains, key: Key) -> Option<ByChain> {
+    fn new(reads: &ReadTable, chains: &Chains, key: Key) -> Option<ByChain> {
         let (seen, writers) = (reads.of_key(key), reads.writers_of(key));
         if seen.is_empty() || writers.is_empty() {
             return None;
@@ -136,7 +136,7 @@ impl ByChain {
     }
 
     /// For every read, the last writer in each chain that comes before the reader.
-    fn force(&self, before: &Before, to: &mut impl Forcing) {
+    fn force(&self, before: &ChainRows, to: &mut impl Forcing) {
         let start = self.writers.partition_point(|w| w.0 < before.first);
         let end = self.writers.partition_point(|w| w.0 < before.first + LANES as u32);
         let writers = &self.writers[start..end];
@@ -177,7 +177,7 @@ impl ByChain {
     #[inline]
     fn consider(
         &self,
-        before: &Before,
+        before: &ChainRows,
         place: (usize, u32),
         writer: u32,
         reader: &Reader,

@@ -6,7 +6,7 @@ use isolde_history::SessionId;
 use super::reads::{ByTxn, INITIAL};
 use crate::checker::Sorted;
 use crate::keys::context::Context;
-use crate::keys::outcomes::Play;
+use crate::keys::standing::Standing;
 
 /// Where each transaction stands.
 pub(crate) struct Chains {
@@ -28,20 +28,20 @@ impl Chains {
         order: &[u32],
         session_order: bool,
     ) -> Chains {
-        let mut of = vec![NONE; context.play.len()];
+        let mut of = vec![NONE; context.standings.len()];
         let mut count = 0;
         if session_order {
             count = context.history.session_count();
             for session in 0..count as u32 {
                 let txns = context.history.session(SessionId(session)).iter();
-                let known = txns.filter(|txn| context.play[txn.index()] == Play::In);
+                let known = txns.filter(|txn| context.standings[txn.index()] == Standing::Committed);
                 known.enumerate().for_each(|(at, txn)| of[txn.index()] = (session, at as u32));
             }
         }
         let sessions = count as u32;
         // The last of each chain that is no session.
         let mut last: Vec<u32> = Vec::new();
-        for &txn in order.iter().filter(|txn| context.play[**txn as usize].counts()) {
+        for &txn in order.iter().filter(|txn| context.standings[**txn as usize].counts()) {
             if of[txn as usize] != NONE {
                 continue;
             }

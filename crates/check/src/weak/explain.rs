@@ -11,12 +11,12 @@ use isolde_spec::{Anomaly, Because, Edges, Forced, Level, Step, Witness};
 use super::forcing::{Reason, Reasoner};
 use super::path::{FAR, Hop, NEAR, Tree};
 use super::reads::INITIAL;
-use super::{FORCED, Question, Told};
+use super::{FORCED, Question, ForcedEdges};
 use crate::checker::Sorted;
 use crate::graph::edges::EdgeList;
 use crate::graph::csr::Graph;
 use crate::explain::name;
-use crate::explain::hunt::{self, Found};
+use crate::explain::hunt::{self, Violations};
 
 /// Everything but forced edges.
 const BASE: Edges = Edges(Edges::SO.0 | Edges::WR.0 | Edges::WW.0);
@@ -28,13 +28,13 @@ const TRIES: usize = 256;
 const STARTS: usize = 16;
 
 /// What shows that the level is broken.
-pub(crate) fn witnesses(question: &Question<'_, '_>, sorted: &Sorted, told: &[Told]) -> Found {
+pub(crate) fn witnesses(question: &Question<'_, '_>, sorted: &Sorted, told: &[ForcedEdges]) -> Violations {
     let missed: u64 = told.iter().map(|told| told.missed_count).sum();
     if sorted.components.acyclic() && missed == 0 {
-        return Found::default();
+        return Violations::default();
     }
     let keep = question.checker.options.witnesses;
-    let mut hunt = Hunt { reasoner: Reasoner::new(question), sorted, found: Vec::new() };
+    let mut hunt = MissedHunt { reasoner: Reasoner::new(question), sorted, found: Vec::new() };
     hunt.missed(told, READS * keep);
     let parts = sorted.components.cyclic();
     let figures = vec![("cyclic parts", parts.len() as u64)];
@@ -52,7 +52,7 @@ pub(crate) fn witnesses(question: &Question<'_, '_>, sorted: &Sorted, told: &[To
 }
 
 /// The most basic first, so many of each kind.
-fn collect(mut witnesses: Vec<Witness>, keep: usize) -> Found {
+fn collect(mut witnesses: Vec<Witness>, keep: usize) -> Violations {
     witnesses.sort_by_key(|w| (w.anomaly.rank(), w.steps.len(), w.forced.len(), w.position()));
     let mut known: HashSet<Vec<(TxnId, TxnId, Edges)>> = HashSet::new();
     let cycle = |w: &Witness| {
@@ -61,18 +61,18 @@ fn collect(mut witnesses: Vec<Witness>, keep: usize) -> Found {
         steps
     };
     witnesses.retain(|w| known.insert(cycle(w)));
-    Found::of(witnesses, keep)
+    Violations::of(witnesses, keep)
 }
 
-struct Hunt<'q, 'c, 'h> {
+struct MissedHunt<'q, 'c, 'h> {
     reasoner: Reasoner<'q, 'c, 'h>,
     sorted: &'q Sorted,
     found: Vec<Witness>,
 }
 
-impl Hunt<'_, '_, '_> {
-    /// Reads of the initial state by those who had seen somebody who overwrote it.
-    fn missed(&mut self, told: &[Told], most: usize) {
+impl MissedHunt<'_, '_, '_> {
+    /// ReadTable of the initial state by those who had seen somebody who overwrote it.
+    fn missed(&mut self, told: &[ForcedEdges], most: usize) {
         let mut known = HashSet::new();
         let missed = told.iter().flat_map(|told| &told.missed);
         let first = missed.filter(|(_, seen)| known.insert((seen.txn, seen.key)));
@@ -215,7 +215,7 @@ impl Hunt<'_, '_, '_> {
     }
 
     /// Something that shows the violation, if only roughly.
-    fn any(&self, told: &[Told], parts: &[Vec<u32>]) -> Witness {
+    fn any(&self, told: &[ForcedEdges], parts: &[Vec<u32>]) -> Witness {
         let missed = told.iter().flat_map(|told| &told.missed).next();
         let steps = match (missed, parts.first()) {
             (Some((writer, seen)), _) => vec![self.reasoner.missed(*writer, seen)],

@@ -12,7 +12,7 @@ use isolde_history::{History, OpId, SessionId, TxnId};
 
 use super::reads::{ByTxn, INITIAL, Seen};
 use crate::keys::context::Context;
-use crate::keys::outcomes::Play;
+use crate::keys::standing::Standing;
 
 /// Who wants to know forced edges.
 pub(crate) trait Forcing {
@@ -165,7 +165,7 @@ pub(crate) fn in_session(
         }
     }
     // One of unknown outcome may have committed later than anything that its session did next.
-    if context.play[txn as usize] == Play::In {
+    if context.standings[txn as usize] == Standing::Committed {
         last.wrote(txn, by_txn.written_by(txn));
     }
 }

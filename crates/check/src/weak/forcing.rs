@@ -9,7 +9,7 @@ use super::path::{FAR, Hop, Tree};
 use super::reads::{INITIAL, Seen};
 use crate::keys::context::Context;
 use crate::explain::name;
-use crate::keys::outcomes::Play;
+use crate::keys::standing::Standing;
 use crate::explain::witness::Explainer;
 
 /// Why one writer of a key came before another: somebody read from the other, and had seen the one.
@@ -120,7 +120,7 @@ impl<'q, 'c, 'h> Reasoner<'q, 'c, 'h> {
         self.question.session_order
             && before < after
             && sessions[before as usize] == sessions[after as usize]
-            && context.play[before as usize] == Play::In
+            && context.standings[before as usize] == Standing::Committed
     }
 
     /// A read of what another transaction wrote.

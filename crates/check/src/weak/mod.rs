@@ -29,9 +29,9 @@ use crate::keys::context::Context;
 use crate::graph::edges::EdgeList;
 use crate::keys::findings::Doubt;
 use crate::parallel;
-use crate::keys::outcomes::Play;
-use crate::explain::hunt::{self, Found};
-use crate::keys::wording::Words;
+use crate::keys::standing::Standing;
+use crate::explain::hunt::{self, Violations};
+use crate::keys::wording::Wording;
 
 /// An edge that the level forces.
 pub(crate) const FORCED: Edges = Edges(1 << 5);
@@ -58,11 +58,11 @@ pub(crate) fn decide(checker: &Checker<'_>, promise: Promise) -> Verdict {
 }
 
 /// What causal consistency forbids between transactions, if there is any.
-pub(crate) fn causal_cycles(checker: &Checker<'_>, session_order: bool) -> Found {
+pub(crate) fn causal_cycles(checker: &Checker<'_>, session_order: bool) -> Violations {
     let question = Question { checker, base: checker.weak(), level: Level::Causal, session_order };
     match question.graph(&mut Procedure::default()) {
         Ok((sorted, told)) => explain::witnesses(&question, &sorted, &told),
-        Err(_) => Found::default(),
+        Err(_) => Violations::default(),
     }
 }
 
@@ -76,9 +76,9 @@ pub(crate) struct Question<'c, 'h> {
 }
 
 /// What a level forces.
-pub(crate) struct Told {
+pub(crate) struct ForcedEdges {
     pub(crate) edges: EdgeList,
-    /// Reads of the initial state by those who had seen somebody who wrote the key.
+    /// ReadTable of the initial state by those who had seen somebody who wrote the key.
     pub(crate) missed: Vec<(u32, Seen)>,
     pub(crate) missed_count: u64,
 }
@@ -86,13 +86,13 @@ pub(crate) struct Told {
 /// How many of them are kept for each piece of work.
 const KEEP: usize = 1000;
 
-impl Told {
-    fn new(context: &Context<'_>) -> Told {
-        Told { edges: context.edges(), missed: Vec::new(), missed_count: 0 }
+impl ForcedEdges {
+    fn new(context: &Context<'_>) -> ForcedEdges {
+        ForcedEdges { edges: context.edges(), missed: Vec::new(), missed_count: 0 }
     }
 }
 
-impl Forcing for Told {
+impl Forcing for ForcedEdges {
     #[inline]
     fn force(&mut self, writer: u32, seen: &Seen) {
         if seen.source != INITIAL {
@@ -140,14 +140,14 @@ impl<'c, 'h> Question<'c, 'h> {
     fn answer(
         &self,
         promise: Promise,
-        all: &mut Found,
+        all: &mut Violations,
         given_up: Option<String>,
         doubts: &[Doubt],
     ) -> Answer {
         if !all.witnesses.is_empty() {
             return Answer::Violated(std::mem::take(&mut all.witnesses));
         }
-        let words = Words(self.context().history);
+        let words = Wording(self.context().history);
         let reason = given_up.or_else(|| doubts.first().map(|first| words.doubts(first, doubts)));
         match reason {
             None => Answer::Holds,
@@ -159,12 +159,12 @@ impl<'c, 'h> Question<'c, 'h> {
     /// What uncommitted writes leave open, if they may be read. A read does not prove then that its
     /// source committed: lists may show elements that were rolled back in the end. And lists that show
     /// a part of what somebody appended do not say where the rest goes.
-    fn uncommitted(&self, all: &mut Found) -> Option<String> {
+    fn uncommitted(&self, all: &mut Violations) -> Option<String> {
         let context = self.context();
         let findings = &self.base.reads.found.findings;
         let ordered = !self.base.reads.orders.is_empty();
         let partial = ordered && findings.iter().any(|f| f.anomaly == Anomaly::IntermediateRead);
-        let open = |txn: TxnId| context.play[txn.index()] == Play::Proved;
+        let open = |txn: TxnId| context.standings[txn.index()] == Standing::Proved;
         let before = all.witnesses.len();
         all.witnesses.retain(|w| match w.anomaly {
             Anomaly::G0 => !partial && !w.involved().any(open),
@@ -184,10 +184,10 @@ impl<'c, 'h> Question<'c, 'h> {
         let sources =
             |doubt: &Doubt| matches!(doubt, Doubt::AmbiguousRead(_) | Doubt::UnknownWriter(_));
         let all = self.base.reads.found.doubts.iter();
-        let known = |play: &Play| matches!(play, Play::In | Play::Out);
+        let known = |play: &Standing| matches!(play, Standing::Committed | Standing::RolledBack);
         // Who wrote it says who committed, if that is not known.
         let indifferent =
-            self.level == Level::ReadUncommitted && self.context().play.iter().all(known);
+            self.level == Level::ReadUncommitted && self.context().standings.iter().all(known);
         let matters = |doubt: &&Doubt| !indifferent || !sources(doubt);
         all.filter(matters).copied().collect()
     }
@@ -195,7 +195,7 @@ impl<'c, 'h> Question<'c, 'h> {
     // ---- the graph ----
 
     /// Everything that must come before something else, and what was missed; or why that is too much.
-    fn graph(&self, procedure: &mut Procedure) -> Result<(Sorted, Vec<Told>), String> {
+    fn graph(&self, procedure: &mut Procedure) -> Result<(Sorted, Vec<ForcedEdges>), String> {
         let context = self.context();
         let told = self.told()?;
         let mut edges: Vec<&EdgeList> = self.base.reads.orders.iter().collect();
@@ -204,7 +204,7 @@ impl<'c, 'h> Question<'c, 'h> {
         }
         edges.extend(self.session_order.then(|| self.base.session_order(context)));
         edges.extend(told.iter().map(|told| &told.edges));
-        let sorted = Sorted::new(context.play.len(), &edges);
+        let sorted = Sorted::new(context.standings.len(), &edges);
         let forced: usize = told.iter().map(|told| told.edges.len()).sum();
         procedure.figures.extend([
             ("nodes", sorted.graph.node_count() as u64),
@@ -215,7 +215,7 @@ impl<'c, 'h> Question<'c, 'h> {
     }
 
     /// What the level forces.
-    fn told(&self) -> Result<Vec<Told>, String> {
+    fn told(&self) -> Result<Vec<ForcedEdges>, String> {
         Ok(match self.level {
             Level::ReadCommitted | Level::ReadAtomic => self.by_sessions(),
             Level::Causal => self.by_chains()?,
@@ -223,7 +223,7 @@ impl<'c, 'h> Question<'c, 'h> {
         })
     }
 
-    fn by_sessions(&self) -> Vec<Told> {
+    fn by_sessions(&self) -> Vec<ForcedEdges> {
         let context = self.context();
         let by_txn = self.base.by_txn(context);
         let history = context.history;
@@ -231,7 +231,7 @@ impl<'c, 'h> Question<'c, 'h> {
         let committed = self.level == Level::ReadCommitted;
         let in_session = !committed && self.session_order;
         parallel::map(context.index.size, &sessions, |sessions| {
-            let mut told = Told::new(context);
+            let mut told = ForcedEdges::new(context);
             let mut statements = Statements::new(history);
             let mut sources = Sources::default();
             let keys = if in_session { history.key_count() } else { 0 };
@@ -253,7 +253,7 @@ impl<'c, 'h> Question<'c, 'h> {
         })
     }
 
-    fn by_chains(&self) -> Result<Vec<Told>, String> {
+    fn by_chains(&self) -> Result<Vec<ForcedEdges>, String> {
         let context = self.context();
         let sorted = self.base.causes(context, self.session_order);
         if !sorted.components.acyclic() {
@@ -272,7 +272,7 @@ impl<'c, 'h> Question<'c, 'h> {
             ));
         }
         let causal = Causal { reads, chains: &chains, graph: &sorted.graph, order: &order };
-        Ok(causal.force(context, || Told::new(context)))
+        Ok(causal.force(context, || ForcedEdges::new(context)))
     }
 
     // ---- what ran ----

@@ -12,10 +12,12 @@ use isolde_spec::Edges;
 use crate::keys::context::Context;
 use crate::graph::edges::EdgeList;
 use crate::keys::key_facts::KeyFacts;
-use crate::keys::findings::Found;
-use crate::order::orderer::{Dependencies, Dependency, Orderer};
+use crate::keys::findings::Findings;
+use crate::order::dependency::{Dependencies, Dependency};
+use crate::order::orderer::Orderer;
 use crate::parallel;
-use crate::keys::provenance::{self, Source};
+use crate::keys::accesses::Source;
+use crate::keys::provenance;
 
 /// What a transaction saw of a key, perhaps several times in a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,9 +35,9 @@ pub(crate) struct Seen {
 /// The source of what was there from the beginning.
 pub(crate) const INITIAL: u32 = u32::MAX;
 
-/// Reads with their sources, and writers, by key.
-pub(crate) struct Reads {
-    pub(crate) found: Found,
+/// ReadTable with their sources, and writers, by key.
+pub(crate) struct ReadTable {
+    pub(crate) found: Findings,
     /// The orders of versions that lists and the recorder show.
     pub(crate) orders: Vec<EdgeList>,
     reads: Rows<Seen>,
@@ -75,15 +77,15 @@ impl<T> Rows<T> {
     }
 }
 
-impl Reads {
+impl ReadTable {
     /// Walks over all keys, on all cores.
-    pub(crate) fn find(context: &Context<'_>) -> Reads {
+    pub(crate) fn find(context: &Context<'_>) -> ReadTable {
         let pieces = context.index.pieces();
         let parts = parallel::map(context.index.size, &pieces, |keys| {
-            Reads::of_keys(context, keys.clone())
+            ReadTable::of_keys(context, keys.clone())
         });
         let mut parts = parts.into_iter();
-        let mut all = parts.next().unwrap_or_else(|| Reads::of_keys(context, 0..0));
+        let mut all = parts.next().unwrap_or_else(|| ReadTable::of_keys(context, 0..0));
         for mut part in parts {
             all.found.append(part.found);
             all.orders.append(&mut part.orders);
@@ -93,13 +95,13 @@ impl Reads {
         all
     }
 
-    fn of_keys(context: &Context<'_>, keys: Range<usize>) -> Reads {
-        let mut found = Found::default();
-        let mut shown = Shown(context.edges());
+    fn of_keys(context: &Context<'_>, keys: Range<usize>) -> ReadTable {
+        let mut found = Findings::default();
+        let mut shown = ShownOrders(context.edges());
         let (mut reads, mut writers) = (Rows::new(), Rows::new());
         let (mut facts, mut orderer) = (KeyFacts::default(), Orderer::default());
         for key in keys {
-            facts.load(context, key);
+            facts.load(context, &context.standings, key);
             provenance::settle(context, &mut facts, &mut found);
             if facts.is_list || context.given.contains_key(&key) {
                 orderer.key(context, &facts, None, &mut found, &mut shown);
@@ -119,7 +121,7 @@ impl Reads {
             writers.end_row();
         }
         let orders = if shown.0.len() == 0 { Vec::new() } else { vec![shown.0] };
-        Reads { found, orders, reads, writers }
+        ReadTable { found, orders, reads, writers }
     }
 
     /// What was seen of a key, in the order of the history.
@@ -156,9 +158,9 @@ impl Reads {
 
 /// Keeps the orders of versions that were shown. What follows from reading a version and overwriting
 /// it proves no more than that its writer came before, below snapshot isolation.
-struct Shown(EdgeList);
+struct ShownOrders(EdgeList);
 
-impl Dependencies for Shown {
+impl Dependencies for ShownOrders {
     fn add(&mut self, d: Dependency) {
         if d.kind == Edges::WW {
             self.0.push(d.from.0, d.to.0, d.kind);
@@ -178,7 +180,7 @@ pub(crate) struct ByTxn {
 }
 
 impl ByTxn {
-    pub(crate) fn new(reads: &Reads, txns: usize) -> ByTxn {
+    pub(crate) fn new(reads: &ReadTable, txns: usize) -> ByTxn {
         let by_reader = sorted(&reads.reads.items, txns, |seen| seen.txn as usize);
         let mut written: Vec<(u32, u32)> = Vec::with_capacity(reads.writers.items.len());
         for key in 0..reads.key_count() {

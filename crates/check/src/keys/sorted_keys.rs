@@ -1,0 +1,49 @@
+//! A history sorted by keys: what depends on nothing but the history itself.
+
+use hashbrown::HashMap;
+use isolde_history::{History, Value, info};
+
+use crate::keys::index::Index;
+use crate::keys::predicates::Predicates;
+use crate::keys::savepoints::Savepoints;
+
+/// A history, sorted by keys.
+pub(crate) struct SortedKeys<'h> {
+    pub(crate) history: &'h History,
+    pub(crate) index: Index,
+    pub(crate) savepoints: Savepoints,
+    pub(crate) predicates: Predicates,
+    /// Whether an explicit write of the initial value is the initial write.
+    pub(crate) explicit_initial: bool,
+    /// The values that keys start with, where they differ from the default.
+    initial: HashMap<usize, Value>,
+    /// Where each key's given order of versions stands, in [`History::version_orders`].
+    pub(crate) given: HashMap<usize, usize>,
+}
+
+impl<'h> SortedKeys<'h> {
+    pub(crate) fn new(history: &'h History) -> SortedKeys<'h> {
+        let initial = history.meta().initial.given.iter();
+        let given = history.version_orders().iter().enumerate();
+        SortedKeys {
+            history,
+            index: Index::new(history),
+            savepoints: Savepoints::new(history),
+            predicates: Predicates::new(history),
+            explicit_initial: history.info(info::EXPLICIT_INITIAL) == Some(Value::TRUE),
+            initial: initial.map(|(key, value)| (key.index(), *value)).collect(),
+            given: given.map(|(at, (key, _))| (key.index(), at)).collect(),
+        }
+    }
+
+    /// What a key starts with, if the history says so.
+    pub(crate) fn initial(&self, key: usize) -> Option<Value> {
+        let given = if self.initial.is_empty() { None } else { self.initial.get(&key).copied() };
+        given.or(self.history.meta().initial.default)
+    }
+
+    /// What a key starts with: without a first version it is absent until a transaction writes it.
+    pub(crate) fn first_value(&self, key: usize) -> Value {
+        self.initial(key).unwrap_or(Value::ABSENT)
+    }
+}

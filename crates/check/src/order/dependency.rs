@@ -1,0 +1,41 @@
+//! A dependency between two transactions, and who is told of it.
+
+use hashbrown::HashMap;
+use isolde_history::{OpId, TxnId};
+use isolde_spec::Edges;
+
+/// One dependency, with the operations that make it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dependency {
+    pub(crate) from: TxnId,
+    pub(crate) to: TxnId,
+    pub(crate) kind: Edges,
+    pub(crate) from_op: OpId,
+    pub(crate) to_op: OpId,
+    /// The write of the version that was read and overwritten, of an anti-dependency.
+    pub(crate) version: Option<OpId>,
+    /// The list read that shows that one came before the other.
+    pub(crate) shown_by: Option<OpId>,
+    /// Whether the order of a session shows it.
+    pub(crate) by_session: bool,
+}
+
+/// Who wants to know the dependencies of a key.
+pub(crate) trait Dependencies {
+    fn add(&mut self, dependency: Dependency);
+
+    /// All of some who read a version come before all of others who overwrote it.
+    fn all(&mut self, key: usize, readers: &[TxnId], writers: &[TxnId]);
+
+    /// If only certain dependencies are wanted, which anti-dependencies: for whoever reads, those who
+    /// overwrite, in ascending order.
+    fn wanted(&self) -> Option<&HashMap<TxnId, Vec<TxnId>>> {
+        None
+    }
+
+    /// A transaction read a version and overwrote it: two dependencies between the same two.
+    fn add_both(&mut self, read: Dependency, overwrote: Dependency) {
+        self.add(read);
+        self.add(overwrote);
+    }
+}
