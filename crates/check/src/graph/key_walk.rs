@@ -1,36 +1,70 @@
 //! The walk over all keys, on all cores: what is wrong, what is in doubt, and who depends on whom.
+//!
+//! One walk serves questions with and without session order. They differ only in keys that one session
+//! wrote: its order is the order of versions then, and the edges that follow from it are kept apart.
 
 use std::ops::Range;
 
+use isolde_graph::parallel;
 use isolde_history::{Key, SessionId, TxnId};
 use isolde_spec::Edges;
 
+use crate::graph::edges::{EdgeCollector, TxnEdges, no_edges};
 use crate::keys::context::Context;
-use crate::graph::edges::EdgeList;
-use crate::keys::key_facts::KeyFacts;
 use crate::keys::findings::{Doubt, Findings};
+use crate::keys::key_facts::KeyFacts;
+use crate::keys::provenance;
+use crate::keys::standing::Standing;
+use crate::limits::{Held, Limit, Limits};
 use crate::order::known::Known;
 use crate::order::orderer::{Divergence, Orderer};
-use crate::parallel;
-use crate::keys::standing::Standing;
-use crate::keys::provenance;
 
 /// What a walk brings back.
-pub(crate) struct Walk {
-    pub(crate) found: Findings,
-    /// Session order, wr, ww and rw.
-    pub(crate) edges: Vec<EdgeList>,
+pub(crate) struct KeyWalk {
+    pub(crate) findings: Findings,
+    /// wr, ww and rw.
+    pub(crate) edges: Vec<TxnEdges>,
+    /// Whether some edges lead over the helpers of keys.
+    pub(crate) has_helpers: bool,
+    /// What follows beside if session order counts: session order itself, and the orders of versions
+    /// that one session made.
+    pub(crate) of_sessions: Vec<TxnEdges>,
     pub(crate) divergences: Vec<(Key, Divergence)>,
     /// How many pairs of updates there are of which one was lost.
     pub(crate) divergent_pairs: u64,
-    /// Keys whose versions are not known to be in one order.
-    pub(crate) unordered: Vec<Key>,
-    /// Keys with versions that nobody read, which may come in any order after all others.
-    pub(crate) unread: Vec<Key>,
     /// Keys of which anti-dependencies may be missing that show no more than lost updates.
     pub(crate) abridged: Vec<Key>,
+    /// What is known without session order, and with it.
+    orders: [KnownOrders; 2],
+    held: Vec<Held>,
+}
+
+/// How the orders of keys are known.
+#[derive(Clone, Default)]
+pub(crate) struct KnownOrders {
+    /// Keys whose versions are not known to be in one order.
+    pub(crate) unordered: Vec<Key>,
+    /// Keys with versions that no transaction read, which may come in any order after all others.
+    pub(crate) unread: Vec<Key>,
     /// How many keys have an order that is known in each way.
     pub(crate) known: [u64; Known::WAYS.len()],
+}
+
+impl KnownOrders {
+    fn add(&mut self, key: Key, known: Known) {
+        self.known[known as usize] += 1;
+        match known {
+            Known::Unread => self.unread.push(key),
+            Known::Not => self.unordered.push(key),
+            _ => {}
+        }
+    }
+
+    fn append(&mut self, mut other: KnownOrders) {
+        self.unordered.append(&mut other.unordered);
+        self.unread.append(&mut other.unread);
+        self.known.iter_mut().zip(other.known).for_each(|(all, part)| *all += part);
+    }
 }
 
 /// A piece of the work.
@@ -39,70 +73,88 @@ enum Piece {
     Keys(Range<usize>),
 }
 
-/// Walks over all keys. Session order counts if it is asked for.
-pub(crate) fn walk(context: &Context<'_>, with_sessions: bool) -> Walk {
-    let mut pieces: Vec<Piece> = context.index.pieces().into_iter().map(Piece::Keys).collect();
-    if with_sessions {
-        pieces.insert(0, Piece::Sessions);
+impl KeyWalk {
+    /// Walks over all keys.
+    pub(crate) fn over(context: &Context<'_>, limits: &Limits<'_>) -> Result<KeyWalk, Limit> {
+        let keys = context.index.pieces().into_iter().map(Piece::Keys);
+        let pieces: Vec<Piece> = std::iter::once(Piece::Sessions).chain(keys).collect();
+        let parts = parallel::map(context.index.size, &pieces, |piece| {
+            limits.go_on()?;
+            let mut part = match piece {
+                Piece::Sessions => {
+                    KeyWalk { of_sessions: vec![session_order(context)], ..KeyWalk::nothing() }
+                }
+                Piece::Keys(keys) => of_keys(context, keys.clone()),
+            };
+            let lists = part.edges.iter().chain(&part.of_sessions);
+            part.held.push(limits.hold(lists.map(TxnEdges::bytes).sum())?);
+            Ok(part)
+        });
+        let mut all = KeyWalk::nothing();
+        for part in parts {
+            all.append(part?);
+        }
+        Ok(all)
     }
-    let parts = parallel::map(context.index.size, &pieces, |piece| match piece {
-        Piece::Sessions => Walk { edges: vec![session_order(context)], ..Walk::new() },
-        Piece::Keys(keys) => over_keys(context, keys.clone(), with_sessions),
-    });
-    let mut all = Walk::new();
-    for mut part in parts {
-        all.found.append(part.found);
-        all.edges.append(&mut part.edges);
-        all.divergences.append(&mut part.divergences);
-        all.divergent_pairs += part.divergent_pairs;
-        all.unordered.append(&mut part.unordered);
-        all.unread.append(&mut part.unread);
-        all.abridged.append(&mut part.abridged);
-        all.known.iter_mut().zip(part.known).for_each(|(all, part)| *all += part);
-    }
-    all
-}
 
-impl Walk {
-    fn new() -> Walk {
-        Walk {
-            found: Findings::default(),
+    /// How the orders of keys are known, if session order counts or does not.
+    pub(crate) fn orders(&self, session_order: bool) -> &KnownOrders {
+        &self.orders[usize::from(session_order)]
+    }
+
+    fn nothing() -> KeyWalk {
+        KeyWalk {
+            findings: Findings::default(),
             edges: Vec::new(),
+            has_helpers: false,
+            of_sessions: Vec::new(),
             divergences: Vec::new(),
             divergent_pairs: 0,
-            unordered: Vec::new(),
-            unread: Vec::new(),
             abridged: Vec::new(),
-            known: [0; Known::WAYS.len()],
+            orders: Default::default(),
+            held: Vec::new(),
         }
+    }
+
+    fn append(&mut self, mut part: KeyWalk) {
+        self.findings.append(part.findings);
+        self.edges.append(&mut part.edges);
+        self.has_helpers |= part.has_helpers;
+        self.of_sessions.append(&mut part.of_sessions);
+        self.divergences.append(&mut part.divergences);
+        self.divergent_pairs += part.divergent_pairs;
+        self.abridged.append(&mut part.abridged);
+        self.orders.iter_mut().zip(part.orders).for_each(|(all, part)| all.append(part));
+        self.held.append(&mut part.held);
     }
 }
 
-fn over_keys(context: &Context<'_>, keys: Range<usize>, session_order: bool) -> Walk {
-    let sessions = session_order.then(|| context.history.txn_sessions());
-    let mut walk = Walk::new();
-    let mut edges = context.edges();
+fn of_keys(context: &Context<'_>, keys: Range<usize>) -> KeyWalk {
+    let mut walk = KeyWalk::nothing();
+    let mut collector = EdgeCollector::new(context);
+    let mut by_session = EdgeCollector::new(context);
     let (mut facts, mut orderer) = (KeyFacts::default(), Orderer::default());
     for key in keys {
         facts.load(context, &context.standings, key);
-        let before = walk.found.doubts.len();
-        provenance::settle(context, &mut facts, &mut walk.found);
-        let ambiguous = walk.found.doubts[before..].iter().any(is_ambiguous);
-        let known = orderer.key(context, &facts, sessions, &mut walk.found, &mut edges);
-        // Who read which of the equal versions decides how they follow each other.
-        let known = if ambiguous { Known::Not } else { known };
+        let before = walk.findings.doubts.len();
+        provenance::settle(context, &mut facts, &mut walk.findings);
+        let ambiguous = walk.findings.doubts[before..].iter().any(is_ambiguous);
+        let known = orderer.key(context, &facts, &mut walk.findings, &mut collector);
+        let of_session = orderer.order_of_session(context, &facts, &mut by_session);
+        let with_session = if of_session && known.is_open() { Known::Session } else { known };
+        // Which reader saw which of the equal versions decides how they follow each other.
+        let settled = |known: Known| if ambiguous { Known::Not } else { known };
         let key = Key(key as u32);
         walk.divergences.extend(orderer.divergences.iter().map(|d| (key, *d)));
         walk.divergent_pairs += orderer.divergent_pairs;
         walk.abridged.extend(orderer.abridged.get().then_some(key));
-        walk.known[known as usize] += 1;
-        match known {
-            Known::Unread => walk.unread.push(key),
-            Known::Not => walk.unordered.push(key),
-            _ => {}
-        }
+        let [without, with] = &mut walk.orders;
+        without.add(key, settled(known));
+        with.add(key, settled(with_session));
     }
-    walk.edges.push(edges);
+    walk.has_helpers = collector.has_helpers();
+    walk.edges.push(collector.edges);
+    walk.of_sessions.extend(Some(by_session.edges).filter(|edges| !edges.is_empty()));
     walk
 }
 
@@ -112,8 +164,8 @@ fn is_ambiguous(doubt: &Doubt) -> bool {
 
 /// Session order: each transaction that counts before the next one of its session. One of unknown
 /// outcome may have committed later than anything that its session did next, so nothing leaves it.
-pub(crate) fn session_order(context: &Context<'_>) -> EdgeList {
-    let mut edges = context.edges();
+pub(crate) fn session_order(context: &Context<'_>) -> TxnEdges {
+    let mut edges = no_edges(context);
     for session in 0..context.history.session_count() as u32 {
         let mut before: Option<TxnId> = None;
         for &txn in context.history.session(SessionId(session)) {
@@ -121,9 +173,9 @@ pub(crate) fn session_order(context: &Context<'_>) -> EdgeList {
                 continue;
             }
             if let Some(before) = before {
-                edges.push(before.0, txn.0, Edges::SO);
+                edges.push(before.into(), txn.into(), Edges::SO.into());
             }
-            if context.standings[txn.index()] == Standing::Committed {
+            if context.standing(txn) == Standing::Committed {
                 before = Some(txn);
             }
         }

@@ -7,12 +7,13 @@
 
 use std::sync::OnceLock;
 
+use isolde_graph::parallel::{self, Work};
 use isolde_history::{History, TxnId};
 use isolde_spec::Edges;
 
+use crate::graph::edges::{TxnEdges, no_edges};
+use crate::graph::node::Numbering;
 use crate::keys::context::Context;
-use crate::graph::edges::EdgeList;
-use crate::parallel::{self, Work};
 use crate::keys::standing::Standing;
 
 /// What the intervals of a history give.
@@ -32,7 +33,7 @@ pub(crate) struct RealTime<'h> {
 
 /// The chain of instants.
 pub(crate) struct Instants {
-    pub(crate) edges: EdgeList,
+    pub(crate) edges: TxnEdges,
     /// How many helper nodes there are, numbered after the transactions.
     pub(crate) helpers: usize,
 }
@@ -66,8 +67,8 @@ impl RealTime<'_> {
                 txns.clone().filter_map(|t| Some((self.end(t)?, t))).collect();
             let size = Work::of(ends.len());
             parallel::each(size, vec![&mut ends, &mut begins], |times| times.sort_unstable());
-            let mut edges = context.edges();
-            let helpers = chain(&begins, &ends, txns.end, &mut edges);
+            let mut edges = no_edges(context);
+            let helpers = chain(&begins, &ends, Numbering::of(context), &mut edges);
             Instants { edges, helpers }
         })
     }
@@ -94,26 +95,33 @@ pub(crate) fn find<'h>(context: &Context<'h>, skew: i64) -> RealTime<'h> {
     RealTime { history, skew, instants: OnceLock::new(), complete, contradictions, usable }
 }
 
-/// Everybody who had ended when somebody began leads to a helper, which leads to those who began
-/// before the next one ended, and to the next helper.
-fn chain(begins: &[(i64, u32)], ends: &[(i64, u32)], base: u32, edges: &mut EdgeList) -> usize {
+/// The transactions that had ended when another one began lead to a helper, which leads to the
+/// transactions that began before the next one ended, and to the next helper.
+fn chain(
+    begins: &[(i64, u32)],
+    ends: &[(i64, u32)],
+    numbering: Numbering,
+    edges: &mut TxnEdges,
+) -> usize {
     let (mut helpers, mut ended) = (0, 0);
+    let node = |txn: u32| TxnId(txn).into();
     for &(begin, txn) in begins {
         let more = ends[ended..].iter().take_while(|(end, _)| *end < begin).count();
         if more > 0 {
-            let helper = base + helpers;
-            ends[ended..ended + more].iter().for_each(|(_, t)| edges.push(*t, helper, Edges::RT));
+            let helper = numbering.instant(helpers);
+            let these = &ends[ended..ended + more];
+            these.iter().for_each(|(_, t)| edges.push(node(*t), helper, Edges::RT.into()));
             if helpers > 0 {
-                edges.push(helper - 1, helper, Edges::RT);
+                edges.push(numbering.instant(helpers - 1), helper, Edges::RT.into());
             }
             ended += more;
             helpers += 1;
         }
         if helpers > 0 {
-            edges.push(base + helpers - 1, txn, Edges::RT);
+            edges.push(numbering.instant(helpers - 1), node(txn), Edges::RT.into());
         }
     }
-    helpers as usize
+    helpers
 }
 
 /// Which intervals can be used: not those of neighbours in a session that lie in the wrong order.

@@ -8,7 +8,7 @@
 use std::cell::Cell;
 
 use hashbrown::{HashMap, HashSet};
-use isolde_history::{OpId, SessionId, TxnId};
+use isolde_history::{OpId, TxnId};
 use isolde_spec::Edges;
 
 use crate::keys::context::Context;
@@ -26,7 +26,8 @@ use crate::keys::accesses::Source;
 /// What shows that one version came before another, beside the reads of those who wrote them.
 #[derive(Clone, Copy, Default)]
 struct ShownBy {
-    by: Option<OpId>,
+    /// The list read.
+    read: Option<OpId>,
     by_session: bool,
 }
 
@@ -63,17 +64,16 @@ struct Site<'s, D> {
 }
 
 impl Orderer {
-    /// Finds the order of a key and tells its dependencies. With sessions, versions that one session
-    /// made come in its order.
+    /// Finds the order of a key and tells its dependencies, without what the order of sessions tells.
     pub(crate) fn key<D: Dependencies>(
         &mut self,
         context: &Context<'_>,
         facts: &KeyFacts,
-        sessions: Option<&[SessionId]>,
         found: &mut Findings,
         to: &mut D,
     ) -> Known {
         self.readers.load(facts);
+        self.versions.clear();
         self.divergences.clear();
         self.divergent_pairs = 0;
         self.abridged.set(false);
@@ -91,37 +91,40 @@ impl Orderer {
             known = if by_recorder == Known::Given { by_recorder } else { known };
         }
         if !facts.is_list {
-            let by_values = self.register(&mut site, sessions);
+            let by_values = self.register(&mut site);
             known = if known.is_open() || by_values == Known::Single { by_values } else { known };
         }
         known
     }
 
-    /// The order of a key that holds one value at a time.
-    fn register<D: Dependencies>(
+    /// The order of a key whose versions one session made: they follow each other as the transactions of
+    /// the session do. What was read and overwritten has its own order beside. Returns whether the key
+    /// is one, and nothing else tells its order. To be called after [`Orderer::key`], of the same facts.
+    pub(crate) fn order_of_session<D: Dependencies>(
         &mut self,
-        site: &mut Site<'_, D>,
-        sessions: Option<&[SessionId]>,
-    ) -> Known {
-        let facts = site.facts;
-        self.links(site);
-        let one_session = sessions.is_some_and(|of| {
-            let mut writers = self.versions.iter().map(|&v| facts.writes[v as usize].txn.index());
-            let Some(first) = writers.next() else { return false };
-            let play = &site.context.standings;
-            let own = |t: usize| of[t] == of[first] && play[t] == Standing::Committed;
-            play[first] == Standing::Committed && writers.all(own)
-        });
-        if one_session && self.versions.len() > 1 && self.next.len() + 1 < self.versions.len() {
-            // They follow each other as the transactions of the session do; what was read and
-            // overwritten has its own order beside.
-            self.write_read(site, true);
-            self.adjacent(site);
-            let versions = std::mem::take(&mut self.versions);
-            self.in_order(site, &versions, ShownBy { by: None, by_session: true });
-            self.versions = versions;
-            return Known::Session;
+        context: &Context<'_>,
+        facts: &KeyFacts,
+        to: &mut D,
+    ) -> bool {
+        if self.versions.len() < 2 || self.next.len() + 1 >= self.versions.len() {
+            return false;
         }
+        let sessions = context.history.txn_sessions();
+        let mut writers = self.versions.iter().map(|&v| facts.writes[v as usize].txn);
+        let Some(first) = writers.next() else { return false };
+        let committed = |txn: TxnId| context.standing(txn) == Standing::Committed;
+        let own = |txn: TxnId| sessions[txn.index()] == sessions[first.index()] && committed(txn);
+        if !committed(first) || !writers.all(own) {
+            return false;
+        }
+        let mut site = Site { context, facts, to };
+        self.in_order(&mut site, &self.versions, ShownBy { read: None, by_session: true });
+        true
+    }
+
+    /// The order of a key that holds one value at a time.
+    fn register<D: Dependencies>(&mut self, site: &mut Site<'_, D>) -> Known {
+        self.links(site);
         self.write_read(site, true);
         self.adjacent(site);
         let starts = self.blind.len() + self.first.len();
@@ -316,7 +319,7 @@ impl Orderer {
         way: Known,
     ) -> Known {
         self.made.clear();
-        let shown = ShownBy { by: order.shown_by, by_session: false };
+        let shown = ShownBy { read: order.shown_by, by_session: false };
         if site.facts.is_list {
             self.write_read(site, false);
         }
@@ -427,7 +430,7 @@ impl<D: Dependencies> Site<'_, D> {
             from_op: first.op,
             to_op: second.op,
             version: None,
-            shown_by: shown.by,
+            shown_by: shown.read,
             by_session: shown.by_session,
         }
     }
@@ -441,7 +444,7 @@ impl<D: Dependencies> Site<'_, D> {
             from_op: read.op,
             to_op: write.op,
             version: self.facts.writes.get(version).map(|w| w.op),
-            shown_by: shown.by,
+            shown_by: shown.read,
             by_session: shown.by_session,
         });
     }

@@ -1,127 +1,174 @@
-//! A serial execution, found by trying: if every transaction can be run once, in an order that the
-//! graph allows, and each reads what it read, the history is serializable, whatever else is unknown.
+//! A serial execution, found by trying.
 //!
-//! A transaction is run when all before it in the graph have been, nobody still has to read what it
-//! overwrites, and the values that it read and several wrote are there. That order is a proof;
-//! getting stuck proves nothing.
+//! **Claim.** If every transaction can be run once, in an order that the graph allows, and each reads
+//! what it read, then the history is serializable, whatever else is unknown. *Argument:* the order is
+//! the serial execution that serializability asks for. All edges of the graph lead forward in it, so
+//! it respects sessions and real time where the graph has them. A transaction is run only when the
+//! version that it read is the current one of its key: nothing overwrites a version that a transaction
+//! still has to read, and a read of a value that several versions have waits until one of them is
+//! current. Serializability implies snapshot isolation and the level of prefixes, so that the order
+//! proves those, too.
+//!
+//! Getting stuck proves nothing: the search never takes back a choice.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use crate::graph::csr::Graph;
-use crate::counting_sort::Groups;
-use crate::unordered::unordered_key::UnorderedKey;
+use isolde_graph::{Groups, Node as _};
+
+use crate::graph::edges::TxnGraph;
+use crate::graph::node::Node;
+use crate::limits::{Limit, Limits, Pace};
+use crate::maybe_index::MaybeIndex;
+use crate::unordered::unordered_key::{UnorderedKey, Version};
 
 /// How often a transaction is tried, on average, before the search gives up.
 const TRIES: usize = 32;
 
 /// Whether a serial execution was found. Nodes after the transactions are helpers without effect.
-pub(crate) fn succeeds(graph: &Graph, open: &[UnorderedKey]) -> bool {
+pub(crate) fn succeeds(
+    graph: &TxnGraph,
+    open: &[UnorderedKey],
+    limits: &Limits<'_>,
+) -> Result<bool, Limit> {
     let mut run = SerialTry::new(graph, open);
+    let mut pace = Pace::new(limits);
     // Each transaction is tried once, and again whenever it is woken; a history that keeps waking
     // its transactions in vain is given up, so that the search stays linear.
     let tries = TRIES * graph.node_count() + 1000;
     for _ in 0..tries {
         let Some(Reverse(node)) = run.ready.pop() else { break };
+        pace.steps(16)?;
         run.place(graph, node);
     }
-    run.placed == graph.node_count()
+    Ok(run.placed == graph.node_count())
 }
 
 struct SerialTry {
     /// How many edges into each node come from nodes that have not been placed.
     waiting: Vec<u32>,
-    ready: BinaryHeap<Reverse<u32>>,
+    ready: BinaryHeap<Reverse<Node>>,
     placed: usize,
     /// For each transaction, the versions that it reads and makes, with their keys.
     reads: Groups,
-    read: Vec<Version>,
+    read: Vec<PlacedVersion>,
     writes: Groups,
-    written: Vec<Version>,
-    /// For each transaction, the keys of which it read a value that several versions have, with
-    /// those versions.
+    written: Vec<PlacedVersion>,
+    /// For each transaction, the keys of which it read a value that several versions have, with the
+    /// class of those versions.
     wants: Groups,
-    wanted: Vec<(u32, Vec<u32>)>,
+    wanted: Vec<(u32, u32)>,
     /// The version that is current for each key.
     current: Vec<u32>,
-    /// How many reads of each version are still to come, and by whom: all of them, folded by
-    /// exclusive or, so that the last one is known when it is alone.
+    /// The class of each version, over all keys, if an ambiguous read may have returned it.
+    classes: Vec<MaybeIndex>,
+    /// How many reads of each version are still to come, and by which transactions: all of them,
+    /// folded by exclusive or, so that the last one is known when it is alone.
     left: Vec<u32>,
     left_by: Vec<u32>,
-    /// Transactions that wait until nobody has to read the current version of a key. Who is awake
-    /// again may still stand there.
-    blocked: Vec<VecDeque<u32>>,
-    /// The write of each transaction that is blocked, or [`AWAKE`].
-    blocked_at: Vec<u32>,
-    /// Transactions that wait for another version of a key.
-    waiting_for_version: Vec<Vec<u32>>,
+    /// Transactions that wait until the current version of a key has no read to come. One that is
+    /// awake again may still stand there.
+    blocked: Vec<VecDeque<Node>>,
+    /// The write of each transaction that is blocked.
+    blocked_at: Vec<MaybeIndex>,
+    /// Transactions that wait for a version of a class to become current.
+    waiting_for_class: Vec<Vec<Node>>,
 }
 
-/// Stands for no write.
-const AWAKE: u32 = u32::MAX;
-
-/// A version of an open key, numbered over all keys.
+/// A version of an unordered key, numbered over all keys.
 #[derive(Clone, Copy)]
-struct Version {
+struct PlacedVersion {
     key: u32,
     number: u32,
 }
 
-impl SerialTry {
-    fn new(graph: &Graph, open: &[UnorderedKey]) -> SerialTry {
-        let nodes = graph.node_count();
-        let (mut readers, mut read) = (Vec::new(), Vec::new());
-        let (mut writers, mut written) = (Vec::new(), Vec::new());
-        let (mut wanters, mut wanted) = (Vec::new(), Vec::new());
-        let (mut left, mut left_by, mut current) = (Vec::new(), Vec::new(), Vec::new());
+/// What transactions do to unordered keys, with versions and classes numbered over all keys.
+#[derive(Default)]
+struct Deeds {
+    readers: Vec<usize>,
+    read: Vec<PlacedVersion>,
+    writers: Vec<usize>,
+    written: Vec<PlacedVersion>,
+    wanters: Vec<usize>,
+    wanted: Vec<(u32, u32)>,
+    current: Vec<u32>,
+    classes: Vec<MaybeIndex>,
+    class_count: usize,
+    left: Vec<u32>,
+    left_by: Vec<u32>,
+}
+
+impl Deeds {
+    fn of(open: &[UnorderedKey]) -> Deeds {
+        let mut deeds = Deeds::default();
         for (k, key) in open.iter().enumerate() {
-            let base = left.len() as u32;
-            current.push(base);
-            left.resize(left.len() + key.writers.len() + 1, 0);
-            left_by.resize(left.len(), 0);
-            for &(reader, at) in &key.reads {
-                let number = base + at;
-                left[number as usize] += 1;
-                left_by[number as usize] ^= reader;
-                readers.push(reader as usize);
-                read.push(Version { key: k as u32, number });
-            }
-            for (reader, versions) in &key.ambiguous {
-                wanters.push(*reader as usize);
-                wanted.push((k as u32, versions.iter().map(|at| base + at).collect()));
-            }
-            for (at, &writer) in key.writers.iter().enumerate() {
-                writers.push(writer as usize);
-                written.push(Version { key: k as u32, number: base + at as u32 + 1 });
-            }
+            deeds.add(k as u32, key);
         }
+        deeds
+    }
+
+    fn add(&mut self, k: u32, key: &UnorderedKey) {
+        let base = self.left.len();
+        let versions = key.writers.len() + 1;
+        self.current.push(base as u32);
+        self.left.resize(base + versions, 0);
+        self.left_by.resize(base + versions, 0);
+        let numbered = |v: Version| PlacedVersion { key: k, number: (base + v.number()) as u32 };
+        for &(reader, version) in &key.reads {
+            let version = numbered(version);
+            self.left[version.number as usize] += 1;
+            self.left_by[version.number as usize] ^= reader.index();
+            self.readers.push(reader.at());
+            self.read.push(version);
+        }
+        for &(reader, class) in &key.ambiguous {
+            self.wanters.push(reader.at());
+            self.wanted.push((k, self.class_count as u32 + class));
+        }
+        for (at, writer) in key.writers.iter().enumerate() {
+            self.writers.push(writer.at());
+            self.written.push(numbered(Version::of_writer(at)));
+        }
+        let class = |class: MaybeIndex| class.get().map(|c| MaybeIndex::of(self.class_count + c));
+        self.classes.extend(key.classes.iter().map(|c| class(*c).unwrap_or_default()));
+        self.classes.resize(base + versions, MaybeIndex::NONE);
+        self.class_count += key.class_count;
+    }
+}
+
+impl SerialTry {
+    fn new(graph: &TxnGraph, open: &[UnorderedKey]) -> SerialTry {
+        let nodes = graph.node_count();
+        let deeds = Deeds::of(open);
         let mut waiting = vec![0u32; nodes];
-        for node in 0..nodes as u32 {
-            graph.edges(node).for_each(|(to, _)| waiting[to as usize] += 1);
+        for node in graph.nodes() {
+            graph.edges(node).for_each(|(to, _)| waiting[to.at()] += 1);
         }
-        let ready = (0..nodes as u32).filter(|&n| waiting[n as usize] == 0).map(Reverse).collect();
+        let ready = graph.nodes().filter(|n| waiting[n.at()] == 0).map(Reverse).collect();
+        let by = |txns: &[usize]| Groups::new(txns.len(), nodes, |i| txns[i]);
         SerialTry {
             waiting,
             ready,
             placed: 0,
-            reads: Groups::new(readers.len(), nodes, |i| readers[i]),
-            read,
-            writes: Groups::new(writers.len(), nodes, |i| writers[i]),
-            written,
-            wants: Groups::new(wanters.len(), nodes, |i| wanters[i]),
-            wanted,
-            current,
-            left,
-            left_by,
+            reads: by(&deeds.readers),
+            read: deeds.read,
+            writes: by(&deeds.writers),
+            written: deeds.written,
+            wants: by(&deeds.wanters),
+            wanted: deeds.wanted,
+            current: deeds.current,
+            classes: deeds.classes,
+            left: deeds.left,
+            left_by: deeds.left_by,
             blocked: vec![VecDeque::new(); open.len()],
-            blocked_at: vec![AWAKE; nodes],
-            waiting_for_version: vec![Vec::new(); open.len()],
+            blocked_at: vec![MaybeIndex::NONE; nodes],
+            waiting_for_class: vec![Vec::new(); deeds.class_count],
         }
     }
 
-    fn place(&mut self, graph: &Graph, node: u32) {
-        if let Some(key) = self.other_version(node) {
-            self.waiting_for_version[key as usize].push(node);
+    fn place(&mut self, graph: &TxnGraph, node: Node) {
+        if let Some(class) = self.missing_class(node) {
+            self.waiting_for_class[class as usize].push(node);
             return;
         }
         if let Some(write) = self.blocking_write(node) {
@@ -129,48 +176,51 @@ impl SerialTry {
             return;
         }
         self.placed += 1;
-        for &r in self.reads.of(node as usize) {
+        for &r in self.reads.of(node.at()) {
             let number = self.read[r as usize].number as usize;
             self.left[number] -= 1;
-            self.left_by[number] ^= node;
+            self.left_by[number] ^= node.index();
         }
-        for &w in self.writes.of(node as usize) {
+        for &w in self.writes.of(node.at()) {
             let version = self.written[w as usize];
             self.current[version.key as usize] = version.number;
-            let woken = self.waiting_for_version[version.key as usize].drain(..);
-            self.ready.extend(woken.map(Reverse));
+            if let Some(class) = self.classes[version.number as usize].get() {
+                self.ready.extend(self.waiting_for_class[class].drain(..).map(Reverse));
+            }
         }
         for (to, _) in graph.edges(node) {
-            self.waiting[to as usize] -= 1;
-            if self.waiting[to as usize] == 0 {
+            self.waiting[to.at()] -= 1;
+            if self.waiting[to.at()] == 0 {
                 self.ready.push(Reverse(to));
             }
         }
         self.wake_others(node);
     }
 
-    /// A key of which the transaction read another version than the current one.
-    fn other_version(&self, node: u32) -> Option<u32> {
-        let wanted = self.wants.of(node as usize).iter().map(|&w| &self.wanted[w as usize]);
-        let mut others =
-            wanted.filter(|(key, versions)| !versions.contains(&self.current[*key as usize]));
-        others.next().map(|(key, _)| *key)
+    /// A class of which no version is current, though the transaction read one.
+    fn missing_class(&self, node: Node) -> Option<u32> {
+        let wanted = self.wants.of(node.at()).iter().map(|&w| self.wanted[w as usize]);
+        let missing = |(key, class): &(u32, u32)| {
+            let current = self.current[*key as usize] as usize;
+            self.classes[current].get() != Some(*class as usize)
+        };
+        wanted.into_iter().find(missing).map(|(_, class)| class)
     }
 
     /// A write of a key whose current version others still have to read. The search goes on where it
     /// was blocked before: what was free then is looked at last.
-    fn blocking_write(&self, node: u32) -> Option<u32> {
+    fn blocking_write(&self, node: Node) -> Option<u32> {
         // The reads of a transaction lie in the order of keys.
-        let reads = self.reads.of(node as usize);
+        let reads = self.reads.of(node.at());
         let mine = |key: u32, number: u32| {
             let first = reads.partition_point(|&r| self.read[r as usize].key < key);
             let same = reads[first..].iter().map(|&r| self.read[r as usize]);
             same.take_while(|v| v.key == key).filter(|v| v.number == number).count() as u32
         };
-        let writes = self.writes.of(node as usize);
-        let from = match self.blocked_at[node as usize] {
-            AWAKE => 0,
-            write => writes.partition_point(|w| *w < write),
+        let writes = self.writes.of(node.at());
+        let from = match self.blocked_at[node.at()].get() {
+            None => 0,
+            Some(write) => writes.partition_point(|w| (*w as usize) < write),
         };
         writes[from..].iter().chain(&writes[..from]).copied().find(|&w| {
             let key = self.written[w as usize].key;
@@ -180,36 +230,37 @@ impl SerialTry {
     }
 
     /// A transaction waits for a key; others may have those that it cannot use yet.
-    fn block(&mut self, node: u32, write: u32) {
+    fn block(&mut self, node: Node, write: u32) {
         let key = self.written[write as usize].key;
-        self.blocked_at[node as usize] = write;
+        self.blocked_at[node.at()] = MaybeIndex::of(write as usize);
         self.blocked[key as usize].push_back(node);
-        for i in self.writes.range(node as usize) {
-            let other = self.written[self.writes.items[i] as usize].key;
+        for i in self.writes.range(node.at()) {
+            let other = self.written[self.writes.items()[i] as usize].key;
             if other != key {
                 self.wake(other as usize);
             }
         }
     }
 
-    /// What a transaction read may be overwritten now, and what it wrote may too: those who were
-    /// blocked by these keys try again.
-    fn wake_others(&mut self, node: u32) {
-        for i in self.reads.range(node as usize) {
-            self.wake(self.read[self.reads.items[i] as usize].key as usize);
+    /// What a transaction read may be overwritten now, and what it wrote may too: the transactions that
+    /// were blocked by these keys try again.
+    fn wake_others(&mut self, node: Node) {
+        for i in self.reads.range(node.at()) {
+            self.wake(self.read[self.reads.items()[i] as usize].key as usize);
         }
-        for i in self.writes.range(node as usize) {
-            self.wake(self.written[self.writes.items[i] as usize].key as usize);
+        for i in self.writes.range(node.at()) {
+            self.wake(self.written[self.writes.items()[i] as usize].key as usize);
         }
     }
 
-    /// If nobody has to read the current version of a key any more, one who waits for that may go on;
-    /// if one has, and waits to overwrite it itself, that one.
+    /// Wakes a transaction that waits to overwrite the current version of a key. If no read of that
+    /// version is to come, the first one in the queue goes on. If one read is to come, and the reader
+    /// itself waits to overwrite the version, then the reader goes on.
     fn wake(&mut self, key: usize) {
         let current = self.current[key] as usize;
-        let waits = |run: &SerialTry, node: u32| {
-            let write = run.blocked_at[node as usize];
-            write != AWAKE && run.written[write as usize].key as usize == key
+        let waits = |run: &SerialTry, node: Node| {
+            let write = run.blocked_at[node.at()].get();
+            write.is_some_and(|write| run.written[write].key as usize == key)
         };
         let woken = match self.left[current] {
             0 => loop {
@@ -218,11 +269,11 @@ impl SerialTry {
                     next => break next,
                 }
             },
-            1 => Some(self.left_by[current]).filter(|node| waits(self, *node)),
+            1 => Some(Node::from_index(self.left_by[current])).filter(|node| waits(self, *node)),
             _ => None,
         };
         if let Some(node) = woken {
-            self.blocked_at[node as usize] = AWAKE;
+            self.blocked_at[node.at()] = MaybeIndex::NONE;
             self.ready.push(Reverse(node));
         }
     }

@@ -1,72 +1,117 @@
 //! Keys whose versions are not known to be in one order.
 
 use hashbrown::HashMap;
-use isolde_history::Key;
+use isolde_history::{Key, Value};
 
-use crate::keys::context::Context;
-use crate::keys::key_facts::KeyFacts;
-use crate::keys::findings::Findings;
+use crate::graph::node::Node;
 use crate::keys::accesses::Source;
-use crate::keys::origin::Origin;
+use crate::keys::context::Context;
+use crate::keys::findings::Findings;
+use crate::keys::key_facts::KeyFacts;
 use crate::keys::provenance;
+use crate::limits::{Limit, Limits};
+use crate::maybe_index::MaybeIndex;
 
-/// Who wrote and read a key.
+/// A version of an unordered key: the initial state, or what one of its writers made.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Version(u32);
+
+impl Version {
+    pub(crate) const INITIAL: Version = Version(0);
+
+    /// The version of a writer, by its place among the writers.
+    pub(crate) fn of_writer(at: usize) -> Version {
+        Version(at as u32 + 1)
+    }
+
+    /// Its number among all versions of the key, the initial state included.
+    pub(crate) fn number(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A set of versions that have the same value, which readers of it cannot tell apart.
+pub(crate) type Class = u32;
+
+/// The transactions that wrote and read a key.
+#[derive(Default)]
 pub(crate) struct UnorderedKey {
     /// The transactions that made a version each.
-    pub(crate) writers: Vec<u32>,
-    /// Each reader, and which version it read: one more than an index of writers, 0 for the initial
-    /// state.
-    pub(crate) reads: Vec<(u32, u32)>,
-    /// Each reader of a value that several wrote, with the versions that it may have read.
-    pub(crate) ambiguous: Vec<(u32, Vec<u32>)>,
+    pub(crate) writers: Vec<Node>,
+    /// Each reader, and which version it read.
+    pub(crate) reads: Vec<(Node, Version)>,
+    /// Each reader of a value that several wrote, and the class of the versions that it may have read.
+    /// There may be as many readers as versions, so no reader has a list of its own.
+    pub(crate) ambiguous: Vec<(Node, Class)>,
+    /// The class of each version that an ambiguous read may have returned; empty without such reads.
+    pub(crate) classes: Vec<MaybeIndex>,
+    pub(crate) class_count: usize,
 }
 
 impl UnorderedKey {
-    /// The writers and readers of all open keys.
-    pub(crate) fn all(context: &Context<'_>, keys: &[Key]) -> Vec<UnorderedKey> {
+    /// The writers and readers of all keys that need an order.
+    pub(crate) fn all(
+        context: &Context<'_>,
+        limits: &Limits<'_>,
+        keys: &[Key],
+    ) -> Result<Vec<UnorderedKey>, Limit> {
         let mut facts = KeyFacts::default();
         let mut all = Vec::with_capacity(keys.len());
         for key in keys {
+            limits.go_on()?;
             facts.load(context, &context.standings, key.index());
             provenance::settle(context, &mut facts, &mut Findings::default());
             all.push(UnorderedKey::new(context, &facts));
         }
-        all
+        Ok(all)
     }
 
     fn new(context: &Context<'_>, facts: &KeyFacts) -> UnorderedKey {
-        let mut place: HashMap<u32, u32> = HashMap::with_capacity(facts.writes.len());
-        let mut writers = Vec::new();
+        let mut place: HashMap<u32, Version> = HashMap::with_capacity(facts.writes.len());
+        let mut key = UnorderedKey::default();
         for (i, write) in facts.writes.iter().enumerate().filter(|(_, w)| w.is_version()) {
-            writers.push(write.txn.0);
-            place.insert(i as u32, writers.len() as u32);
+            place.insert(i as u32, Version::of_writer(key.writers.len()));
+            key.writers.push(write.txn.into());
         }
         let version = |source: &Source| match source {
-            Source::Initial => Some(0),
+            Source::Initial => Some(Version::INITIAL),
             Source::Write(w) => place.get(w).copied(),
             Source::None => None,
         };
-        let (mut reads, mut ambiguous) = (Vec::new(), Vec::new());
+        let mut wanted: HashMap<Value, Class> = HashMap::new();
         for (read, source) in facts.reads.iter().zip(&facts.sources) {
             if let Some(version) = version(source) {
-                reads.push((read.txn.0, version));
+                key.reads.push((read.txn.into(), version));
             } else if read.standing.counts() {
-                let origins = provenance::origins(context, facts, read);
-                let versions = origins.iter().filter_map(|origin| match origin {
-                    Origin::Initial => Some(0),
-                    Origin::Write(op) => {
-                        let w = facts.writes.binary_search_by_key(op, |w| w.op).ok()?;
-                        place.get(&(w as u32)).copied()
-                    }
-                });
-                ambiguous.push((read.txn.0, versions.collect()));
+                let next = wanted.len() as Class;
+                let class = *wanted.entry(read.value).or_insert(next);
+                key.ambiguous.push((read.txn.into(), class));
             }
         }
-        UnorderedKey { reads, ambiguous, writers }
+        key.classify(context, facts, &wanted);
+        key
+    }
+
+    /// Finds the class of every version. An empty list reads as absent, whatever a list starts with.
+    fn classify(&mut self, context: &Context<'_>, facts: &KeyFacts, wanted: &HashMap<Value, Class>) {
+        if wanted.is_empty() {
+            return;
+        }
+        let initial = if facts.is_list { Value::ABSENT } else { context.first_value(facts.key) };
+        let versions = facts.writes.iter().filter(|w| w.is_version()).map(|w| w.value);
+        let class = |value: Value| wanted.get(&value).map(|class| MaybeIndex::of(*class as usize));
+        let all = std::iter::once(initial).chain(versions);
+        self.classes = all.map(|value| class(value).unwrap_or_default()).collect();
+        self.class_count = wanted.len();
     }
 
     /// The writer of a version, if it is not the initial state.
-    pub(crate) fn writer(&self, version: u32) -> Option<u32> {
-        version.checked_sub(1).map(|at| self.writers[at as usize])
+    pub(crate) fn writer(&self, version: Version) -> Option<Node> {
+        version.number().checked_sub(1).map(|at| self.writers[at])
+    }
+
+    /// How many pairs of a writer with another writer or a reader there are.
+    pub(crate) fn pairs(&self) -> usize {
+        self.writers.len().saturating_mul(self.writers.len() + self.reads.len())
     }
 }
