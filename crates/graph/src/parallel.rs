@@ -44,7 +44,7 @@ pub fn map<T: Sync, R: Send>(size: Work, pieces: &[T], work: impl Fn(&T) -> R + 
     };
     std::thread::scope(|scope| {
         for _ in 1..threads {
-            // A system that gives no more threads still has this one.
+            // A system that gives no more threads still has this thread.
             let _ = std::thread::Builder::new().spawn_scoped(scope, help);
         }
         help();

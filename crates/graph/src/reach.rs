@@ -95,7 +95,7 @@ impl Reach {
         Ok(reach)
     }
 
-    /// A node leads to another one, whose row is complete, and to all that this one leads to.
+    /// A node leads to a target, whose row is complete, and to all that the target leads to.
     #[inline]
     fn add(&mut self, node: usize, to: usize) {
         if self.bit(node, to) {
