@@ -1,79 +1,22 @@
 //! A history that can be asked about several promises: what they share is worked out once.
 
-use std::cell::{Cell, OnceCell, RefCell};
-use std::time::Instant;
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
 
-use isolde_history::{Clock, History};
-use isolde_spec::{Answer, Level, Promise, Verdict};
+use isolde_history::{History, OpKind};
+use isolde_spec::{Answer, Level, Promise, Verdict, Witness};
 
-use crate::keys::context::Context;
-use crate::strong::decide::Case;
-use crate::graph::edges::EdgeList;
-use crate::graph::csr::{Components, Graph};
-use crate::graph::real_time::{self, RealTime};
-use crate::graph::key_walk::{self, Walk};
-use crate::weak;
-
-/// How to decide.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// How far the clocks of clients may be apart: one transaction precedes another in real time
-    /// only if it ended more than this before the other began. Positions in an event log are exact.
-    pub clock_skew: i64,
-    /// How many witnesses of each anomaly to keep.
-    pub witnesses: usize,
-    /// How many edges the searches for shortest cycles may look at.
-    pub search_budget: usize,
-    /// How many pairs of a reader of a version and one who overwrote it may have an edge each; where
-    /// there are more than that and than they are themselves, a helper stands between them.
-    pub direct_pairs: usize,
-    /// How the verdict is to be found; `None` leaves it to the evidence.
-    pub procedure: Option<Road>,
-    /// How many steps the search for an order of single operations may take, for one object.
-    pub order_steps: u64,
-    /// How many bytes it may remember states in, for one object.
-    pub order_memory: usize,
-    /// When that search has to end: the answer is then unknown.
-    pub deadline: Option<Instant>,
-}
-
-/// A way to decide a strong level from values.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Road {
-    /// The dependency graph of what is known, and nothing else: "unknown" where the order of some
-    /// versions is not.
-    Graph,
-    /// The graph, the edges that every explanation must have, and a try at a serial execution.
-    Saturation,
-}
-
-impl Road {
-    /// Every procedure.
-    pub const ALL: [Road; 2] = [Road::Graph, Road::Saturation];
-
-    /// The name on the command line and in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Road::Graph => "graph",
-            Road::Saturation => "saturation",
-        }
-    }
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            clock_skew: 0,
-            witnesses: 10,
-            search_budget: 2_000_000,
-            direct_pairs: 64,
-            procedure: None,
-            order_steps: 50_000_000,
-            order_memory: 512 << 20,
-            deadline: None,
-        }
-    }
-}
+use crate::graph::evidence::Evidence;
+use crate::keys::findings::Doubt;
+use crate::keys::origin::Choices;
+use crate::limits::{Ended, Limit, Limits};
+use crate::linear::{self, KeysApart};
+use crate::options::{Method, Options};
+use crate::plan::{Given, Levels, PLAN, Row, Try};
+use crate::question::Question;
+use crate::unordered::ambiguous::{self, WaysLeft};
+use crate::{strong, weak};
 
 /// Decides whether a history keeps a promise.
 pub fn check(history: &History, promise: Promise, options: &Options) -> Verdict {
@@ -82,146 +25,280 @@ pub fn check(history: &History, promise: Promise, options: &Options) -> Verdict 
 
 /// A history under examination.
 pub struct Checker<'h> {
-    pub(crate) context: Context<'h>,
-    pub(crate) options: Options,
-    walks: [OnceCell<Walk>; 2],
-    weak: OnceCell<weak::Base>,
-    real_time: OnceCell<RealTime<'h>>,
-    graphs: [[OnceCell<Sorted>; 2]; 2],
+    evidence: Evidence<'h>,
+    weak: OnceCell<Result<weak::Base, Limit>>,
     /// What was decided already.
-    decided: RefCell<Vec<(Promise, Option<bool>)>>,
-    /// Whether single operations are being asked about, on behalf of another promise.
-    asking: Cell<bool>,
+    decided: RefCell<Vec<Verdict>>,
+    /// The promises that are being decided, each on behalf of the one before it.
+    asked: RefCell<Vec<Promise>>,
+    ways_left: Rc<WaysLeft>,
 }
 
-/// A graph and its strongly connected components.
-pub(crate) struct Sorted {
-    pub(crate) graph: Graph,
-    pub(crate) components: Components,
-}
-
-impl Sorted {
-    pub(crate) fn new(nodes: usize, edges: &[&EdgeList]) -> Sorted {
-        let graph = Graph::new(nodes, edges);
-        let components = graph.components();
-        Sorted { graph, components }
-    }
-}
+/// From how many steps on causal consistency is asked about only if nothing faster decides it: half a
+/// second.
+const MANY_STEPS: u64 = 1 << 20;
 
 impl<'h> Checker<'h> {
     /// Sorts a history by keys and finds out which of its transactions count.
     pub fn new(history: &'h History, options: Options) -> Checker<'h> {
-        // A violation without any witness would be a bare no.
-        let options = Options { witnesses: options.witnesses.max(1), ..options };
-        let mut context = Context::new(history);
-        context.direct_pairs = options.direct_pairs;
-        Checker::of(context, options)
+        Checker::with_limits(history, options, Limits::default())
     }
 
-    pub(crate) fn of(context: Context<'h>, options: Options) -> Checker<'h> {
+    /// The same, of a check that may be ended.
+    pub fn with_limits(history: &'h History, options: Options, limits: Limits<'h>) -> Checker<'h> {
+        // A violation without any witness would be a bare no.
+        let options = Options { witnesses: options.witnesses.max(1), ..options };
+        let evidence = Evidence::new(history, options, Arc::new(limits));
+        Checker::of(evidence, Rc::default())
+    }
+
+    fn of(evidence: Evidence<'h>, ways_left: Rc<WaysLeft>) -> Checker<'h> {
         Checker {
-            context,
-            options,
-            walks: Default::default(),
+            evidence,
             weak: OnceCell::new(),
-            real_time: OnceCell::new(),
-            graphs: Default::default(),
             decided: RefCell::default(),
-            asking: Cell::new(false),
+            asked: RefCell::default(),
+            ways_left,
         }
     }
 
     /// Decides whether the history keeps a promise.
     pub fn check(&self, promise: Promise) -> Verdict {
-        let mut verdict = self.decide(promise);
-        if verdict.holds().is_none() && self.holds_as_operations(promise) {
-            verdict.answer = Answer::Holds;
-        }
-        self.decided.borrow_mut().push((promise, verdict.holds()));
-        verdict
+        self.ways_left.refill();
+        self.decide(promise)
     }
 
-    /// Whether a promise about transactions holds because single operations keep a stronger one: those
-    /// can be put in order though their values repeat.
-    fn holds_as_operations(&self, promise: Promise) -> bool {
-        let history = self.context.history;
-        let mut txns = history.txns();
-        // What the recorder says of versions, and what predicates miss, is no matter of operations.
-        let more = !history.version_orders().is_empty() || !self.context.predicates.is_empty();
-        if promise.level.of_operations()
-            || !promise.session_order
-            || self.asking.get()
-            || more
-            || !history.meta().complete
-            || txns.any(|t| t.ops().len() > 1)
-        {
-            return false;
-        }
-        self.asking.set(true);
-        let levels = [Level::Sequential, Level::Linearizable].into_iter();
-        let mut stronger = levels.filter(|level| level.implies(promise.level));
-        let holds = stronger.any(|level| self.holds(Promise { level, ..promise }) == Some(true));
-        self.asking.set(false);
-        holds
+    /// The verdict, unless it is being worked out already: a level may be asked about on behalf of
+    /// another one that was asked about on its behalf.
+    fn decide_for_another(&self, promise: Promise) -> Option<Verdict> {
+        let asked = self.asked.borrow().contains(&promise);
+        (!asked).then(|| self.decide(promise))
     }
 
     fn decide(&self, promise: Promise) -> Verdict {
-        if weak::decides(promise.level) {
-            weak::decide(self, promise)
-        } else {
-            Case::new(self, promise).decide()
+        if let Some(verdict) = self.follows(promise) {
+            return verdict;
+        }
+        self.asked.borrow_mut().push(promise);
+        let verdict = self.by_plan(promise);
+        self.asked.borrow_mut().pop();
+        if verdict.holds() == Some(true) {
+            self.decided.borrow_mut().push(verdict.clone());
+        }
+        verdict
+    }
+
+    /// The verdict of a promise that follows from one that holds.
+    fn follows(&self, promise: Promise) -> Option<Verdict> {
+        let decided = self.decided.borrow();
+        let same = decided.iter().find(|v| v.promise == promise);
+        let implies = |v: &&Verdict| {
+            v.promise.level.implies(promise.level)
+                && (v.promise.session_order || !promise.session_order)
+        };
+        same.cloned().or_else(|| Some(implied(decided.iter().find(implies)?, promise)))
+    }
+
+    /// Tries the rows of the plan until one decides.
+    fn by_plan(&self, promise: Promise) -> Verdict {
+        let question = Question::new(&self.evidence, promise);
+        let mut open: Option<Verdict> = None;
+        let mut only_inferred: Option<Verdict> = None;
+        for row in PLAN.iter().filter(|row| row.levels.contain(promise.level)) {
+            // What was found rests on inferred edges: only rows that tell it in plainer words matter.
+            if only_inferred.is_some() != (row.given == Given::OnlyInferred) {
+                continue;
+            }
+            let tried = self
+                .is_given(row.given, &question)
+                .and_then(|given| if given { self.attempt(row, &question) } else { Ok(None) });
+            match tried {
+                Ok(Some(verdict)) if row.decides.is_final(verdict.holds()) => {
+                    let plainer = Levels::AboveCausal.contain(promise.level);
+                    if !(plainer && rests_on_the_unseen(&verdict)) {
+                        return verdict;
+                    }
+                    only_inferred = Some(verdict);
+                }
+                Ok(Some(verdict)) if verdict.holds().is_none() => open = Some(verdict),
+                Ok(_) => {}
+                Err(ended) => {
+                    let over = matches!(ended.limit, Limit::Time | Limit::Stopped);
+                    let verdict = self.ended(row, &question, &ended);
+                    if over {
+                        return only_inferred.unwrap_or(verdict);
+                    }
+                    open = open.or(Some(verdict));
+                }
+            }
+        }
+        only_inferred.or(open).unwrap_or_else(|| {
+            let doing = "choosing a procedure".to_owned();
+            self.ended(&PLAN[0], &question, &Ended { limit: Limit::Steps, doing })
+        })
+    }
+
+    /// What a row of the plan says; `None` if it has nothing to say.
+    fn attempt(&self, row: &Row, question: &Question<'_, 'h>) -> Result<Option<Verdict>, Ended> {
+        let why = row.why;
+        let connected = || {
+            let apart = KeysApart::of(question);
+            let why = apart.connected.map(|connected| why.replace("{connected}", connected));
+            (apart, why.unwrap_or_else(|| why_of(row)))
+        };
+        match row.attempt {
+            Try::Axiom => weak::decide(question, self.weak()?).map(Some),
+            Try::Causality => weak::by_causality(question, self.weak()?),
+            Try::Graph => strong::decide(question, Method::Graph, why).map(Some),
+            Try::Saturation => strong::decide(question, Method::Saturation, why).map(Some),
+            Try::Choices => self.by_choices(question),
+            Try::Contradictions => {
+                let found = linear::contradicts_itself(question, why);
+                found.map_err(|limit| Ended { limit, doing: "walking over the keys".to_owned() })
+            }
+            Try::ByKeys => Ok(Some(linear::by_keys(question, &connected().1))),
+            Try::ByGroups => {
+                let (apart, why) = connected();
+                Ok(Some(linear::by_groups(question, &apart, &why)))
+            }
+            Try::ProgramOrder => Ok(linear::in_program_order(question, why)),
+            Try::Stronger(levels) => Ok(self.by_stronger(levels, question.promise)),
+            Try::Same(level) => {
+                let promise = Promise { level, ..question.promise };
+                let verdict = self.decide_for_another(promise);
+                // What stays open there stays open for a reason of that level.
+                let verdict = verdict.filter(|verdict| verdict.holds().is_some());
+                Ok(verdict.map(|verdict| Verdict { promise: question.promise, ..verdict }))
+            }
         }
     }
 
-    /// Whether the history keeps a promise, without the reasons.
-    pub(crate) fn holds(&self, promise: Promise) -> Option<bool> {
-        let known = self.decided.borrow().iter().find(|(p, _)| *p == promise).map(|(_, h)| *h);
-        known.unwrap_or_else(|| self.check(promise).holds())
+    fn by_stronger(&self, levels: &[Level], promise: Promise) -> Option<Verdict> {
+        let mut stronger = levels.iter().filter(|level| level.implies(promise.level));
+        stronger.find_map(|level| {
+            let verdict = self.decide_for_another(Promise { level: *level, ..promise })?;
+            (verdict.holds() == Some(true)).then(|| implied(&verdict, promise))
+        })
     }
 
-    /// Whether a level holds that implies the one of a promise, and is decided by a graph.
-    pub(crate) fn stronger_holds(&self, promise: Promise) -> bool {
-        let stronger = [Level::Serializable, Level::SnapshotIsolation].into_iter();
-        let mut stronger = stronger.filter(|level| level.implies(promise.level));
-        stronger.any(|level| self.holds(Promise { level, ..promise }) == Some(true))
+    /// What the ways to match ambiguous reads say together.
+    fn by_choices(&self, question: &Question<'_, 'h>) -> Result<Option<Verdict>, Ended> {
+        let doubts = self.doubts(question)?;
+        let check = |choices: Choices| {
+            let evidence = self.evidence.with_choices(choices);
+            Checker::of(evidence, self.ways_left.clone()).decide(question.promise)
+        };
+        Ok(ambiguous::decide(question.context(), &doubts, &self.ways_left, check))
+    }
+
+    /// What keeps a promise from being certain.
+    fn doubts(&self, question: &Question<'_, 'h>) -> Result<Vec<Doubt>, Ended> {
+        if Levels::Weak.contain(question.level()) {
+            return Ok(weak::doubts(question, self.weak()?));
+        }
+        let doing = "walking over the keys".to_owned();
+        let walk = question.walk().map_err(|limit| Ended { limit, doing })?;
+        Ok(walk.findings.doubts.clone())
     }
 
     /// What the weak levels need.
-    pub(crate) fn weak(&self) -> &weak::Base {
-        self.weak.get_or_init(|| weak::Base::new(&self.context))
+    fn weak(&self) -> Result<&weak::Base, Ended> {
+        let Evidence { context, limits, .. } = &self.evidence;
+        let base = || self.evidence.has_room().and_then(|()| weak::Base::new(context, limits));
+        let doing = || "walking over the keys".to_owned();
+        let base = self.weak.get_or_init(base).as_ref();
+        base.map_err(|limit| Ended { limit: *limit, doing: doing() })
     }
 
-    pub(crate) fn walk(&self, session_order: bool) -> &Walk {
-        let walk = || key_walk::walk(&self.context, session_order);
-        self.walks[usize::from(session_order)].get_or_init(walk)
-    }
-
-    pub(crate) fn real_time(&self) -> &RealTime<'h> {
-        let events = self.context.history.meta().clock == Clock::Events;
-        let skew = if events { 0 } else { self.options.clock_skew };
-        self.real_time.get_or_init(|| real_time::find(&self.context, skew))
-    }
-
-    /// All edges that are known, and how many nodes they are between.
-    pub(crate) fn known(&self, session_order: bool, real_time: bool) -> (usize, Vec<&EdgeList>) {
-        let mut edges: Vec<&EdgeList> = self.walk(session_order).edges.iter().collect();
-        let mut nodes = self.context.standings.len();
-        if real_time {
-            let instants = self.real_time().instants(&self.context);
-            edges.push(&instants.edges);
-            nodes += instants.helpers;
-        }
-        if edges.iter().any(|list| list.has_helpers) {
-            nodes = self.context.all_nodes();
-        }
-        (nodes, edges)
-    }
-
-    /// The graph of the edges that are known.
-    pub(crate) fn sorted(&self, session_order: bool, real_time: bool) -> &Sorted {
-        self.graphs[usize::from(session_order)][usize::from(real_time)].get_or_init(|| {
-            let (nodes, edges) = self.known(session_order, real_time);
-            Sorted::new(nodes, &edges)
+    /// Whether the evidence is as a row wants it.
+    fn is_given(&self, given: Given, question: &Question<'_, 'h>) -> Result<bool, Ended> {
+        let walking = |limit: Limit| Ended { limit, doing: "walking over the keys".to_owned() };
+        let history = question.context().history;
+        let apart = || KeysApart::of(question);
+        Ok(match given {
+            // Whether something rests on inferred edges is known to the plan's reader.
+            Given::Anything | Given::OnlyInferred => true,
+            Given::Asked(method) => question.options().procedure == Some(method),
+            Given::OrderKnown => true,
+            Given::OrderKnownButUnread => !question.orders().map_err(walking)?.unread.is_empty(),
+            Given::OrderOpen => strong::order_is_open(question).map_err(walking)?,
+            Given::ManyChains => self.has_many_chains(question)?,
+            Given::CausalityOpen => {
+                let stronger = [Level::Serializable, Level::SnapshotIsolation];
+                let known = || self.by_stronger(&stronger, self.causal(question)).is_some();
+                !(self.has_many_chains(question)? && known())
+            }
+            Given::AmbiguousReads => {
+                let ambiguous = |doubt: &Doubt| matches!(doubt, Doubt::AmbiguousRead(_));
+                let only_known = question.options().procedure == Some(Method::Graph)
+                    && !Levels::Weak.contain(question.level());
+                !only_known && self.doubts(question)?.iter().any(ambiguous)
+            }
+            Given::ListsApart => {
+                history.op_counts()[OpKind::ListRead as usize] > 0 && apart().connected.is_none()
+            }
+            Given::KeysApart => apart().connected.is_none(),
+            Given::KeysConnected => apart().connected.is_some(),
+            Given::ConnectedWithoutFailures => {
+                let apart = apart();
+                apart.connected.is_some() && !apart.failed
+            }
+            Given::ConnectedSingle => {
+                let apart = apart();
+                apart.connected.is_some() && apart.single
+            }
+            Given::OnlyOperations => {
+                // What the recorder says of versions, and what predicates miss, is no matter of
+                // operations.
+                question.promise.session_order
+                    && history.version_orders().is_empty()
+                    && question.context().predicates.is_empty()
+                    && history.meta().complete
+                    && history.txns().all(|t| t.ops().len() <= 1)
+            }
         })
     }
+
+    fn causal(&self, question: &Question<'_, 'h>) -> Promise {
+        Promise { level: Level::Causal, ..question.promise }
+    }
+
+    fn has_many_chains(&self, question: &Question<'_, 'h>) -> Result<bool, Ended> {
+        // A graph that cannot be built is no matter of chains.
+        let steps = weak::causal_steps(question, self.weak()?).unwrap_or(0);
+        Ok(steps > MANY_STEPS)
+    }
+
+    /// The verdict of a question that a limit ended.
+    fn ended(&self, row: &Row, question: &Question<'_, 'h>, ended: &Ended) -> Verdict {
+        let evidence = vec!["values".to_owned()];
+        let procedure = question.procedure(row.attempt.name(), evidence, why_of(row));
+        let answer = Answer::Unknown(ended.reason(question.limits().bytes()));
+        let promise = question.promise;
+        Verdict { promise, answer, counts: Vec::new(), notes: Vec::new(), procedure }
+    }
+}
+
+/// Why a row was chosen, without its figures.
+fn why_of(row: &Row) -> String {
+    row.why.replace("{keys}", "some keys").replace("{connected}", "keys are connected")
+}
+
+/// The verdict of a promise that follows from another one, which holds.
+fn implied(verdict: &Verdict, promise: Promise) -> Verdict {
+    let level = verdict.promise.level;
+    let mut implied = Verdict { promise, ..verdict.clone() };
+    if level != promise.level {
+        implied.procedure.why = format!("it follows from {level}, which holds");
+    } else if verdict.promise.session_order != promise.session_order {
+        implied.procedure.why = "it follows from the level with session order, which holds".into();
+    }
+    implied
+}
+
+/// Whether all that was found needs an edge that no operation shows.
+fn rests_on_the_unseen(verdict: &Verdict) -> bool {
+    let inferred = |w: &Witness| w.steps.iter().any(|step| step.because.inferred);
+    let witnesses = verdict.witnesses();
+    !witnesses.is_empty() && witnesses.iter().all(inferred)
 }

@@ -1,19 +1,28 @@
 //! What is allowed: procedures that decide which isolation levels explain a history.
 //!
-//! No input or output, no clock but a deadline, no recursion over data.
+//! No input or output, no clock, no recursion over data.
+//!
+//! The modules are floors, and no lower one names an upper one: what is known of [`keys`], ways to know
+//! an [`order`] of versions, the [`graph`] of dependencies, what is done where the order is open
+//! ([`unordered`]), how a violation is told ([`explain`]), the procedures ([`weak`], [`linear`],
+//! [`strong`]), and the [`plan`] that says which of them decides a question.
 
 mod checker;
-mod counting_sort;
 mod explain;
 mod graph;
 mod keys;
+mod limits;
 mod linear;
 mod maybe_index;
+mod options;
 mod order;
-mod parallel;
+mod plan;
+mod question;
 mod strong;
 mod unordered;
 mod weak;
 
-pub use checker::{Checker, Options, Road, check};
-pub use linear::{Limit, Limits, Linearized, Model, Timed, linearize};
+pub use checker::{Checker, check};
+pub use limits::{Limit, Limits};
+pub use linear::{Linearized, Model, Timed, linearize};
+pub use options::{Method, Options};

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fmt::Write as _;
-use std::time::Instant;
+use std::sync::atomic::AtomicBool;
 
-use isolde_check::{Options, check};
+use isolde_check::{Checker, Limits, Options, check};
 use isolde_history::History;
 use isolde_history::notation::parse;
 use isolde_spec::{Answer, Level, Promise};
@@ -19,8 +19,10 @@ fn hard() -> History {
     parse(&text).unwrap()
 }
 
-fn reason(options: Options) -> String {
-    match check(&hard(), Promise::of(Level::Linearizable), &options).answer {
+fn reason(options: Options, limits: Limits<'_>) -> String {
+    let history = hard();
+    let checker = Checker::with_limits(&history, options, limits);
+    match checker.check(Promise::of(Level::Linearizable)).answer {
         Answer::Unknown(reason) => reason,
         other => panic!("{other:?}"),
     }
@@ -28,12 +30,17 @@ fn reason(options: Options) -> String {
 
 #[test]
 fn every_limit_is_named() {
-    let steps = reason(Options { order_steps: 100, ..Options::default() });
+    let usual = Options::default();
+    let steps = reason(usual, Limits::default().with_steps(100));
     assert!(steps.contains("--order-steps"), "{steps}");
-    let memory = reason(Options { order_memory: 1, ..Options::default() });
+    let memory = reason(Options { order_memory: 1, ..usual }, Limits::default());
     assert!(memory.contains("--order-memory"), "{memory}");
-    let time = reason(Options { deadline: Some(Instant::now()), ..Options::default() });
+    let late = || true;
+    let time = reason(usual, Limits::default().with_time(&late));
     assert!(time.contains("--timeout"), "{time}");
+    let stop = AtomicBool::new(true);
+    let stopped = reason(usual, Limits::default().with_stop(&stop));
+    assert!(stopped.contains("stopped"), "{stopped}");
 }
 
 #[test]

@@ -3,24 +3,24 @@
 //! One breadth-first search serves every class of the catalogue: it walks over pairs of a node and
 //! what it remembers of the anti-dependencies so far, and stops when it is back at the start.
 
-use std::collections::VecDeque;
+use std::ops::ControlFlow;
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
+use isolde_graph::{Bfs, Components};
+use isolde_history::TxnId;
 use isolde_spec::{Edges, Reads};
 
-use crate::graph::csr::Graph;
-use crate::graph::order_steps::{Later, Reached};
+use crate::graph::edges::TxnGraph;
+use crate::graph::node::{Node, Numbering};
+use crate::graph::order_steps::{OrderSteps, Reached};
 
 /// One edge of a cycle, with the kind that the search took it for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hop {
-    pub(crate) from: u32,
-    pub(crate) to: u32,
+    pub(crate) from: TxnId,
+    pub(crate) to: TxnId,
     pub(crate) kind: Edges,
 }
-
-/// Everything that is not an anti-dependency.
-pub(crate) const DEPENDENCIES: Edges = Edges(Edges::SO.0 | Edges::RT.0 | Edges::WR.0 | Edges::WW.0);
 
 /// Which cycles are looked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -115,87 +115,84 @@ fn closes(class: Class, memory: u8) -> bool {
 
 /// Where searches go, and how far.
 pub(crate) struct CycleSearch<'g> {
-    pub(crate) graph: &'g Graph,
-    /// The component of every node; a search stays in that of its start.
-    pub(crate) component: &'g [u32],
-    /// How many nodes are transactions; the others are helpers of real time.
-    pub(crate) txns: u32,
+    pub(crate) graph: &'g TxnGraph,
+    /// A search stays in the component of its start.
+    pub(crate) components: &'g Components,
+    pub(crate) numbering: Numbering,
     /// Where alone a search may go, if not everywhere in its component.
-    pub(crate) within: Option<HashSet<u32>>,
+    pub(crate) within: Option<HashSet<TxnId>>,
     /// How many more edges may be looked at, in all searches.
     pub(crate) budget: usize,
 }
 
-type CameFrom = HashMap<(u32, u8), (u32, u8, Edges)>;
+/// Where a walk goes next, by an edge of which kind, and what it remembers then.
+type Next = (TxnId, Edges, u8);
 
 impl CycleSearch<'_> {
     /// The shortest cycle of a class through a transaction, over edges of some kinds and not longer
     /// than a limit, if the search finds one before the budget is spent.
     pub(crate) fn through(
         &mut self,
-        start: u32,
+        start: TxnId,
         wanted: Wanted,
         longest: usize,
-        later: &Later<'_>,
+        steps: &OrderSteps<'_>,
     ) -> Option<Vec<Hop>> {
-        let mut came: CameFrom = HashMap::new();
-        let mut queue = VecDeque::from([(start, START, 0)]);
         let mut reached = Reached::default();
-        while let Some((node, memory, len)) = queue.pop_front() {
-            if len >= longest || self.budget == 0 {
-                return None;
+        let mut closed = None;
+        let found = Bfs::search((start, START), longest, |(node, memory), to| {
+            if self.budget == 0 {
+                return ControlFlow::Break(());
             }
             let mut next = self.in_graph(node, start, wanted, memory);
-            in_order((node, start), wanted, memory, later, &mut reached, &mut next);
+            in_order((node, start), wanted, memory, steps, &mut reached, &mut next);
             self.budget = self.budget.saturating_sub(next.len());
             // A read says more than an overwrite of the same.
             next.sort_by_key(|(_, kind, _)| *kind);
-            for (to, kind, remembered) in next {
-                if to == start {
-                    if wanted.closes(remembered) {
-                        return Some(path(&came, start, Hop { from: node, to, kind }, memory));
-                    }
-                } else if !came.contains_key(&(to, remembered)) {
-                    came.insert((to, remembered), (node, memory, kind));
-                    queue.push_back((to, remembered, len + 1));
+            for (txn, kind, remembered) in next {
+                if txn != start {
+                    to.push((txn, remembered), kind);
+                } else if wanted.closes(remembered) {
+                    to.push((start, remembered), kind);
+                    closed = Some((start, remembered));
+                    return ControlFlow::Break(());
                 }
             }
-        }
-        None
+            ControlFlow::Continue(())
+        });
+        let hop = |((from, _), (to, _), kind)| Hop { from, to, kind };
+        closed.map(|end| found.path(end).into_iter().map(hop).collect())
     }
 
     /// Where the edges of the graph lead.
-    fn in_graph(&mut self, node: u32, start: u32, wanted: Wanted, memory: u8) -> Vec<Next> {
+    fn in_graph(&mut self, txn: TxnId, start: TxnId, wanted: Wanted, memory: u8) -> Vec<Next> {
         let mut next = Vec::new();
-        for (to, all) in self.graph.edges(node) {
+        for (to, all) in self.graph.edges(txn.into()) {
             self.budget = self.budget.saturating_sub(1);
-            if to >= self.txns && all.contains(Edges::RW) {
+            if !self.numbering.is_txn(to) && all.contains(Edges::RW) {
                 self.over_helper(to, start, wanted, memory, &mut next);
             }
-            if !self.may_go(to, start) {
-                continue;
-            }
-            for (kind, _) in (all & wanted.kinds).each() {
+            let Some(to) = self.may_go(to, start) else { continue };
+            for (kind, _) in (all.edges() & wanted.kinds).each() {
                 next.extend(wanted.step(memory, kind).map(|memory| (to, kind, memory)));
             }
         }
         next
     }
-}
 
-impl CycleSearch<'_> {
-    /// Whether a search from a node may go to another one.
-    fn may_go(&self, to: u32, start: u32) -> bool {
-        let same = self.component[to as usize] == self.component[start as usize];
-        let within = self.within.as_ref().is_none_or(|nodes| nodes.contains(&to));
-        same && within && to < self.txns
+    /// The transaction of a node, if a search from another one may go there.
+    fn may_go(&self, to: Node, start: TxnId) -> Option<TxnId> {
+        let txn = self.numbering.txn(to)?;
+        let same = self.components.of(to) == self.components.of(Node::from(start));
+        let within = self.within.as_ref().is_none_or(|txns| txns.contains(&txn));
+        (same && within).then_some(txn)
     }
 
-    /// All who overwrote what many read, as if each were one step away.
+    /// All transactions that overwrote what many read, as if each were one step away.
     fn over_helper(
         &mut self,
-        helper: u32,
-        start: u32,
+        helper: Node,
+        start: TxnId,
         wanted: Wanted,
         memory: u8,
         next: &mut Vec<Next>,
@@ -204,72 +201,64 @@ impl CycleSearch<'_> {
         let Some(memory) = step else { return };
         for (to, _) in self.graph.edges(helper) {
             self.budget = self.budget.saturating_sub(1);
-            if self.may_go(to, start) {
-                next.push((to, Edges::RW, memory));
-            }
+            next.extend(self.may_go(to, start).map(|to| (to, Edges::RW, memory)));
         }
     }
 }
 
-/// Where a walk goes next, by an edge of which kind, and what it remembers then.
-type Next = (u32, Edges, u8);
-
-/// Everyone later in session order and real time.
+/// Every later transaction in session order and real time.
 fn in_order(
-    (node, start): (u32, u32),
+    (txn, start): (TxnId, TxnId),
     wanted: Wanted,
     memory: u8,
-    later: &Later<'_>,
+    steps: &OrderSteps<'_>,
     reached: &mut Reached,
     next: &mut Vec<Next>,
 ) {
     let step = |kind: Edges| wanted.step(memory, kind).filter(|_| wanted.kinds.contains(kind));
     if let Some(memory) = step(Edges::SO) {
-        let back = later.precedes_in_session(node, start).then_some(&start);
-        let txns = later.in_session(node, memory, reached).iter().filter(|t| **t != start);
+        let back = steps.precedes_in_session(txn, start).then_some(&start);
+        let txns = steps.in_session(txn, memory, reached).iter().filter(|t| **t != start);
         next.extend(back.into_iter().chain(txns).map(|txn| (*txn, Edges::SO, memory)));
     }
     if let Some(memory) = step(Edges::RT) {
-        let back = later.precedes_in_time(node, start).then_some(start);
-        let txns = later.in_time(node, memory, reached).iter().map(|(_, txn)| *txn);
+        let back = steps.precedes_in_time(txn, start).then_some(start);
+        let txns = steps.in_time(txn, memory, reached).iter().map(|(_, txn)| *txn);
         let txns = txns.filter(|txn| *txn != start);
         next.extend(back.into_iter().chain(txns).map(|txn| (txn, Edges::RT, memory)));
     }
 }
 
-/// The way back from the last hop to the start.
-fn path(came: &CameFrom, start: u32, last: Hop, memory: u8) -> Vec<Hop> {
-    let mut hops = vec![last];
-    let mut at = (last.from, memory);
-    while at.0 != start {
-        let Some(&(from, memory, kind)) = came.get(&at) else { break };
-        hops.push(Hop { from, to: at.0, kind });
-        at = (from, memory);
-    }
-    hops.reverse();
-    hops
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
+    use isolde_graph::{EdgeList, Graph, Node as _};
     use isolde_history::notation::parse;
 
     use super::*;
     use crate::keys::context::Context;
-    use crate::graph::edges::EdgeList;
 
     fn find(edges: &[(u32, u32, Edges)], class: Class) -> Option<Vec<Edges>> {
         let mut list = EdgeList::new(5);
-        edges.iter().for_each(|&(a, b, k)| list.push(a, b, k));
-        let graph = Graph::new(5, &[&list]);
+        let node = |n: u32| Node::from_index(n);
+        edges.iter().for_each(|&(a, b, k)| list.push(node(a), node(b), k.into()));
+        // Every transaction is in one component with all others, as far as a search knows.
+        let mut ring = EdgeList::<Node, crate::graph::kinds::EdgeKinds>::new(5);
+        (0..5).for_each(|n| ring.push(node(n), node((n + 1) % 5), Edges::WR.into()));
+        let components = Graph::new(5, &[&ring]).unwrap().components();
+        let graph = Graph::new(5, &[&list]).unwrap();
         let history = parse("a: r(x,0)\na:\na:\na:\na:").unwrap();
-        let context = Context::new(&history);
-        let later = Later::new(&context, None, false, &[]);
-        let component = &[0; 5];
-        let mut search = CycleSearch { graph: &graph, component, txns: 5, within: None, budget: 1000 };
+        let context = Context::new(&history, 64);
+        let steps = OrderSteps::new(&context, None, false, &[]);
+        let mut search = CycleSearch {
+            graph: &graph,
+            components: &components,
+            numbering: Numbering::of(&context),
+            within: None,
+            budget: 1000,
+        };
         let wanted = Wanted { class, kinds: Edges::ALL, must: Edges::NONE, seen: false };
-        let hops = search.through(0, wanted, 5, &later)?;
+        let hops = search.through(TxnId(0), wanted, 5, &steps)?;
         Some(hops.iter().map(|h| h.kind).collect())
     }
 

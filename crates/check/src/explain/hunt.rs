@@ -4,191 +4,73 @@
 //! each class of the catalogue the shortest are looked for, in the smallest parts of the graph first,
 //! until enough are found or the budget is spent.
 
-use hashbrown::{HashMap, HashSet};
-use isolde_history::{Key, OpId, TxnId};
-use isolde_spec::{Anomaly, CATALOGUE, Counted, Edges, Finding, Level, Promise, Reads, Witness};
+use hashbrown::HashSet;
+use isolde_history::{Key, TxnId};
+use isolde_spec::{Anomaly, CATALOGUE, Counted, Edges, Finding, Level, Reads, Witness};
 
-use crate::checker::Checker;
-use crate::explain::cycle::{Class, Hop, CycleSearch, Wanted};
-use crate::strong::decide::{Case, QuestionGraph};
-use crate::keys::findings::{self, Doubt, LocalFinding};
-use crate::graph::order_steps::Later;
-use crate::order::known::Known;
-use crate::keys::standing::Standing;
-use crate::unordered::inferences::Inferences;
-use crate::unordered::force::Visibility;
+use crate::explain::cycle::{Class, CycleSearch, Hop, Wanted};
+use crate::explain::kept::{Kept, Rivals};
+use crate::explain::violations::Violations;
 use crate::explain::witness::Explainer;
-use crate::keys::wording::Wording;
+use crate::graph::edges::TxnParts;
+use crate::graph::evidence::NoGraph;
+use crate::graph::key_walk::KeyWalk;
+use crate::graph::node::{Node, Numbering};
+use crate::graph::order_steps::OrderSteps;
+use crate::graph::visibility::{CyclicPart, Visibility};
+use crate::order::known::Known;
+use crate::order::orderer::Divergence;
+use crate::question::Question;
+use crate::unordered::inferences::Inferences;
+use crate::unordered::question_graph::QuestionGraph;
 
-/// Witnesses, how many there are of each kind, and what the search counted.
-#[derive(Default)]
-pub(crate) struct Violations {
-    pub(crate) witnesses: Vec<Witness>,
-    pub(crate) counts: Vec<Counted>,
-    pub(crate) figures: Vec<(&'static str, u64)>,
-}
-
-impl Violations {
-    /// Witnesses, the most basic first: so many of each kind are kept, and all are counted.
-    pub(crate) fn of(witnesses: Vec<Witness>, keep: usize) -> Violations {
-        let mut found = Violations::default();
-        for witness in witnesses {
-            let at = found.counts.iter().position(|c| c.anomaly == witness.anomaly);
-            let at = at.unwrap_or_else(|| {
-                let (anomaly, positions) = (witness.anomaly, Vec::new());
-                found.counts.push(Counted { anomaly, count: 0, at_least: true, positions });
-                found.counts.len() - 1
-            });
-            found.counts[at].count += 1;
-            found.counts[at].positions.push(witness.position() as u32);
-            if found.counts[at].count <= keep as u64 {
-                found.witnesses.push(witness);
-            }
-        }
-        found.counts.iter_mut().for_each(|counted| counted.positions.sort_unstable());
-        found
-    }
-
-    pub(crate) fn append(&mut self, mut other: Violations) {
-        self.witnesses.append(&mut other.witnesses);
-        self.counts.append(&mut other.counts);
-    }
-}
-
-/// What is wrong inside transactions, or with where they read from.
-pub(crate) fn local(checker: &Checker<'_>, promise: Promise, keys: &findings::Findings) -> Violations {
-    let mut found = Violations::default();
-    let explainer = Explainer::new(&checker.context, promise.session_order);
-    let all = &keys.findings;
-    // Where values may come out of thin air, somebody who read what may not have been written proves
-    // nothing: whoever may have written it may be left out, with all that is wrong inside.
-    let unsure = keys.doubts.iter().any(|doubt| matches!(doubt, Doubt::Unsure(_)));
-    let proofs_fail = unsure && !Anomaly::ThinAirRead.forbidden_at(promise.level);
-    let context = &checker.context;
-    let proved = |op: &OpId| context.standings[context.history.txn_of(*op).index()] == Standing::Proved;
-    let stands = |f: &&LocalFinding| !(proofs_fail && f.ops().iter().any(proved));
-    for entry in CATALOGUE.iter().filter(|e| !matches!(e.finding, Finding::Cycle(_))) {
-        if !entry.anomaly.forbidden_at(promise.level) {
-            continue;
-        }
-        let named = all.iter().filter(|f| f.anomaly == entry.anomaly);
-        let mut same: Vec<_> = named.filter(stands).collect();
-        if same.is_empty() {
-            continue;
-        }
-        same.sort_unstable();
-        same.dedup();
-        let kept = same.iter().take(checker.options.witnesses);
-        found.witnesses.extend(kept.map(|finding| explainer.local(finding)));
-        let visible = |finding: &&LocalFinding| {
-            let txns = finding.ops().iter().map(|op| context.history.txn_of(*op).0 + 1);
-            txns.max().unwrap_or(0)
-        };
-        let mut positions: Vec<u32> = same.iter().map(visible).collect();
-        positions.sort_unstable();
-        let (anomaly, count) = (entry.anomaly, same.len() as u64);
-        found.counts.push(Counted { anomaly, count, at_least: false, positions });
-    }
-    found
-}
-
-/// What is worth knowing beside an answer: what was ambiguous, or not used.
-pub(crate) fn notes(checker: &Checker<'_>, keys: &findings::Findings) -> Vec<String> {
-    let words = Wording(checker.context.history);
-    let ambiguous = |d: &&Doubt| matches!(d, Doubt::AmbiguousRead(_) | Doubt::EqualElements(_));
-    let doubts = keys.doubts.iter().filter(ambiguous);
-    let mut notes: Vec<String> = doubts.take(10).map(|d| words.doubt(d)).collect();
-    if keys.failed > 0 {
-        let what = if keys.failed == 1 { "operation" } else { "operations" };
-        notes.push(format!("{} {what} failed, and what they saw is not used", keys.failed));
-    }
-    if keys.unsaid > 0 {
-        let what = if keys.unsaid == 1 { "key" } else { "keys" };
-        notes.push(format!(
-            "predicate reads are taken to say nothing of {} {what} that the reads of some \
-             predicate never returned",
-            keys.unsaid
-        ));
-    }
-    notes
-}
-
-/// What is wrong between transactions.
-pub(crate) fn cycles(case: &Case<'_, '_>, graph: &QuestionGraph<'_>) -> Violations {
-    let parts = graph.cyclic(case.sees);
+/// What is wrong between transactions. A hunt that reaches a limit is over early, but what is wrong is
+/// wrong, and one witness of it is always found.
+pub(crate) fn cycles(
+    question: &Question<'_, '_>,
+    graph: &QuestionGraph<'_>,
+) -> Result<Violations, NoGraph> {
+    let walk = question.walk()?;
+    let parts = graph.cyclic(question.visibility)?;
     // Lost updates are no matter of prefixes.
-    let forbidden = Anomaly::LostUpdate.forbidden_at(case.promise.level);
-    let divergences = if forbidden { &case.walk().divergences[..] } else { &[] };
+    let forbidden = Anomaly::LostUpdate.forbidden_at(question.level());
+    let divergences = if forbidden { &walk.divergences[..] } else { &[] };
     if parts.is_empty() && divergences.is_empty() {
-        return Violations::default();
+        return Ok(Violations::default());
     }
-    let keep = case.checker.options.witnesses;
-    let lost = divergences.iter().take(keep).map(|(_, [a, b])| {
-        let hop = |from: u32, to: u32| Hop { from, to, kind: Edges::RW };
-        vec![hop(a.0, b.0), hop(b.0, a.0)]
+    let mut hunt = CycleHunt::new(question, graph, divergences);
+    hunt.parts(&parts);
+    let spent = question.options().search_budget - hunt.search.budget;
+    let mut found = hunt.explain(graph, divergences);
+    let at_least = question.orders()?.known.iter().enumerate().any(|(way, keys)| {
+        // Where every write follows a read, each lost update is a divergence.
+        let exact = [Known::Single, Known::Updates].iter().any(|exact| *exact as usize == way);
+        !exact && *keys > 0
     });
-    let budget = case.checker.options.search_budget;
-    let sorted = graph.sorted();
-    let mut hunt = CycleHunt {
-        search: CycleSearch {
-            graph: &sorted.graph,
-            component: &sorted.components.of,
-            txns: case.context().standings.len() as u32,
-            within: None,
-            budget,
-        },
-        reasons: graph.reasons.as_ref(),
-        keep,
-        kept: Kept::default(),
-        rivals: Rivals::new(divergences),
-    };
-    lost.for_each(|cycle| hunt.kept.push(cycle));
-    let known = hunt.kept.cycles.len();
-    hunt.parts(case, &parts);
-    let spent = budget - hunt.search.budget;
-    let explainer = Explainer::new(case.context(), case.session_order);
-    let others = hunt.kept.cycles.split_off(known);
-    let lost = hunt.kept.cycles.into_iter().zip(divergences);
-    let (mut cycles, keys): (Vec<_>, Vec<Key>) =
-        lost.filter_map(|(cycle, (key, _))| Some((cycle?, *key))).unzip();
-    let lost = cycles.len();
-    cycles.extend(others.into_iter().flatten());
-    let mut witnesses = explainer.cycles(graph, &cycles, &keys);
-    for witness in witnesses.iter_mut().take(lost) {
-        witness.anomaly = Anomaly::LostUpdate;
-    }
-    witnesses.iter_mut().for_each(|witness| rename(witness, case.promise.level));
-    if case.promise.level == Level::CursorStability {
-        one_for_each_lost_update(&mut witnesses);
-    }
-    witnesses.sort_by_key(|w| (w.anomaly.rank(), w.steps.len(), w.position()));
-    let mut found = Violations::of(witnesses, keep);
-    count_lost_updates(case, divergences, &mut found.counts);
-    let txns = case.context().standings.len() as u32;
+    count_lost_updates(walk, at_least, divergences, &mut found.counts);
+    let numbering = Numbering::of(question.context());
     let nodes = parts.iter().flat_map(|(_, part)| part);
-    let transactions = nodes.filter(|node| **node < txns).count();
+    let transactions = nodes.filter(|node| numbering.is_txn(**node)).count();
     found.figures = vec![
-        ("divergences", case.walk().divergent_pairs),
+        ("divergences", walk.divergent_pairs),
         ("cyclic parts", parts.len() as u64),
         ("transactions in cycles", transactions as u64),
         ("anti-dependencies in cycles", graph.anti_dependencies()),
-        ("search budget", budget as u64),
+        ("search budget", question.options().search_budget as u64),
         ("search spent", spent as u64),
     ];
-    found
+    Ok(found)
 }
 
-/// Counts lost updates beyond those that were kept. Where every write follows a read, each of them is a
-/// divergence.
+/// Counts lost updates beyond those that were kept.
 fn count_lost_updates(
-    case: &Case<'_, '_>,
-    divergences: &[(Key, [TxnId; 2])],
+    walk: &KeyWalk,
+    at_least: bool,
+    divergences: &[(Key, Divergence)],
     counts: &mut [Counted],
 ) {
-    let other = [Known::List, Known::Given, Known::Session, Known::Unread, Known::Not];
-    let at_least = other.iter().any(|way| case.walk().known[*way as usize] > 0);
     for counted in counts.iter_mut().filter(|c| c.anomaly == Anomaly::LostUpdate) {
-        counted.count = counted.count.max(case.walk().divergent_pairs);
+        counted.count = counted.count.max(walk.divergent_pairs);
         counted.at_least = at_least;
         if divergences.len() > counted.positions.len() {
             let visible = divergences.iter().map(|(_, [a, b])| a.0.max(b.0) + 1);
@@ -220,93 +102,89 @@ fn rename(witness: &mut Witness, level: Level) {
     }
 }
 
-/// A hunt for the shortest cycles.
-struct CycleHunt<'g> {
-    search: CycleSearch<'g>,
-    reasons: Option<&'g Inferences>,
-    keep: usize,
-    kept: Kept,
-    rivals: Rivals,
-}
-
-/// Who overwrote the same version as who else. What is wrong among them is a lost update, also beyond those
-/// that are kept, and does not come back under another name.
-#[derive(Default)]
-struct Rivals {
-    /// The versions that each transaction overwrote as others did.
-    of: HashMap<u32, Vec<u32>>,
-}
-
-impl Rivals {
-    /// Divergences of one version follow each other as a chain: each pair begins where the last ended.
-    fn new(divergences: &[(Key, [TxnId; 2])]) -> Rivals {
-        let mut rivals = Rivals::default();
-        let (mut version, mut last) = (0, None);
-        for &(key, [a, b]) in divergences {
-            if last != Some((key, a)) {
-                version += 1;
-                rivals.of.entry(a.0).or_default().push(version);
-            }
-            rivals.of.entry(b.0).or_default().push(version);
-            last = Some((key, b));
-        }
-        rivals
-    }
-
-    /// Whether two transactions of a cycle overwrote the same version.
-    fn are_in(&self, cycle: &[Hop]) -> bool {
-        let of = |hop: &Hop| self.of.get(&hop.from).into_iter().flatten().copied();
-        let mut versions: Vec<u32> = cycle.iter().flat_map(of).collect();
-        versions.sort_unstable();
-        versions.windows(2).any(|pair| pair[0] == pair[1])
-    }
-}
-
-/// The cycles that were found, with those of each node at hand: only cycles that share all nodes of one
-/// of them can make each other superfluous, and there may be ten thousand.
-#[derive(Default)]
-struct Kept {
-    /// What turned out to be superfluous leaves a gap.
-    cycles: Vec<Option<Vec<Hop>>>,
-    at_node: HashMap<u32, Vec<usize>>,
-    count: usize,
-}
-
-impl Kept {
-    fn push(&mut self, cycle: Vec<Hop>) {
-        for hop in &cycle {
-            self.at_node.entry(hop.from).or_default().push(self.cycles.len());
-        }
-        self.cycles.push(Some(cycle));
-        self.count += 1;
-    }
-
-    fn remove(&mut self, at: usize) {
-        self.count -= usize::from(self.cycles[at].take().is_some());
-    }
-
-    /// The cycles that go through a node of this one, in the order in which they were found.
-    fn beside(&self, cycle: &[Hop]) -> Vec<usize> {
-        let of = |hop: &Hop| self.at_node.get(&hop.from).into_iter().flatten().copied();
-        let mut all: Vec<usize> = cycle.iter().flat_map(of).collect();
-        all.sort_unstable();
-        all.dedup();
-        all
-    }
-}
-
 /// How many parts of the graph are searched for each witness that is kept.
 const PARTS: usize = 8;
 /// The longest cycle whose transactions are searched for a more basic one.
 const BASIC: usize = 32;
 
-impl CycleHunt<'_> {
+/// A hunt for the shortest cycles.
+struct CycleHunt<'g, 'c, 'h> {
+    question: &'g Question<'c, 'h>,
+    search: CycleSearch<'g>,
+    inferences: Option<&'g Inferences>,
+    keep: usize,
+    kept: Kept,
+    /// How many of the kept cycles are lost updates that need no search.
+    lost: usize,
+    rivals: Rivals,
+}
+
+impl<'g, 'c, 'h> CycleHunt<'g, 'c, 'h> {
+    fn new(
+        question: &'g Question<'c, 'h>,
+        graph: &'g QuestionGraph<'_>,
+        divergences: &[(Key, Divergence)],
+    ) -> CycleHunt<'g, 'c, 'h> {
+        let TxnParts { graph: edges, components } = graph.parts();
+        let (numbering, budget) =
+            (Numbering::of(question.context()), question.options().search_budget);
+        let mut hunt = CycleHunt {
+            question,
+            search: CycleSearch { graph: edges, components, numbering, within: None, budget },
+            inferences: graph.inferences.as_ref(),
+            keep: question.options().witnesses,
+            kept: Kept::default(),
+            lost: 0,
+            rivals: Rivals::new(divergences),
+        };
+        for (_, [a, b]) in divergences.iter().take(hunt.keep) {
+            let hop = |from: TxnId, to: TxnId| Hop { from, to, kind: Edges::RW };
+            hunt.kept.push(vec![hop(*a, *b), hop(*b, *a)]);
+            hunt.lost += 1;
+        }
+        hunt
+    }
+
+    /// The witnesses of all cycles that were kept.
+    fn explain(
+        mut self,
+        graph: &QuestionGraph<'_>,
+        divergences: &[(Key, Divergence)],
+    ) -> Violations {
+        let question = self.question;
+        let explainer = Explainer::new(question.context(), question.session_order);
+        let others = self.kept.cycles.split_off(self.lost);
+        let lost = self.kept.cycles.into_iter().zip(divergences);
+        let (mut cycles, keys): (Vec<_>, Vec<Key>) =
+            lost.filter_map(|(cycle, (key, _))| Some((cycle?, *key))).unzip();
+        let lost = cycles.len();
+        cycles.extend(others.into_iter().flatten());
+        let mut witnesses = explainer.cycles(graph, &cycles, &keys);
+        for witness in witnesses.iter_mut().take(lost) {
+            witness.anomaly = Anomaly::LostUpdate;
+        }
+        witnesses.iter_mut().for_each(|witness| rename(witness, question.level()));
+        if question.level() == Level::CursorStability {
+            one_for_each_lost_update(&mut witnesses);
+        }
+        witnesses.sort_by_key(|w| (w.anomaly.rank(), w.steps.len(), w.position()));
+        Violations::of(witnesses, self.keep)
+    }
+
+    /// Whether the hunt has to end: its budget is spent, or a limit of the check was reached.
+    fn is_over(&mut self) -> bool {
+        if self.question.limits().go_on().is_err() {
+            self.search.budget = 0;
+        }
+        self.search.budget == 0
+    }
+
     /// Keeps a cycle, or the most basic one among fewer of its transactions. One that goes through all
     /// transactions of another and more is explained by that.
-    fn note(&mut self, case: &Case<'_, '_>, cycle: Vec<Hop>) {
-        let cycle = self.most_basic(case, cycle);
+    fn note(&mut self, cycle: Vec<Hop>) {
+        let cycle = self.most_basic(cycle);
         // At cursor stability nothing else is forbidden.
-        let only_lost = case.promise.level == Level::CursorStability;
+        let only_lost = self.question.level() == Level::CursorStability;
         if (only_lost || self.is_inferred(&cycle)) && self.rivals.are_in(&cycle) {
             return;
         }
@@ -322,43 +200,43 @@ impl CycleHunt<'_> {
     }
 
     /// Whether one cycle makes another one superfluous: it needs fewer of the same transactions, or
-    /// the same and nothing that nobody saw, or it is the same.
+    /// the same and nothing that no operation shows, or it is the same.
     fn explains(&self, one: &[Hop], other: &[Hop]) -> bool {
-        let nodes: HashSet<u32> = other.iter().map(|hop| hop.from).collect();
+        let txns: HashSet<TxnId> = other.iter().map(|hop| hop.from).collect();
         let kinds = |c: &[Hop]| {
             let mut kinds: Vec<Edges> = c.iter().map(|hop| hop.kind).collect();
             kinds.sort_unstable();
             kinds
         };
         let inferred = |c: &[Hop]| self.is_inferred(c);
-        one.iter().all(|hop| nodes.contains(&hop.from))
+        one.iter().all(|hop| txns.contains(&hop.from))
             && ((one.len() < other.len() && reads_in(one) <= reads_in(other))
                 || kinds(one) == kinds(other)
                 || (inferred(other) && !inferred(one)))
     }
 
-    /// Whether a cycle has a dependency that nobody saw.
+    /// Whether a cycle has a dependency that no operation shows.
     fn is_inferred(&self, cycle: &[Hop]) -> bool {
-        let edge = |hop: &Hop| (hop.from, hop.to, hop.kind);
-        cycle.iter().any(|hop| self.reasons.is_some_and(|r| r.of.contains_key(&edge(hop))))
+        let edge = |hop: &Hop| (Node::from(hop.from), Node::from(hop.to), hop.kind);
+        cycle.iter().any(|hop| self.inferences.is_some_and(|i| i.of.contains_key(&edge(hop))))
     }
 
     /// The first class of which there is a cycle among fewer transactions of one, and the shortest.
-    fn most_basic(&mut self, case: &Case<'_, '_>, cycle: Vec<Hop>) -> Vec<Hop> {
-        let mut nodes: Vec<u32> = cycle.iter().map(|hop| hop.from).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        if nodes.len() > BASIC || nodes.len() < 3 {
+    fn most_basic(&mut self, cycle: Vec<Hop>) -> Vec<Hop> {
+        let mut txns: Vec<TxnId> = cycle.iter().map(|hop| hop.from).collect();
+        txns.sort_unstable();
+        txns.dedup();
+        if txns.len() > BASIC || txns.len() < 3 {
             return cycle;
         }
-        let later = self.later(case, &nodes);
-        self.search.within = Some(nodes.iter().copied().collect());
+        let steps = self.steps(&txns);
+        self.search.within = Some(txns.iter().copied().collect());
         let mut basic: Option<Vec<Hop>> = None;
         let reads = reads_in(&cycle);
-        for wanted in wanted(case).into_iter().filter(|w| reads_of(w.class) <= reads) {
-            for &start in &nodes {
-                let longest = basic.as_ref().map_or(nodes.len(), Vec::len) - 1;
-                basic = self.search.through(start, wanted, longest, &later).or(basic);
+        for wanted in wanted(self.question).into_iter().filter(|w| reads_of(w.class) <= reads) {
+            for &start in &txns {
+                let longest = basic.as_ref().map_or(txns.len(), Vec::len) - 1;
+                basic = self.search.through(start, wanted, longest, &steps).or(basic);
             }
             if basic.is_some() {
                 break;
@@ -368,62 +246,68 @@ impl CycleHunt<'_> {
         basic.unwrap_or(cycle)
     }
 
-    fn parts(&mut self, case: &Case<'_, '_>, parts: &[(u32, Vec<u32>)]) {
-        let all: Vec<&[u32]> = parts.iter().map(|(_, part)| &part[..]).collect();
+    fn parts(&mut self, parts: &[CyclicPart]) {
+        let all: Vec<&[Node]> = parts.iter().map(|(_, part)| &part[..]).collect();
         for part in some_of_each_size(all, self.keep) {
-            if self.search.budget == 0 {
+            if self.is_over() {
                 break;
             }
-            self.part(case, part);
+            self.part(part);
         }
         if self.kept.count == 0 {
             // The budget did not reach for a shortest one, but there is one.
             debug_assert!(self.search.budget == 0, "a part without a cycle: {parts:?}");
-            let class = if case.allows_adjacent() { Class::Snapshot } else { Class::Any };
-            for (anchor, part) in parts.iter().take(1) {
-                let later = self.later(case, part);
-                let seen = case.sees == Visibility::Prefix;
-                let wanted = Wanted { class, kinds: Edges::ALL, must: Edges::NONE, seen };
-                self.search.budget = usize::MAX;
-                // The one that leads back may be a helper: then another one does.
-                let txns = part.iter().filter(|node| **node < self.search.txns).copied();
-                let starts = std::iter::once(*anchor).filter(|n| *n < self.search.txns).chain(txns);
-                let starts: Vec<u32> = starts.collect();
-                let any = starts
-                    .iter()
-                    .find_map(|node| self.search.through(*node, wanted, usize::MAX, &later));
-                self.search.budget = 0;
-                any.into_iter().for_each(|cycle| self.note(case, cycle));
-            }
+            parts.iter().take(1).for_each(|(anchor, part)| self.any_of(*anchor, part));
         }
     }
 
-    fn later<'c>(&self, case: &Case<'c, '_>, part: &[u32]) -> Later<'c> {
-        let txns: Vec<u32> = part.iter().copied().filter(|n| *n < self.search.txns).collect();
-        Later::new(case.context(), case.real_time, case.session_order, &txns)
+    /// Any cycle of a part, in linear time: the part has one.
+    fn any_of(&mut self, anchor: Node, part: &[Node]) {
+        let snapshots = self.question.visibility.snapshots();
+        let class = if snapshots { Class::Snapshot } else { Class::Any };
+        let txns = self.txns(part);
+        let steps = self.steps(&txns);
+        let seen = self.question.visibility == Visibility::Prefix;
+        let wanted = Wanted { class, kinds: Edges::ALL, must: Edges::NONE, seen };
+        self.search.budget = usize::MAX;
+        // The node that leads back may be a helper: then another one does.
+        let starts = self.search.numbering.txn(anchor).into_iter().chain(txns);
+        let any =
+            starts.into_iter().find_map(|t| self.search.through(t, wanted, usize::MAX, &steps));
+        self.search.budget = 0;
+        any.into_iter().for_each(|cycle| self.note(cycle));
+    }
+
+    fn txns(&self, part: &[Node]) -> Vec<TxnId> {
+        part.iter().filter_map(|node| self.search.numbering.txn(*node)).collect()
+    }
+
+    fn steps(&self, txns: &[TxnId]) -> OrderSteps<'c> {
+        let question = self.question;
+        OrderSteps::new(question.context(), question.real_time, question.session_order, txns)
     }
 
     /// The shortest cycles of each class in one part of the graph.
-    fn part(&mut self, case: &Case<'_, '_>, part: &[u32]) {
-        let txns: Vec<u32> = part.iter().copied().filter(|n| *n < self.search.txns).collect();
-        let later = self.later(case, &txns);
-        for wanted in wanted(case) {
-            self.shortest(case, &txns, wanted, &later);
+    fn part(&mut self, part: &[Node]) {
+        let txns = self.txns(part);
+        let steps = self.steps(&txns);
+        for wanted in wanted(self.question) {
+            self.shortest(&txns, wanted, &steps);
         }
     }
 
     /// Looks for the shortest cycles of a class, with longer and longer ones until there are some.
-    fn shortest(&mut self, case: &Case<'_, '_>, txns: &[u32], wanted: Wanted, later: &Later<'_>) {
+    fn shortest(&mut self, txns: &[TxnId], wanted: Wanted, steps: &OrderSteps<'_>) {
         let mut longest = 2;
         loop {
             let (before, mut any) = (self.kept.count, false);
             for &start in txns {
-                if self.kept.count >= before + self.keep || self.search.budget == 0 {
+                if self.kept.count >= before + self.keep || self.is_over() {
                     return;
                 }
-                if let Some(cycle) = self.search.through(start, wanted, longest, later) {
+                if let Some(cycle) = self.search.through(start, wanted, longest, steps) {
                     any = true;
-                    self.note(case, cycle);
+                    self.note(cycle);
                 }
             }
             if any || longest >= txns.len() {
@@ -436,7 +320,7 @@ impl CycleHunt<'_> {
 
 /// The parts of a graph that are searched: some of each size, since what is wrong with them has as many
 /// transactions, the smallest first; then more of the smallest.
-pub(crate) fn some_of_each_size(mut parts: Vec<&[u32]>, keep: usize) -> Vec<&[u32]> {
+pub(crate) fn some_of_each_size(mut parts: Vec<&[Node]>, keep: usize) -> Vec<&[Node]> {
     parts.sort_by_key(|part| part.len());
     let (mut some, mut more) = (Vec::new(), Vec::new());
     for same in parts.chunk_by(|a, b| a.len() == b.len()) {
@@ -465,12 +349,12 @@ fn reads_in(cycle: &[Hop]) -> Reads {
 
 /// The cycles of the catalogue that the level forbids, the fewer anti-dependencies the earlier: each
 /// pattern without session order and real time, then what needs the one, then what needs the other.
-fn wanted(case: &Case<'_, '_>) -> Vec<Wanted> {
+fn wanted(question: &Question<'_, '_>) -> Vec<Wanted> {
     let patterns = CATALOGUE.iter().flat_map(|entry| match entry.finding {
         Finding::Cycle(patterns) => patterns,
         Finding::Local | Finding::Lists | Finding::Orders => &[],
     });
-    let adjacent = case.allows_adjacent();
+    let adjacent = question.visibility.snapshots();
     let mut patterns: Vec<_> =
         patterns.filter(|p| !adjacent || p.reads != Reads::Adjacent).collect();
     patterns.sort_by_key(|pattern| pattern.reads);
@@ -480,7 +364,7 @@ fn wanted(case: &Case<'_, '_>) -> Vec<Wanted> {
         let data = pattern.others & (Edges::WR | Edges::WW);
         let anti = if pattern.reads == Reads::None { Edges::NONE } else { Edges::RW };
         let mut add = |orders: Edges, must: Edges| {
-            let seen = case.sees == Visibility::Prefix;
+            let seen = question.visibility == Visibility::Prefix;
             let new = Wanted { class, kinds: data | anti | orders, must, seen };
             if !wanted.contains(&new) {
                 wanted.push(new);
@@ -489,10 +373,10 @@ fn wanted(case: &Case<'_, '_>) -> Vec<Wanted> {
         if !data.is_empty() {
             add(Edges::NONE, Edges::NONE);
         }
-        if case.session_order {
+        if question.session_order {
             add(Edges::SO, Edges::SO);
         }
-        if case.real_time.is_some() {
+        if question.real_time.is_some() {
             add(Edges::SO | Edges::RT, Edges::RT);
         }
     }

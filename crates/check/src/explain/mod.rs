@@ -2,5 +2,8 @@
 
 pub(crate) mod cycle;
 pub(crate) mod hunt;
+mod kept;
+pub(crate) mod local;
 pub(crate) mod name;
+pub(crate) mod violations;
 pub(crate) mod witness;

@@ -4,17 +4,20 @@ use hashbrown::{HashMap, HashSet};
 use isolde_history::{Key, OpId, OpKind, StmtId, TxnId, Value};
 use isolde_spec::{Anomaly, Because, Edges, Step, Witness};
 
-use crate::keys::context::Context;
 use crate::explain::cycle::Hop;
-use crate::strong::decide::QuestionGraph;
-use crate::keys::key_facts::KeyFacts;
-use crate::keys::findings::{Findings, LocalFinding};
 use crate::explain::name;
+use crate::graph::node::{Node, Numbering};
+use crate::graph::visibility::Visibility;
+use crate::keys::context::Context;
+use crate::keys::findings::{Findings, LocalFinding};
+use crate::keys::key_facts::KeyFacts;
+use crate::keys::provenance;
 use crate::order::dependency::{Dependencies, Dependency};
 use crate::order::orderer::Orderer;
-use crate::keys::provenance;
-use crate::unordered::inferences::Edge;
-use crate::unordered::force::Visibility;
+use crate::unordered::question_graph::QuestionGraph;
+
+/// A dependency of one kind.
+type TxnEdge = (TxnId, TxnId, Edges);
 
 /// Explains dependencies by the operations that made them.
 pub(crate) struct Explainer<'a> {
@@ -24,18 +27,26 @@ pub(crate) struct Explainer<'a> {
 
 /// The dependencies of one key after another, of which some are wanted.
 struct Collector<'c> {
-    wanted: &'c HashSet<Edge>,
-    /// The anti-dependencies among them, by whoever reads.
+    wanted: &'c HashSet<TxnEdge>,
+    /// The anti-dependencies among them, by reader.
     anti: HashMap<TxnId, Vec<TxnId>>,
     key: Key,
     found: Explained,
 }
 
 /// The dependencies behind each edge. There may be several, on several keys; a few are enough.
-type Explained = HashMap<Edge, Vec<(Key, Dependency)>>;
+type Explained = HashMap<TxnEdge, Vec<(Key, Dependency)>>;
 
-/// The edges behind a cycle, and the transactions that made them so.
-type Behind = (Vec<Edge>, Vec<u32>);
+/// What is behind a cycle.
+#[derive(Default)]
+struct Behind {
+    /// The edges between transactions, its own and those that inferred ones rest on.
+    edges: Vec<TxnEdge>,
+    /// The kinds of all edges, also of those that lead over helpers.
+    kinds: Edges,
+    /// The transactions that made inferred edges so, and those beside helpers.
+    also: Vec<TxnId>,
+}
 
 const FEW: usize = 4;
 /// How many combinations of explanations are tried for a name.
@@ -44,10 +55,10 @@ const CHOICES: usize = 64;
 const APPENDERS: usize = 64;
 
 impl<'c> Collector<'c> {
-    fn new(wanted: &'c HashSet<Edge>) -> Collector<'c> {
+    fn new(wanted: &'c HashSet<TxnEdge>) -> Collector<'c> {
         let mut anti: HashMap<TxnId, Vec<TxnId>> = HashMap::new();
         for (from, to, _) in wanted.iter().filter(|(_, _, kind)| *kind == Edges::RW) {
-            anti.entry(TxnId(*from)).or_default().push(TxnId(*to));
+            anti.entry(*from).or_default().push(*to);
         }
         anti.values_mut().for_each(|to| to.sort_unstable());
         Collector { wanted, anti, key: Key(0), found: HashMap::new() }
@@ -56,7 +67,7 @@ impl<'c> Collector<'c> {
 
 impl Dependencies for Collector<'_> {
     fn add(&mut self, d: Dependency) {
-        let edge = (d.from.0, d.to.0, d.kind);
+        let edge = (d.from, d.to, d.kind);
         if self.wanted.contains(&edge) {
             let found = self.found.entry(edge).or_default();
             if found.len() < FEW {
@@ -85,42 +96,29 @@ impl<'a> Explainer<'a> {
         cycles: &[Vec<Hop>],
         keys: &[Key],
     ) -> Vec<Witness> {
-        let behind: Vec<Behind> = cycles
-            .iter()
-            .map(|hops| {
-                let hops: Vec<Edge> = hops.iter().map(|h| (h.from, h.to, h.kind)).collect();
-                match &graph.reasons {
-                    Some(reasons) => {
-                        let txns = self.context.standings.len() as u32;
-                        reasons.behind(&graph.sorted().graph, txns, &hops)
-                    }
-                    None => (hops, Vec::new()),
-                }
-            })
-            .collect();
+        let behind: Vec<Behind> = cycles.iter().map(|hops| self.behind(graph, hops)).collect();
         let data = Edges::WR | Edges::WW | Edges::RW;
-        let edges = behind.iter().flat_map(|(edges, _)| edges);
-        let wanted: HashSet<Edge> = edges.filter(|edge| data.contains(edge.2)).copied().collect();
+        let edges = behind.iter().flat_map(|behind| &behind.edges);
+        let wanted: HashSet<TxnEdge> =
+            edges.filter(|edge| data.contains(edge.2)).copied().collect();
         let found = self.explain(&wanted);
         let cycle = |(at, (hops, behind)): (usize, (&Vec<Hop>, &Behind))| {
-            let mut support = self.support(behind, &found);
-            // Helpers of real time are no transactions.
-            support.retain(|txn| txn.index() < self.context.standings.len());
+            let support = self.support(behind, &found);
             let steps = hops.iter().map(|hop| on_key(self.steps(hop, &found), keys.get(at)));
             let steps: Vec<Vec<Step>> = steps.collect();
-            let by_session = |edge: &Edge| {
+            let by_session = |edge: &TxnEdge| {
                 let all = found.get(edge).filter(|all| !all.is_empty());
                 all.is_some_and(|all| all.iter().all(|(_, d)| d.by_session))
             };
-            let needs = behind.0.iter().fold(Edges::NONE, |needs, edge| {
-                needs | edge.2 | if by_session(edge) { Edges::SO } else { Edges::NONE }
-            });
+            let sessions =
+                if behind.edges.iter().any(by_session) { Edges::SO } else { Edges::NONE };
+            let needs = behind.kinds | sessions;
             let mut witness = self.cycle(&steps, support);
             witness.needs = needs & (Edges::SO | Edges::RT);
             if witness.steps.iter().any(|step| step.because.inferred) {
                 // Its edges hold at this level only: so does its name.
-                let sees = graph.reasons.as_ref().map(|reasons| reasons.sees);
-                witness.anomaly = match sees {
+                let visibility = graph.inferences.as_ref().map(|inferences| inferences.visibility);
+                witness.anomaly = match visibility {
                     Some(Visibility::Prefix) => Anomaly::PrefixViolation,
                     Some(Visibility::Snapshot) => Anomaly::GNonadjacent,
                     _ => Anomaly::G2Item,
@@ -131,11 +129,33 @@ impl<'a> Explainer<'a> {
         cycles.iter().zip(&behind).enumerate().map(cycle).collect()
     }
 
+    /// What is behind a cycle.
+    fn behind(&self, graph: &QuestionGraph<'_>, hops: &[Hop]) -> Behind {
+        let edge = |h: &Hop| (Node::from(h.from), Node::from(h.to), h.kind);
+        let hops: Vec<(Node, Node, Edges)> = hops.iter().map(edge).collect();
+        let numbering = Numbering::of(self.context);
+        let (edges, also) = match &graph.inferences {
+            Some(inferences) => inferences.behind(&graph.parts().graph, numbering, &hops),
+            None => (hops, Vec::new()),
+        };
+        let mut behind = Behind::default();
+        behind.also.extend(also.into_iter().filter_map(|node| numbering.txn(node)));
+        for (from, to, kind) in edges {
+            behind.kinds |= kind;
+            match (numbering.txn(from), numbering.txn(to)) {
+                (Some(from), Some(to)) => behind.edges.push((from, to, kind)),
+                // Helpers of real time are no transactions.
+                (from, to) => behind.also.extend(from.into_iter().chain(to)),
+            }
+        }
+        behind
+    }
+
     /// The transactions that are needed to see some edges.
-    fn support(&self, (edges, also): &Behind, found: &Explained) -> Vec<TxnId> {
-        let mut support: Vec<TxnId> = also.iter().map(|txn| TxnId(*txn)).collect();
-        for edge in edges {
-            support.extend([TxnId(edge.0), TxnId(edge.1)]);
+    fn support(&self, behind: &Behind, found: &Explained) -> Vec<TxnId> {
+        let mut support = behind.also.clone();
+        for edge in &behind.edges {
+            support.extend([edge.0, edge.1]);
             let behind = found.get(edge).into_iter().flatten();
             let behind = behind.flat_map(|(key, d)| {
                 let write = |op: Option<OpId>| op.map(|op| self.context.history.op(op).value());
@@ -149,7 +169,7 @@ impl<'a> Explainer<'a> {
         support
     }
 
-    /// Who shows that a row satisfies the predicate of a predicate read that missed it.
+    /// The read that shows that a row satisfies the predicate of a predicate read that missed it.
     fn row_shown_by(&self, key: Key, d: &Dependency, value: Value) -> Option<OpId> {
         let read = self.context.history.op(d.from_op);
         let missed = d.kind == Edges::RW && read.kind() == OpKind::PredicateRead;
@@ -158,14 +178,13 @@ impl<'a> Explainer<'a> {
     }
 
     /// Finds the dependencies behind edges, key by key.
-    fn explain(&self, wanted: &HashSet<Edge>) -> Explained {
+    fn explain(&self, wanted: &HashSet<TxnEdge>) -> Explained {
         let mut keys: Vec<Key> = Vec::new();
         for &(from, to, _) in wanted {
-            keys.extend(self.common_keys(TxnId(from), TxnId(to)));
+            keys.extend(self.common_keys(from, to));
         }
         keys.sort_unstable();
         keys.dedup();
-        let sessions = self.session_order.then(|| self.context.history.txn_sessions());
         let (mut facts, mut orderer) = (KeyFacts::default(), Orderer::default());
         let mut collector = Collector::new(wanted);
         for key in keys {
@@ -173,7 +192,10 @@ impl<'a> Explainer<'a> {
             provenance::settle(self.context, &mut facts, &mut Findings::default());
             collector.key = key;
             let ignored = &mut Findings::default();
-            orderer.key(self.context, &facts, sessions, ignored, &mut collector);
+            orderer.key(self.context, &facts, ignored, &mut collector);
+            if self.session_order {
+                orderer.order_of_session(self.context, &facts, &mut collector);
+            }
         }
         collector.found
     }
@@ -214,8 +236,8 @@ impl<'a> Explainer<'a> {
 
     /// The explanations of an edge, at least one.
     fn steps(&self, hop: &Hop, found: &Explained) -> Vec<Step> {
-        let (from, to, kind) = (TxnId(hop.from), TxnId(hop.to), hop.kind);
-        let edge = (hop.from, hop.to, kind);
+        let Hop { from, to, kind } = *hop;
+        let edge = (from, to, kind);
         let step = |because: Because| Step { from, to, kind, because };
         let shown = |(key, d): &(Key, Dependency)| {
             let (from_op, to_op) = (Some(d.from_op), Some(d.to_op));
@@ -248,8 +270,8 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    /// What supports some transactions, and for those of unknown outcome whoever shows that they
-    /// committed.
+    /// What supports some transactions, and for those of unknown outcome the reader that shows that
+    /// they committed.
     pub(crate) fn with_proofs(&self, txns: &[TxnId], support: Vec<TxnId>) -> Vec<TxnId> {
         let mut all: Vec<TxnId> = txns.iter().copied().chain(support).collect();
         let mut known: HashSet<TxnId> = all.iter().copied().collect();
@@ -279,7 +301,7 @@ impl<'a> Explainer<'a> {
         let predicates = ops.iter().map(|op| history.op(*op));
         for op in predicates.filter(|op| op.kind() == OpKind::PredicateRead) {
             let shown = self.context.predicates.evidence(op.value());
-            support.extend(shown.map(|op| history.txn_of(op)));
+            support.extend(shown.into_iter().map(|op| history.txn_of(op)));
         }
         Witness {
             ops: ops.to_vec(),
@@ -289,7 +311,7 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    /// Whoever appended the elements of a list that was read.
+    /// The transactions that appended the elements of a list that was read.
     fn appenders(&self, read: OpId) -> Vec<TxnId> {
         let op = self.context.history.op(read);
         let Some(elements) = op.elements() else { return Vec::new() };
@@ -306,19 +328,22 @@ impl<'a> Explainer<'a> {
 
     /// A write that a list or the recorder shows to come after another one.
     pub(crate) fn overwrote(&self, from: TxnId, to: TxnId) -> Step {
-        let hop = Hop { from: from.0, to: to.0, kind: Edges::WW };
-        let wanted = HashSet::from([(from.0, to.0, Edges::WW)]);
+        let hop = Hop { from, to, kind: Edges::WW };
+        let wanted = HashSet::from([(from, to, Edges::WW)]);
         let because = Because::default();
         let any = Step { from, to, kind: Edges::WW, because };
         self.steps(&hop, &self.explain(&wanted)).first().copied().unwrap_or(any)
     }
 
-    /// Whoever shows the order of writes in some steps.
+    /// The transactions that show the order of writes in some steps.
     pub(crate) fn shown_by(&self, steps: &[Step]) -> Vec<TxnId> {
         let writes = steps.iter().filter(|s| s.kind == Edges::WW && !s.because.inferred);
-        let edges: Vec<Edge> = writes.map(|s| (s.from.0, s.to.0, s.kind)).collect();
+        let edges: Vec<TxnEdge> = writes.map(|s| (s.from, s.to, s.kind)).collect();
+        if edges.is_empty() {
+            return Vec::new();
+        }
         let found = self.explain(&edges.iter().copied().collect());
-        if edges.is_empty() { Vec::new() } else { self.support(&(edges, Vec::new()), &found) }
+        self.support(&Behind { edges, ..Behind::default() }, &found)
     }
 
     fn statement(&self, op: OpId) -> Option<StmtId> {

@@ -7,13 +7,13 @@ use isolde_graph::parallel;
 use isolde_history::{OpId, TxnId};
 use isolde_spec::Edges;
 
-use crate::keys::context::Context;
 use crate::graph::edges::{TxnEdges, no_edges};
-use crate::keys::key_facts::KeyFacts;
+use crate::keys::context::Context;
 use crate::keys::findings::Findings;
+use crate::keys::key_facts::KeyFacts;
+use crate::keys::provenance;
 use crate::order::dependency::{Dependencies, Dependency};
 use crate::order::orderer::Orderer;
-use crate::keys::provenance;
 
 /// The edges of all keys.
 pub(crate) fn edges(context: &Context<'_>) -> Vec<TxnEdges> {

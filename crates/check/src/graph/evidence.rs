@@ -12,6 +12,7 @@ use crate::graph::key_walk::KeyWalk;
 use crate::graph::node::Numbering;
 use crate::graph::real_time::{self, RealTime};
 use crate::keys::context::Context;
+use crate::keys::index::Touch;
 use crate::keys::origin::Choices;
 use crate::limits::{Held, Limit, Limits};
 use crate::options::Options;
@@ -24,8 +25,8 @@ pub(crate) struct Evidence<'h> {
     walk: OnceCell<Result<KeyWalk, Limit>>,
     real_time: OnceCell<RealTime<'h>>,
     graphs: [[OnceCell<Result<KnownGraph, NoGraph>>; 2]; 2],
-    /// The bytes of the history and of its keys.
-    _held: Option<Held>,
+    /// The bytes of the history and of its keys, or why there is no room for them.
+    room: Result<Held, Limit>,
 }
 
 /// The graph of what is known.
@@ -54,6 +55,8 @@ impl From<Limit> for NoGraph {
     }
 }
 
+/// How many bytes a key takes, where its operations lie.
+const KEY_BYTES: usize = 8;
 /// How many bytes an edge of a graph takes, and a node with its component.
 const EDGE_BYTES: usize = 5;
 const NODE_BYTES: usize = 12;
@@ -73,15 +76,24 @@ impl<'h> Evidence<'h> {
     }
 
     fn of(context: Context<'h>, options: Options, limits: Arc<Limits<'h>>) -> Evidence<'h> {
+        let history = context.history;
+        let keys = history.op_count() * size_of::<Touch>() + history.key_count() * KEY_BYTES;
+        // What is known for other choices shares the history and its keys.
+        let bytes = if context.choices.is_empty() { history.heap_bytes() + keys } else { 0 };
         Evidence {
+            room: limits.hold(bytes),
             context,
             options,
             limits,
             walk: OnceCell::new(),
             real_time: OnceCell::new(),
             graphs: Default::default(),
-            _held: None,
         }
+    }
+
+    /// Whether there is room for the history itself.
+    pub(crate) fn has_room(&self) -> Result<(), Limit> {
+        self.room.as_ref().map(|_| ()).map_err(|limit| *limit)
     }
 
     pub(crate) fn history(&self) -> &'h History {
@@ -90,6 +102,7 @@ impl<'h> Evidence<'h> {
 
     /// The walk over all keys.
     pub(crate) fn walk(&self) -> Result<&KeyWalk, Limit> {
+        self.has_room()?;
         let walk = || KeyWalk::over(&self.context, &self.limits);
         self.walk.get_or_init(walk).as_ref().map_err(|limit| *limit)
     }
@@ -145,7 +158,8 @@ impl<'h> Evidence<'h> {
     ) -> Result<(TxnParts, Held), NoGraph> {
         self.limits.go_on()?;
         let count: usize = edges.iter().map(|list| list.len()).sum();
-        let bytes = nodes.saturating_mul(NODE_BYTES).saturating_add(count.saturating_mul(EDGE_BYTES));
+        let bytes =
+            nodes.saturating_mul(NODE_BYTES).saturating_add(count.saturating_mul(EDGE_BYTES));
         let held = self.limits.hold(bytes)?;
         Ok((Partitioned::new(nodes, edges)?, held))
     }

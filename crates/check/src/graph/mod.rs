@@ -2,9 +2,9 @@
 
 pub(crate) mod cursor_stability;
 pub(crate) mod edges;
+pub(crate) mod evidence;
 pub(crate) mod key_walk;
 pub(crate) mod kinds;
-pub(crate) mod evidence;
 pub(crate) mod node;
 pub(crate) mod order_steps;
 pub(crate) mod real_time;

@@ -5,9 +5,8 @@
 
 use std::ops::Range;
 
+use isolde_graph::parallel::{self, Work};
 use isolde_history::{History, OpId, TxnId};
-
-use crate::parallel::{self, Work};
 
 /// An operation on a key, and the transaction that made it.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +41,8 @@ impl Index {
             Some(before) => history.txn(TxnId(before as u32)).op_range().end,
         };
         let pieces = parallel::cut(history.txn_count(), parts, first_op);
-        let parts = parallel::map(size, &pieces, |txns| IndexPart::new(history, txns.clone(), keys));
+        let parts =
+            parallel::map(size, &pieces, |txns| IndexPart::new(history, txns.clone(), keys));
         Index { parts, keys, size }
     }
 

@@ -84,7 +84,15 @@ struct TxnSoFar {
 impl Default for TxnSoFar {
     fn default() -> TxnSoFar {
         let own = Vec::new();
-        TxnSoFar { txn: None, standing: Standing::RolledBack, write: MaybeIndex::NONE, read: MaybeIndex::NONE, wrote: None, own, own_unsure: false }
+        TxnSoFar {
+            txn: None,
+            standing: Standing::RolledBack,
+            write: MaybeIndex::NONE,
+            read: MaybeIndex::NONE,
+            wrote: None,
+            own,
+            own_unsure: false,
+        }
     }
 }
 
@@ -181,7 +189,9 @@ impl KeyFacts {
         let mut writers: Vec<(TxnId, OpId)> = Vec::new();
         for touch in keys.index.of(key) {
             let wrote = what_it_wrote(&keys.history.op(touch.op));
-            if let Some(value) = wrote.filter(|_| standings[touch.txn.index()] != Standing::RolledBack) {
+            if let Some(value) =
+                wrote.filter(|_| standings[touch.txn.index()] != Standing::RolledBack)
+            {
                 values.push(value);
                 if writers.last().is_none_or(|(txn, _)| *txn != touch.txn) {
                     writers.push((touch.txn, touch.op));
@@ -370,7 +380,17 @@ impl KeyFacts {
         let op = op.id();
         self.run.wrote = Some(op);
         let (last, standing) = (!undone, self.run.standing);
-        self.writes.push(WriteFact { txn, op, value, last, undone, certain, after, standing, same: MaybeIndex::NONE });
+        self.writes.push(WriteFact {
+            txn,
+            op,
+            value,
+            last,
+            undone,
+            certain,
+            after,
+            standing,
+            same: MaybeIndex::NONE,
+        });
         if !undone {
             self.run.write = MaybeIndex::of(self.writes.len() - 1);
         }

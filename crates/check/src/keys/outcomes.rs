@@ -5,15 +5,14 @@
 //! that from no other. A fixpoint, since the reader may be such a transaction itself.
 
 use hashbrown::HashMap;
+use isolde_graph::{Groups, parallel};
 use isolde_history::TxnId;
 
-use crate::counting_sort::Groups;
 use crate::keys::accesses::WriteFact;
 use crate::keys::key_facts::KeyFacts;
 use crate::keys::origin::{Choices, Origin};
 use crate::keys::sorted_keys::SortedKeys;
 use crate::keys::standing::{self, Standing};
-use crate::parallel;
 
 /// What reads prove of outcomes.
 pub(crate) struct Proved {

@@ -45,6 +45,8 @@ pub(crate) struct SaidOfKey {
     pub(crate) unsaid: bool,
 }
 
+/// How many predicate reads are shown as evidence of which rows satisfy a predicate.
+const SHOWN_ROWS: usize = 64;
 /// How many pairs of a predicate read and a key are looked at.
 const MAX_PAIRS: usize = 1 << 22;
 
@@ -86,10 +88,15 @@ impl Predicates {
         self.matching.get(&(predicate, key, value)).copied()
     }
 
-    /// Some predicate reads that show which rows satisfy a predicate.
-    pub(crate) fn evidence(&self, predicate: Value) -> impl Iterator<Item = OpId> + '_ {
-        let rows = self.matching.iter().filter(move |((p, ..), _)| *p == predicate);
-        rows.map(|(_, op)| *op).take(64)
+    /// Some predicate reads that show which rows satisfy a predicate: the first ones, since the order
+    /// of a map is no order.
+    pub(crate) fn evidence(&self, predicate: Value) -> Vec<OpId> {
+        let rows = self.matching.iter().filter(|((p, ..), _)| *p == predicate);
+        let mut ops: Vec<OpId> = rows.map(|(_, op)| *op).collect();
+        ops.sort_unstable();
+        ops.dedup();
+        ops.truncate(SHOWN_ROWS);
+        ops
     }
 
     /// What predicate reads say of a key that can have some values, and was written by some

@@ -2,9 +2,9 @@
 
 use isolde_history::{Effect, Op, OpId, OpKind, TxnId, Value};
 
+use crate::graph::real_time::RealTime;
 use crate::keys::context::Context;
 use crate::keys::standing::Standing;
-use crate::graph::real_time::RealTime;
 
 /// What an operation did to its object, and what it saw of it. A delete writes
 /// [`Value::ABSENT`].
@@ -68,10 +68,12 @@ impl Did {
 pub(crate) fn of_key(context: &Context<'_>, time: &RealTime<'_>, key: usize) -> Vec<Call> {
     let mut calls = Vec::new();
     for touch in context.index.of(key) {
-        let play = context.standings[touch.txn.index()];
+        let standing = context.standing(touch.txn);
         let op = context.history.op(touch.op);
-        let Some(did) = what_it_did(&op).filter(|_| play != Standing::RolledBack) else { continue };
-        let certain = play == Standing::Committed && op.effect() != Effect::Unknown;
+        let Some(did) = what_it_did(&op).filter(|_| standing != Standing::RolledBack) else {
+            continue;
+        };
+        let certain = standing == Standing::Committed && op.effect() != Effect::Unknown;
         if !certain && did.reads_only() {
             continue;
         }
@@ -83,14 +85,14 @@ pub(crate) fn of_key(context: &Context<'_>, time: &RealTime<'_>, key: usize) -> 
 
 /// When a transaction took effect at the earliest and at the latest.
 pub(crate) fn interval(context: &Context<'_>, time: &RealTime<'_>, id: TxnId) -> (i64, i64) {
-    let play = context.standings[id.index()];
+    let standing = context.standing(id);
     let TxnId(txn) = id;
-    let begin = match play {
+    let begin = match standing {
         Standing::Unproved => context.history.txn(id).interval().begin,
         _ => time.begin(txn),
     };
     // An unknown outcome may have come later than anything the client saw.
-    let end = time.end(txn).filter(|_| play == Standing::Committed);
+    let end = time.end(txn).filter(|_| standing == Standing::Committed);
     (begin.unwrap_or(i64::MIN), end.unwrap_or(i64::MAX))
 }
 

@@ -431,15 +431,15 @@ mod tests {
     use isolde_history::notation::parse;
 
     use super::*;
+    use crate::graph::real_time;
     use crate::keys::context::Context;
     use crate::linear::call;
-    use crate::graph::real_time;
 
     /// What is said of the only key of a history.
     #[track_caller]
     fn check(text: &str, expected: Chain) {
         let history = parse(text).unwrap();
-        let context = Context::new(&history);
+        let context = Context::new(&history, 64);
         let time = real_time::find(&context, 0);
         let calls = call::of_key(&context, &time, 0);
         assert_eq!(decide(&calls, context.first_value(0)), expected, "{text}");

@@ -4,7 +4,7 @@
 //! dropped and every other write may have taken effect in its time or never. If some are, then more
 //! are: an order of more calls is one of fewer, in which the writes of those that are left out happen to
 //! take effect where they did. So calls can be taken away one after another, and whichever cannot be
-//! taken away once can never be: what remains is minimal. Together with whoever wrote what they saw,
+//! taken away once can never be: what remains is minimal. Together with the writers of what they saw,
 //! they are a history of their own that cannot be put in order either: it has fewer writes to choose
 //! from.
 //!
@@ -17,13 +17,12 @@ use isolde_history::{OpId, TxnId, Value};
 use isolde_spec::{Anomaly, Edges, Stuck, Witness};
 
 use super::call::Did;
-use super::model::Limits;
-use super::object::{Kind, Object, Part};
+use super::object::{Kind, Object, SomeCalls};
 use super::register::Early;
-use super::search::SearchEnd;
+use super::search::{SearchEnd, SearchLimits};
 use super::sequence::Grow;
 use super::why;
-use crate::strong::decide::Case;
+use crate::question::Question;
 
 /// How many calls are tried at first.
 const FEW: usize = 8;
@@ -34,21 +33,21 @@ const STEPS: u64 = 200_000;
 const PIECES: usize = 16;
 
 /// The witness of an object that cannot be put in order, in which a call is the first to be stuck.
-pub(crate) fn witness(case: &Case<'_, '_>, object: &Object<'_>, stuck: usize) -> Witness {
-    let options = &case.checker.options;
-    let limits = Limits { steps: STEPS, memory: options.order_memory, deadline: options.deadline };
+pub(crate) fn witness(question: &Question<'_, '_>, object: &Object<'_>, stuck: usize) -> Witness {
+    let (memory, check) = (question.options().order_memory, question.limits());
+    let limits = SearchLimits { steps: STEPS, memory, check };
     // Where sessions bind, even what never ended may have to come first.
     let until = if object.after.is_empty() { object.items[stuck].end } else { i64::MAX };
-    let explainer = Explainer::new(object, until, limits);
+    let explainer = CallExplainer::new(object, until, limits);
     let chosen = explainer.wrong_by_themselves();
-    explainer.witness(case, &chosen)
+    explainer.witness(question, &chosen)
 }
 
-struct Explainer<'o, 'h> {
+struct CallExplainer<'o, 'h, 'l> {
     object: &'o Object<'h>,
     /// When the first call was stuck.
     until: i64,
-    limits: Limits,
+    limits: SearchLimits<'l>,
     /// What had been answered by then, the latest last; and what had not, if it may have written.
     answered: Vec<usize>,
     open: Vec<usize>,
@@ -58,8 +57,12 @@ struct Explainer<'o, 'h> {
     times: Vec<i64>,
 }
 
-impl<'o, 'h> Explainer<'o, 'h> {
-    fn new(object: &'o Object<'h>, until: i64, limits: Limits) -> Explainer<'o, 'h> {
+impl<'o, 'h, 'l> CallExplainer<'o, 'h, 'l> {
+    fn new(
+        object: &'o Object<'h>,
+        until: i64,
+        limits: SearchLimits<'l>,
+    ) -> CallExplainer<'o, 'h, 'l> {
         let items = &object.items;
         let begun = (0..items.len()).filter(|i| items[*i].begin <= until);
         let (mut answered, mut open): (Vec<usize>, Vec<usize>) =
@@ -76,7 +79,7 @@ impl<'o, 'h> Explainer<'o, 'h> {
         }
         let mut times: Vec<i64> = written.values().copied().collect();
         times.sort_unstable();
-        Explainer { object, until, limits, answered, open, written, times }
+        CallExplainer { object, until, limits, answered, open, written, times }
     }
 
     /// As few calls as possible that are wrong by themselves.
@@ -119,12 +122,12 @@ impl<'o, 'h> Explainer<'o, 'h> {
         let known: HashSet<usize> = chosen.iter().copied().collect();
         let others = self.open.iter().chain(&self.answered[over..]).copied();
         let others: Vec<usize> = others.filter(|i| !known.contains(i)).collect();
-        let part = Part { others: &others, early, ..Part::of(chosen, self.until) };
+        let part = SomeCalls { others: &others, early, ..SomeCalls::of(chosen, self.until) };
         matches!(self.object.order_of(part, &self.limits).0, SearchEnd::None { .. })
     }
 
-    fn witness(&self, case: &Case<'_, '_>, chosen: &[usize]) -> Witness {
-        let context = case.context();
+    fn witness(&self, question: &Question<'_, '_>, chosen: &[usize]) -> Witness {
+        let context = question.context();
         let history = context.history;
         let items = &self.object.items;
         let mut chosen = chosen.to_vec();
@@ -158,7 +161,7 @@ impl<'o, 'h> Explainer<'o, 'h> {
             ops: chosen.iter().flat_map(ops_of).collect(),
             txns,
             support,
-            stuck: self.stuck(case, &together),
+            stuck: self.stuck(question, &together),
             ..Witness::of(Anomaly::NotLinearizable)
         }
     }
@@ -169,8 +172,11 @@ impl<'o, 'h> Explainer<'o, 'h> {
         let ways =
             [(false, false, Edges::NONE), (false, true, Edges::SO), (true, false, Edges::RT)];
         let wrong = |(timed, sessions, _): &(bool, bool, Edges)| {
-            let part =
-                Part { timed: *timed, sessions: *sessions, ..Part::of(together, self.until) };
+            let part = SomeCalls {
+                timed: *timed,
+                sessions: *sessions,
+                ..SomeCalls::of(together, self.until)
+            };
             matches!(self.object.order_of(part, &self.limits).0, SearchEnd::None { .. })
         };
         ways.into_iter().find(wrong).map_or(both, |(_, _, needs)| needs)
@@ -252,8 +258,8 @@ impl<'o, 'h> Explainer<'o, 'h> {
     }
 
     /// How far some calls can be put in order.
-    fn stuck(&self, case: &Case<'_, '_>, together: &[usize]) -> Option<Stuck> {
-        let part = Part { quick: false, ..Part::of(together, self.until) };
+    fn stuck(&self, question: &Question<'_, '_>, together: &[usize]) -> Option<Stuck> {
+        let part = SomeCalls { quick: false, ..SomeCalls::of(together, self.until) };
         let SearchEnd::None { stuck } = self.object.order_of(part, &self.limits).0 else {
             return None;
         };
@@ -262,7 +268,7 @@ impl<'o, 'h> Explainer<'o, 'h> {
         let items = &self.object.items;
         let before: Vec<usize> =
             together.iter().copied().filter(|i| *i != stuck && items[*i].begin <= until).collect();
-        let part = Part { quick: false, ..Part::of(&before, until) };
+        let part = SomeCalls { quick: false, ..SomeCalls::of(&before, until) };
         let prefix: Vec<usize> = match self.object.order_of(part, &self.limits).0 {
             SearchEnd::Order(order) => order.into_iter().map(|place| before[place]).collect(),
             SearchEnd::None { .. } | SearchEnd::GaveUp(_) => return None,
@@ -270,7 +276,7 @@ impl<'o, 'h> Explainer<'o, 'h> {
         Some(Stuck {
             prefix: prefix.iter().map(|i| items[*i].op).collect(),
             op: items[stuck].op,
-            why: why::sentence(case.context(), self.object, &prefix, stuck),
+            why: why::sentence(question.context(), self.object, &prefix, stuck),
         })
     }
 }

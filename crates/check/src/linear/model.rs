@@ -1,10 +1,6 @@
-//! Sequential objects, and the question whether concurrent calls on one behaved like one after
-//! another.
+//! Sequential objects, and concurrent calls on them.
 
 use std::hash::Hash;
-use std::time::Instant;
-
-use super::search::{SearchEnd, OrderSearch};
 
 /// An object whose calls take effect one after another: what it starts with, and what each call makes
 /// of it.
@@ -102,97 +98,6 @@ impl<C> Timed<C> {
     /// A call that was never answered: it may take effect at any later time, or never.
     pub const fn pending(call: C, begin: i64) -> Timed<C> {
         Timed { call, begin, end: i64::MAX, certain: false }
-    }
-}
-
-/// When to give up.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// How many steps may be tried.
-    pub steps: u64,
-    /// How many bytes may be used to remember what led nowhere.
-    pub memory: usize,
-    /// When to end.
-    pub deadline: Option<Instant>,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        let options = crate::Options::default();
-        Limits { steps: options.order_steps, memory: options.order_memory, deadline: None }
-    }
-}
-
-/// Which limit was reached.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Limit {
-    /// That of steps.
-    Steps,
-    /// That of memory.
-    Memory,
-    /// That of time.
-    Deadline,
-}
-
-/// Whether calls can be put in order.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Linearized {
-    /// In this order: numbers of calls. Those that are not certain may be left out.
-    Yes {
-        /// The order.
-        order: Vec<usize>,
-    },
-    /// In none.
-    No {
-        /// The order that gets furthest: everything that had been answered before the stuck call was.
-        prefix: Vec<usize>,
-        /// The call that has to come next, and neither it nor any other can.
-        stuck: usize,
-    },
-    /// A limit was reached first.
-    GaveUp(Limit),
-}
-
-/// Looks for an order of calls in which each comes after all that had ended before it began, and which
-/// explains every answer.
-///
-/// Times are compared only with each other: one call comes before another if it ended strictly before
-/// the other began.
-pub fn linearize<M: Model>(model: &M, calls: &[Timed<M::Call>], limits: &Limits) -> Linearized {
-    match OrderSearch::new(model, calls, &[], limits).run() {
-        SearchEnd::Order(order) => Linearized::Yes { order },
-        SearchEnd::GaveUp(limit) => Linearized::GaveUp(limit),
-        SearchEnd::None { stuck, .. } => match prefix(model, calls, stuck, limits) {
-            Ok(prefix) => Linearized::No { prefix, stuck },
-            Err(limit) => Linearized::GaveUp(limit),
-        },
-    }
-}
-
-/// The order of what had been answered before a call was that cannot be put in order any more.
-pub(crate) fn prefix<M: Model>(
-    model: &M,
-    calls: &[Timed<M::Call>],
-    stuck: usize,
-    limits: &Limits,
-) -> Result<Vec<usize>, Limit> {
-    let cut = calls[stuck].end;
-    let before = calls.iter().enumerate().filter(|(_, c)| c.begin <= cut);
-    // What was answered at the same moment as the stuck call, or later, may have taken effect already.
-    let (at, before): (Vec<usize>, Vec<Timed<&M::Call>>) = before
-        .filter(|(_, c)| c.end < cut || !model.reads_only(&c.call))
-        .map(|(i, c)| {
-            let answered = c.end < cut;
-            let end = if answered { c.end } else { i64::MAX };
-            let certain = answered && c.certain;
-            (i, Timed { call: &c.call, begin: c.begin, end, certain })
-        })
-        .unzip();
-    match OrderSearch::new(&Borrowed(model), &before, &[], limits).run() {
-        SearchEnd::Order(order) => Ok(order.into_iter().map(|i| at[i]).collect()),
-        SearchEnd::GaveUp(limit) => Err(limit),
-        // Everything before the furthest moment can be put in order, or it would not be the furthest.
-        SearchEnd::None { .. } => Ok(Vec::new()),
     }
 }
 

@@ -4,9 +4,9 @@ use hashbrown::{HashMap, HashSet};
 use isolde_history::{Datum, History, OpId, TxnId, Value};
 
 use super::call::{Call, Did};
-use super::model::{Limits, Model, Timed};
+use super::model::{Model, Timed};
 use super::register::{Early, Register};
-use super::search::{SearchEnd, NONE, OrderSearch};
+use super::search::{NONE, OrderSearch, SearchEnd, SearchLimits};
 use super::sequence::{Grow, Sequence};
 use super::several::{Several, Steps};
 use super::zones;
@@ -46,7 +46,7 @@ pub(crate) enum Kind<'h> {
 
 /// Some calls of an object, as far as they matter.
 #[derive(Clone, Copy)]
-pub(crate) struct Part<'p> {
+pub(crate) struct SomeCalls<'p> {
     /// The calls to put in order.
     pub(crate) chosen: &'p [usize],
     /// Calls whose writes may take effect in their time, or never.
@@ -63,10 +63,18 @@ pub(crate) struct Part<'p> {
     pub(crate) quick: bool,
 }
 
-impl<'p> Part<'p> {
+impl<'p> SomeCalls<'p> {
     /// Some calls until a moment, and no others.
-    pub(crate) fn of(chosen: &'p [usize], until: i64) -> Part<'p> {
-        Part { chosen, others: &[], early: None, until, timed: true, sessions: true, quick: true }
+    pub(crate) fn of(chosen: &'p [usize], until: i64) -> SomeCalls<'p> {
+        SomeCalls {
+            chosen,
+            others: &[],
+            early: None,
+            until,
+            timed: true,
+            sessions: true,
+            quick: true,
+        }
     }
 }
 
@@ -126,13 +134,13 @@ impl<'h> Object<'h> {
     }
 
     /// Looks for an order of all calls.
-    pub(crate) fn order(&self, limits: &Limits) -> (SearchEnd, u64) {
+    pub(crate) fn order(&self, limits: &SearchLimits<'_>) -> (SearchEnd, u64) {
         let all: Vec<usize> = (0..self.len()).collect();
-        self.order_of(Part::of(&all, i64::MAX), limits)
+        self.order_of(SomeCalls::of(&all, i64::MAX), limits)
     }
 
     /// Looks for an order of some calls. The numbers of the answer are places among those chosen.
-    pub(crate) fn order_of(&self, part: Part<'_>, l: &Limits) -> (SearchEnd, u64) {
+    pub(crate) fn order_of(&self, part: SomeCalls<'_>, l: &SearchLimits<'_>) -> (SearchEnd, u64) {
         let after = &self.after_in(part)[..];
         match &self.kind {
             Kind::Register { initial, free, calls } => {
@@ -169,7 +177,7 @@ impl<'h> Object<'h> {
     }
 
     /// What each of the chosen calls has to come after in its session, by their places.
-    fn after_in(&self, part: Part<'_>) -> Vec<u32> {
+    fn after_in(&self, part: SomeCalls<'_>) -> Vec<u32> {
         if self.after.is_empty() || !part.sessions {
             return Vec::new();
         }
@@ -188,7 +196,7 @@ impl<'h> Object<'h> {
     /// The calls of a part, as if it ended at its moment.
     fn timed<C: Clone>(
         &self,
-        part: Part<'_>,
+        part: SomeCalls<'_>,
         calls: &[C],
         written: impl Fn(&C) -> Option<C>,
     ) -> Vec<Timed<C>> {
@@ -206,7 +214,12 @@ impl<'h> Object<'h> {
     }
 }
 
-fn run<M: Model>(m: &M, calls: &[Timed<M::Call>], after: &[u32], limits: &Limits) -> (SearchEnd, u64) {
+fn run<M: Model>(
+    m: &M,
+    calls: &[Timed<M::Call>],
+    after: &[u32],
+    limits: &SearchLimits<'_>,
+) -> (SearchEnd, u64) {
     debug_assert!(after.iter().all(|a| *a == NONE || (*a as usize) < calls.len()), "{after:?}");
     let mut search = OrderSearch::new(m, calls, after, limits);
     let found = search.run();

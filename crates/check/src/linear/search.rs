@@ -21,8 +21,26 @@ use hashbrown::HashMap;
 
 use super::links::Links;
 use super::memo::{Memo, Print, Prints, SetId, Sets};
-use super::model::{Limit, Limits, Model, Timed};
-use std::time::Instant;
+use super::model::{Model, Timed};
+use crate::limits::{Held, Limit, Limits};
+
+/// When a search gives up.
+#[derive(Clone, Copy)]
+pub(crate) struct SearchLimits<'l> {
+    /// How many steps may be tried.
+    pub(crate) steps: u64,
+    /// How many bytes may be used to remember what led nowhere.
+    pub(crate) memory: usize,
+    /// What bounds the whole check.
+    pub(crate) check: &'l Limits<'l>,
+}
+
+impl<'l> SearchLimits<'l> {
+    /// For a search that is all there is to do.
+    pub(crate) fn of(check: &'l Limits<'l>) -> SearchLimits<'l> {
+        SearchLimits { steps: check.steps(), memory: usize::MAX, check }
+    }
+}
 
 /// How the search ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -53,7 +71,7 @@ pub(crate) struct OrderSearch<'m, M: Model> {
     calls: &'m [Timed<M::Call>],
     /// The call that each has to come after beside real time, or [`NONE`]; empty if there are none.
     after: &'m [u32],
-    limits: &'m Limits,
+    limits: &'m SearchLimits<'m>,
     /// Equal calls have the same number.
     class: Vec<u32>,
     prints: Vec<Print>,
@@ -80,6 +98,7 @@ pub(crate) struct OrderSearch<'m, M: Model> {
     /// When the other limits are asked for next.
     pause: u64,
     furthest: Option<(i64, u32)>,
+    held: Option<Held>,
 }
 
 /// A call that was dealt with.
@@ -111,7 +130,7 @@ impl<'m, M: Model> OrderSearch<'m, M> {
         model: &'m M,
         calls: &'m [Timed<M::Call>],
         after: &'m [u32],
-        limits: &'m Limits,
+        limits: &'m SearchLimits<'m>,
     ) -> OrderSearch<'m, M> {
         let class = classes(calls);
         let is_optional = |c: &Timed<M::Call>| !c.certain && c.end == i64::MAX;
@@ -146,6 +165,7 @@ impl<'m, M: Model> OrderSearch<'m, M> {
             looked: 0,
             pause: 0,
             furthest: None,
+            held: None,
         }
     }
 
@@ -207,10 +227,17 @@ impl<'m, M: Model> OrderSearch<'m, M> {
         let ways = self.next.capacity() * size_of::<u32>();
         let places = self.frames.capacity() * size_of::<Frame<M::State>>();
         let soon = 2 * PAUSE as usize;
-        if self.memo.bytes(&self.sets, soon) + ways + places > self.limits.memory {
+        let bytes = self.memo.bytes(&self.sets, soon) + ways + places;
+        if bytes > self.limits.memory {
             return Some(Limit::Memory);
         }
-        self.limits.deadline.is_some_and(|d| Instant::now() >= d).then_some(Limit::Deadline)
+        // What it holds counts against the memory of the check: the old number is given back first.
+        self.held = None;
+        match self.limits.check.hold(bytes) {
+            Ok(held) => self.held = Some(held),
+            Err(limit) => return Some(limit),
+        }
+        self.limits.check.go_on().err()
     }
 
     // ---- going on ----

@@ -84,7 +84,8 @@ fn clusters(register: &Register<'_>, calls: &[Timed<Did>]) -> Option<Result<Vec<
     let mut clusters = Vec::with_capacity(writes.len() + 1);
     let mut unexplained: Option<usize> = None;
     let mut wrong = |i: usize| {
-        let earlier = unexplained.is_none_or(|known| calls[i].end < calls[known].end);
+        let end = |i: usize| (calls[i].end, i);
+        let earlier = unexplained.is_none_or(|known| end(i) < end(known));
         unexplained = if earlier { Some(i) } else { unexplained };
     };
     for (value, reads) in &mut reads {
@@ -105,6 +106,8 @@ fn clusters(register: &Register<'_>, calls: &[Timed<Did>]) -> Option<Result<Vec<
     }
     let unread = writes.into_values().filter(|i| calls[*i].certain);
     clusters.extend(unread.map(|write| cluster(calls, Some(write), Vec::new())));
+    // The order of a map is no order: the same conflict is to be found every time.
+    clusters.sort_by_key(|cluster| (cluster.write, cluster.reads.first().copied()));
     Some(Ok(clusters))
 }
 

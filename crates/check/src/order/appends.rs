@@ -39,13 +39,8 @@ impl<'a> Appends<'a> {
     }
 
     fn all(facts: &KeyFacts, first: u32, value: Value) -> AppendsOf {
-        let nothing = AppendsOf {
-            first,
-            count: 0,
-            all_certain: true,
-            any_certain: false,
-            stands: false,
-        };
+        let nothing =
+            AppendsOf { first, count: 0, all_certain: true, any_certain: false, stands: false };
         facts.values.chain(&facts.writes, value).fold(nothing, |all, w| {
             let write = &facts.writes[w as usize];
             AppendsOf {
@@ -53,8 +48,7 @@ impl<'a> Appends<'a> {
                 count: all.count + 1,
                 all_certain: all.all_certain && write.certain,
                 any_certain: all.any_certain || write.certain,
-                stands: all.stands
-                    || (write.certain && write.standing.counts() && !write.undone),
+                stands: all.stands || (write.certain && write.standing.counts() && !write.undone),
             }
         })
     }

@@ -7,10 +7,10 @@ use hashbrown::HashMap;
 use isolde_history::{OpId, Value};
 use isolde_spec::Anomaly;
 
-use crate::keys::context::Context;
 use crate::keys::accesses::{ListRead, WriteFact};
-use crate::keys::key_facts::KeyFacts;
+use crate::keys::context::Context;
 use crate::keys::findings::{Doubt, Findings};
+use crate::keys::key_facts::KeyFacts;
 use crate::maybe_index::MaybeIndex;
 use crate::order::appends::Appends;
 use crate::order::prefixes::Prefixes;
@@ -77,7 +77,8 @@ impl<'a> List<'a> {
         };
         if !mark(&mut reads, longest) {
             // Of lists that disagree, the one with the most that committed shows most.
-            let most = |s: &&ShownList<'a>| std::cmp::Reverse(appends.committed(s.elements).count());
+            let most =
+                |s: &&ShownList<'a>| std::cmp::Reverse(appends.committed(s.elements).count());
             if let Some(shown) = reads.iter().min_by_key(most) {
                 (longest, longest_read) = (shown.elements, Some(shown.read.op));
             }

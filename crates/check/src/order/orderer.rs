@@ -11,17 +11,17 @@ use hashbrown::{HashMap, HashSet};
 use isolde_history::{OpId, TxnId};
 use isolde_spec::Edges;
 
+use crate::keys::accesses::Source;
 use crate::keys::context::Context;
-use crate::keys::key_facts::KeyFacts;
 use crate::keys::findings::Findings;
+use crate::keys::key_facts::KeyFacts;
+use crate::keys::standing::Standing;
 use crate::maybe_index::MaybeIndex;
 use crate::order::dependency::{Dependencies, Dependency};
 use crate::order::known::Known;
 use crate::order::readers::Readers;
 use crate::order::shown::ShownOrder;
 use crate::order::{given, lists};
-use crate::keys::standing::Standing;
-use crate::keys::accesses::Source;
 
 /// What shows that one version came before another, beside the reads of those who wrote them.
 #[derive(Clone, Copy, Default)]

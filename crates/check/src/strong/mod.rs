@@ -1,3 +1,6 @@
-//! The levels that are decided by a graph of dependencies: prefixes and all that is stronger.
+//! The levels that are decided by a graph of dependencies: prefixes and all that is stronger, and
+//! Adya's cursor stability and repeatable read.
 
-pub(crate) mod decide;
+mod by_graph;
+
+pub(crate) use by_graph::{decide, order_is_open};

@@ -1,280 +1,353 @@
-//! Edges that every explanation must have, though nobody saw them.
+//! Edges that every explanation must have, though no operation shows them.
 //!
-//! Let a transaction read a version of a key that another one wrote too. If the reader must have seen
-//! the other, that came before the writer of what was read; if the other came after that writer, it
-//! overwrote what was read. Each new edge may force others, so this goes on until nothing changes.
+//! Let a transaction r read the version of a key that w wrote, and let o be another writer of the key.
+//! 1. If r must have seen o, then o came before w: otherwise o's version, or a later one, is what r
+//!    would have read. This forces the edge o -ww-> w.
+//! 2. If w came before o, then o overwrote what r read. This forces r -rw-> o.
+//! 3. Under snapshot isolation one of two writers of a key had committed when the other took its
+//!    snapshot (first committer wins). So if one came before the other, or took its snapshot before the
+//!    other committed, then it also committed before the other's snapshot: a -ww-> b.
 //!
-//! In a serial order, whoever comes before is seen. Under snapshot isolation only who had committed
-//! before the snapshot was taken is, which the two layers of [`crate::snapshot`] tell apart.
+//! Each new edge may force others, so this goes on until nothing changes. In a serial order, whatever
+//! comes before is seen. Under snapshot isolation only what had committed before the snapshot was taken
+//! is, which the two layers of [`crate::graph::visibility`] tell apart.
+//!
+//! *Why the nearest edges are enough.* Of the writers o that rule 1 puts before w, let o' come before
+//! o in the graph. Then o' -> ... -> o -ww-> w is a path already, so the edge o' -ww-> w adds nothing to
+//! what leads to what. The same holds for the later ones of rule 2, since r -rw-> o -> ... -> o' falls
+//! from r's snapshot to the commit of o and goes on from there, and for rule 3. Where a key has many
+//! writers, all pairs would be a table as large as their square: only the nearest are kept there.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
+use isolde_graph::{Graph, Half, NoReach, Reach};
 use isolde_spec::Edges;
 
-use crate::explain::cycle::DEPENDENCIES;
-use crate::graph::edges::EdgeList;
-use crate::graph::csr::Graph;
+use crate::graph::edges::{TxnEdges, TxnGraph};
+use crate::graph::evidence::NoGraph;
+use crate::graph::node::Node;
+use crate::graph::visibility::Visibility;
+use crate::limits::{Ended, Limit, Limits, Pace};
+use crate::unordered::inferences::{Edge, Inference, Inferences, Moment};
 use crate::unordered::unordered_key::UnorderedKey;
-use crate::unordered::inferences::{Edge, Inference, Moment, Inferences};
-use crate::graph::layers;
 
-/// The largest graph whose reachability is computed: a bit for every pair of nodes, 32 MiB.
-const MAX_NODES: usize = 16 * 1024;
-/// How many pairs of a reader and a writer are looked at, over all keys and rounds.
-const MAX_PAIRS: usize = 1 << 26;
+/// How many pairs of all keys have an edge each, where it is forced; where there are more, only the
+/// nearest have.
+const ALL_PAIRS: usize = 1 << 19;
 /// How often the edges are looked at again.
 const MAX_ROUNDS: usize = 20;
+/// How many bits of reachability are tested, and how many of its words are joined, in a step.
+const BITS_A_STEP: usize = 4;
+const WORDS_A_STEP: usize = 16;
+/// How many bytes an inferred edge takes, with its reason.
+const INFERENCE_BYTES: usize = 80;
 
-/// What a transaction sees.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Visibility {
-    /// Everything before it.
-    Serial,
-    /// What had committed when it began, and of two writers of a key one began after the other.
-    Snapshot,
-    /// What had committed when it began; writers of a key may be concurrent.
-    Prefix,
-}
-
-impl Visibility {
-    /// Whether a transaction may miss what commits before it does.
-    pub(crate) const fn snapshots(self) -> bool {
-        matches!(self, Visibility::Snapshot | Visibility::Prefix)
-    }
-
-    /// The dependencies by which one transaction must have seen another.
-    pub(crate) const fn seen(self) -> Edges {
-        match self {
-            Visibility::Serial | Visibility::Snapshot => DEPENDENCIES,
-            Visibility::Prefix => Edges(DEPENDENCIES.0 & !Edges::WW.0),
-        }
-    }
-}
-
-/// Adds forced edges for keys without an order to those that are known.
+/// Adds forced edges for keys without an order to those that are known. What was forced before a limit
+/// was reached is forced all the same.
 pub(crate) fn saturate(
-    sees: Visibility,
+    visibility: Visibility,
     nodes: usize,
-    known_edges: &[&EdgeList],
-    edges: &mut EdgeList,
+    known_edges: &[&TxnEdges],
+    edges: &mut TxnEdges,
     open: &[UnorderedKey],
-) -> Inferences {
-    let mut reasons = Inferences::new(sees);
-    let size = if sees.snapshots() { 2 * nodes } else { nodes };
-    if size > MAX_NODES || open.is_empty() {
-        return reasons;
+    limits: &Limits<'_>,
+) -> (Inferences, Option<Ended>) {
+    let mut forcing = Forcing {
+        visibility,
+        limits,
+        steps: limits.steps(),
+        nearest: open.iter().map(UnorderedKey::pairs).sum::<usize>() > ALL_PAIRS,
+        inferences: Inferences::new(visibility),
+        round: 0,
+    };
+    if open.is_empty() {
+        return (forcing.inferences, None);
     }
-    let mut pairs = 0usize;
     for round in 0..MAX_ROUNDS as u32 {
-        let lists: Vec<&EdgeList> = known_edges.iter().copied().chain([&*edges]).collect();
-        let Some(before) = Precedence::new(sees, Graph::new(nodes, &lists)) else { return reasons };
+        forcing.round = round;
         let count = edges.len();
-        for key in open {
-            let others = key.writers.len() + key.reads.len();
-            pairs = pairs.saturating_add(key.writers.len().saturating_mul(others));
-            if pairs <= MAX_PAIRS {
-                key.force(&before, round, &mut reasons, edges);
+        let lists: Vec<&TxnEdges> = known_edges.iter().copied().chain([&*edges]).collect();
+        let order = match forcing.precedence(nodes, &lists) {
+            Ok(Some(order)) => order,
+            // There is a forbidden cycle already: everything is decided.
+            Ok(None) => break,
+            Err(limit) => {
+                let doing = format!(
+                    "looking for the edges that the reads of {} keys force among {nodes} nodes \
+                     (round {})",
+                    open.len(),
+                    round + 1
+                );
+                return (forcing.inferences, Some(Ended { limit, doing }));
+            }
+        };
+        for (at, key) in open.iter().enumerate() {
+            if let Err(limit) = forcing.key(key, &order, edges) {
+                let doing = format!(
+                    "looking for the edges that the reads of {} keys force ({at} of them in round {})",
+                    open.len(),
+                    round + 1
+                );
+                return (forcing.inferences, Some(Ended { limit, doing }));
             }
         }
         if edges.len() == count {
             break;
         }
     }
-    reasons
+    (forcing.inferences, None)
 }
 
-/// An order of the versions of open keys that the graph allows, as edges: if the graph with them has
-/// no forbidden cycle, it is an explanation. `None` if the graph has a forbidden cycle already.
-pub(crate) fn choose(
-    sees: Visibility,
-    graph: &Graph,
-    open: &[UnorderedKey],
-    mut chosen: EdgeList,
-) -> Option<EdgeList> {
-    let layered = layers::layers(graph, sees, Some, |_, _| true);
-    let times = topological_times(&layered)?;
-    for key in open {
-        let mut order: Vec<u32> = (0..key.writers.len() as u32).collect();
-        let writer = |at: u32| key.writers[at as usize];
-        order.sort_unstable_by_key(|&at| times[layers::commit(writer(at)) as usize]);
-        for pair in order.windows(2) {
-            chosen.push(writer(pair[0]), writer(pair[1]), Edges::WW);
+/// The work of forcing edges, and what is left of its steps.
+struct Forcing<'c, 'l> {
+    visibility: Visibility,
+    limits: &'c Limits<'l>,
+    steps: u64,
+    /// Whether only the nearest edges are kept.
+    nearest: bool,
+    inferences: Inferences,
+    round: u32,
+}
+
+impl Forcing<'_, '_> {
+    fn spend(&mut self, steps: usize) -> Result<(), Limit> {
+        self.steps = self.steps.checked_sub(steps as u64).ok_or(Limit::Steps)?;
+        Ok(())
+    }
+
+    /// What comes before what in a graph of some edges; `None` if it has a forbidden cycle.
+    fn precedence(
+        &mut self,
+        nodes: usize,
+        lists: &[&TxnEdges],
+    ) -> Result<Option<Precedence>, Limit> {
+        let layers = if self.visibility.snapshots() { 2 } else { 1 };
+        let edges: usize = lists.iter().map(|list| list.len()).sum();
+        let words = (layers * nodes).div_ceil(64);
+        self.spend((layers * edges).saturating_mul(words) / WORDS_A_STEP)?;
+        let _held = self.limits.hold(Reach::bytes_for(layers * nodes))?;
+        match Precedence::new(self.visibility, nodes, lists, self.limits) {
+            Ok(order) => Ok(order),
+            Err(NoGraph::Limit(limit)) => Err(limit),
+            // A graph that cannot be numbered is a matter of memory, too.
+            Err(NoGraph::TooLarge) => Err(Limit::Memory),
         }
-        // What follows each version; the initial state is version 0.
-        let mut next = vec![None; key.writers.len() + 1];
-        let before = std::iter::once(0).chain(order.iter().map(|at| at + 1));
-        before.zip(&order).for_each(|(version, at)| next[version as usize] = Some(writer(*at)));
+    }
+
+    fn key(
+        &mut self,
+        key: &UnorderedKey,
+        order: &Precedence,
+        edges: &mut TxnEdges,
+    ) -> Result<(), Limit> {
+        self.limits.go_on()?;
+        self.spend(key.pairs() / BITS_A_STEP)?;
+        self.limits.hold(self.inferences.of.len() * INFERENCE_BYTES)?;
+        let Forcing { limits, inferences, round, .. } = self;
+        let mut add = Adding { order, round: *round, inferences, edges };
+        if self.nearest {
+            add.nearest(key, &mut Pace::new(limits))
+        } else {
+            add.all(key);
+            Ok(())
+        }
+    }
+}
+
+/// Adds the edges of one key after another.
+struct Adding<'a> {
+    order: &'a Precedence,
+    round: u32,
+    inferences: &'a mut Inferences,
+    edges: &'a mut TxnEdges,
+}
+
+impl Adding<'_> {
+    fn add(&mut self, edge: Edge, path: [(Node, Moment); 2], also: Option<Node>) {
+        let (from, to, kind) = edge;
+        if self.inferences.of.contains_key(&edge) || self.inferences.known.contains(&edge) {
+            return;
+        }
+        if self.order.graph.leads(from, to, kind.into()) {
+            self.inferences.known.insert(edge);
+        } else {
+            self.inferences.of.insert(edge, Inference { round: self.round, path, also });
+            self.edges.push(from, to, kind.into());
+        }
+    }
+
+    /// Rule 1: the reader must have seen another writer.
+    fn seen(&mut self, other: Node, reader: Node, writer: Node) {
+        let path = [(other, Moment::Commit), (reader, self.order.seeing())];
+        self.add((other, writer, Edges::WW), path, Some(reader));
+    }
+
+    /// Rule 2: another writer comes after the one of what was read.
+    fn overwritten(&mut self, writer: Node, other: Node, reader: Node) {
+        let path = [(writer, Moment::Commit), (other, Moment::Commit)];
+        self.add((reader, other, Edges::RW), path, Some(writer));
+    }
+
+    /// Rule 3: one of two writers of a key is known to come first.
+    fn first_committer(&mut self, first: Node, second: Node) {
+        let began = if self.order.before(first, second) { Moment::Commit } else { Moment::Start };
+        let path = [(first, began), (second, Moment::Commit)];
+        self.add((first, second, Edges::WW), path, None);
+    }
+
+    /// Every edge that is forced.
+    fn all(&mut self, key: &UnorderedKey) {
         for &(reader, version) in &key.reads {
-            if let Some(next) = next[version as usize] {
-                chosen.push(reader, next, Edges::RW);
-            }
-        }
-    }
-    Some(chosen)
-}
-
-/// Whether edges have no cycle that snapshots forbid.
-pub(crate) fn explains(sees: Visibility, nodes: usize, edges: &[&EdgeList]) -> bool {
-    let graph = Graph::new(nodes, edges);
-    let components = graph.components();
-    layers::cyclic(&graph, &components, sees).is_empty()
-}
-
-/// A time for every node, such that edges lead forward; where there is a choice, the order of the
-/// history decides. `None` if there is a cycle.
-pub(crate) fn topological_times(graph: &Graph) -> Option<Vec<u32>> {
-    let nodes = graph.node_count();
-    let mut waiting = vec![0u32; nodes];
-    for node in 0..nodes as u32 {
-        graph.edges(node).for_each(|(to, _)| waiting[to as usize] += 1);
-    }
-    let free = (0..nodes as u32).filter(|&n| waiting[n as usize] == 0).map(Reverse);
-    let mut ready: BinaryHeap<Reverse<u32>> = free.collect();
-    let mut times = vec![0; nodes];
-    let mut now = 0;
-    while let Some(Reverse(node)) = ready.pop() {
-        times[node as usize] = now;
-        now += 1;
-        for (to, _) in graph.edges(node) {
-            waiting[to as usize] -= 1;
-            if waiting[to as usize] == 0 {
-                ready.push(Reverse(to));
-            }
-        }
-    }
-    (now as usize == nodes).then_some(times)
-}
-
-impl UnorderedKey {
-    fn force(&self, order: &Precedence, round: u32, reasons: &mut Inferences, edges: &mut EdgeList) {
-        let mut add = |edge: Edge, path, also| {
-            let (from, to, kind) = edge;
-            if reasons.of.contains_key(&edge) || reasons.known.contains(&edge) {
-                return;
-            }
-            if order.graph.leads(from, to, kind) {
-                reasons.known.insert(edge);
-            } else {
-                reasons.of.insert(edge, Inference { round, path, also });
-                edges.push(from, to, kind);
-            }
-        };
-        let commits = Moment::Commit;
-        let sees = if order.sees.snapshots() { Moment::Start } else { Moment::Commit };
-        for &(reader, version) in &self.reads {
-            // Whoever read the initial state is known to come before all who wrote.
-            let Some(writer) = self.writer(version) else { continue };
-            for &other in self.writers.iter().filter(|w| **w != reader && **w != writer) {
-                if order.seen(other, reader) {
-                    let path = [(other, commits), (reader, sees)];
-                    add((other, writer, Edges::WW), path, Some(reader));
+            // A reader of the initial state is known to come before all writers.
+            let Some(writer) = key.writer(version) else { continue };
+            for &other in key.writers.iter().filter(|w| **w != reader && **w != writer) {
+                if self.order.seen(other, reader) {
+                    self.seen(other, reader, writer);
                 }
-                if order.before(writer, other) {
-                    let path = [(writer, commits), (other, commits)];
-                    add((reader, other, Edges::RW), path, Some(writer));
+                if self.order.before(writer, other) {
+                    self.overwritten(writer, other, reader);
                 }
             }
         }
-        // Of two writers, one had committed when the other took its snapshot.
-        let writers = || self.writers.iter().filter(|_| order.sees == Visibility::Snapshot);
-        for &first in writers() {
-            for &second in writers().filter(|w| **w != first) {
-                if order.before(first, second) {
-                    let path = [(first, commits), (second, commits)];
-                    add((first, second, Edges::WW), path, None);
-                } else if order.began_before(first, second) {
-                    let path = [(first, sees), (second, commits)];
-                    add((first, second, Edges::WW), path, None);
+        if self.order.visibility == Visibility::Snapshot {
+            for &first in &key.writers {
+                for &second in key.writers.iter().filter(|w| **w != first) {
+                    if self.order.comes_first(first, second) {
+                        self.first_committer(first, second);
+                    }
                 }
             }
         }
     }
+
+    /// Those that are forced and do not follow from others (see the top of this file).
+    fn nearest(&mut self, key: &UnorderedKey, pace: &mut Pace<'_, '_>) -> Result<(), Limit> {
+        let mut writers = key.writers.clone();
+        writers.sort_by_key(|writer| self.order.times[writer.at()]);
+        // The latest writers before each read come first, so that those before them are left out.
+        let mut latest: Vec<Vec<Node>> = vec![Vec::new(); key.reads.len()];
+        for &other in writers.iter().rev() {
+            for (&(reader, version), latest) in key.reads.iter().zip(&mut latest) {
+                pace.step()?;
+                let Some(writer) = key.writer(version).filter(|w| *w != other) else { continue };
+                let is_new = |later: &Node| !self.order.before(other, *later);
+                let seen = other != reader && self.order.seen(other, reader);
+                if seen && !self.order.before(other, writer) && latest.iter().all(is_new) {
+                    latest.push(other);
+                    self.seen(other, reader, writer);
+                }
+            }
+        }
+        // The first writers after each version, whichever transaction reads it.
+        let mut by_version: Vec<(Node, Node)> =
+            key.reads.iter().filter_map(|(r, v)| Some((key.writer(*v)?, *r))).collect();
+        by_version.sort_unstable();
+        for readers in by_version.chunk_by(|a, b| a.0 == b.0) {
+            let writer = readers[0].0;
+            let after = |order: &Precedence, other: Node| order.before(writer, other);
+            let next = self.first_after(&writers, writer, after, pace)?;
+            for &(_, reader) in readers {
+                for &other in next.iter().filter(|other| **other != reader) {
+                    self.overwritten(writer, other, reader);
+                }
+            }
+        }
+        if self.order.visibility == Visibility::Snapshot {
+            for &first in &writers {
+                let after = |order: &Precedence, other: Node| order.comes_first(first, other);
+                for second in self.first_after(&writers, first, after, pace)? {
+                    self.first_committer(first, second);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Of the writers that come after one in some sense, those that come after no other of them.
+    fn first_after(
+        &self,
+        writers: &[Node],
+        one: Node,
+        after: impl Fn(&Precedence, Node) -> bool,
+        pace: &mut Pace<'_, '_>,
+    ) -> Result<Vec<Node>, Limit> {
+        let mut first: Vec<Node> = Vec::new();
+        for &other in writers.iter().filter(|w| **w != one) {
+            pace.step()?;
+            let is_new = |earlier: &Node| !self.order.before(*earlier, other);
+            if after(self.order, other) && first.iter().all(is_new) {
+                first.push(other);
+            }
+        }
+        Ok(first)
+    }
 }
 
-/// Who comes before whom, and who must have been seen by whom.
+/// What comes before what, and what must have been seen by what.
 struct Precedence {
-    sees: Visibility,
-    graph: Graph,
+    visibility: Visibility,
+    graph: TxnGraph,
     reach: Reach,
+    /// A time for each node, such that what comes before has an earlier one.
+    times: Vec<u32>,
 }
 
 impl Precedence {
     /// `None` if there is a forbidden cycle already.
-    fn new(sees: Visibility, graph: Graph) -> Option<Precedence> {
-        let reach = match sees {
-            Visibility::Serial => Reach::new(&graph)?,
-            Visibility::Snapshot | Visibility::Prefix => {
-                Reach::new(&layers::layers(&graph, sees, Some, |_, _| true))?
-            }
+    fn new(
+        visibility: Visibility,
+        nodes: usize,
+        lists: &[&TxnEdges],
+        limits: &Limits<'_>,
+    ) -> Result<Option<Precedence>, NoGraph> {
+        let graph: TxnGraph = Graph::new(nodes, lists)?;
+        let go_on = || limits.go_on().is_ok();
+        let (reach, times) = if visibility.snapshots() {
+            let layers = visibility.layers(&graph)?;
+            let times = layers.topological_times().map(|times| {
+                graph
+                    .nodes()
+                    .map(|n| times[isolde_graph::Node::index(Half::lower(n)) as usize])
+                    .collect()
+            });
+            (Reach::new(&layers, &go_on), times)
+        } else {
+            (Reach::new(&graph, &go_on), graph.topological_times())
         };
-        Some(Precedence { sees, graph, reach })
+        match (reach, times) {
+            (Ok(reach), Some(times)) => Ok(Some(Precedence { visibility, graph, reach, times })),
+            (Err(NoReach::Stopped), _) => {
+                Err(limits.go_on().err().unwrap_or(Limit::Stopped).into())
+            }
+            _ => Ok(None),
+        }
     }
 
-    fn before(&self, a: u32, b: u32) -> bool {
-        match self.sees {
+    /// The moment at which a transaction sees what was there.
+    fn seeing(&self) -> Moment {
+        if self.visibility.snapshots() { Moment::Start } else { Moment::Commit }
+    }
+
+    #[inline]
+    fn before(&self, a: Node, b: Node) -> bool {
+        match self.visibility {
             Visibility::Serial => self.reach.leads(a, b),
             Visibility::Snapshot | Visibility::Prefix => {
-                self.reach.leads(layers::commit(a), layers::commit(b))
+                self.reach.leads(Half::lower(a), Half::lower(b))
             }
         }
     }
 
-    /// Whether one took its snapshot before the other committed.
-    fn began_before(&self, a: u32, b: u32) -> bool {
-        self.reach.leads(layers::start(a), layers::commit(b))
+    /// Whether one writer came before another, or took its snapshot before the other committed.
+    fn comes_first(&self, a: Node, b: Node) -> bool {
+        self.before(a, b) || self.reach.leads(Half::upper(a), Half::lower(b))
     }
 
-    fn seen(&self, a: u32, by: u32) -> bool {
-        match self.sees {
+    #[inline]
+    fn seen(&self, a: Node, by: Node) -> bool {
+        match self.visibility {
             Visibility::Serial => self.reach.leads(a, by),
             Visibility::Snapshot | Visibility::Prefix => {
-                self.reach.leads(layers::commit(a), layers::start(by))
+                self.reach.leads(Half::lower(a), Half::upper(by))
             }
         }
-    }
-}
-
-/// Which node leads to which, for graphs without cycles.
-struct Reach {
-    words: usize,
-    bits: Vec<u64>,
-}
-
-impl Reach {
-    /// `None` if the graph has a cycle: then everything is decided anyway.
-    fn new(graph: &Graph) -> Option<Reach> {
-        let nodes = graph.node_count();
-        let components = graph.components();
-        if !components.acyclic() {
-            return None;
-        }
-        // Components are numbered against the edges, so what a node leads to comes before it.
-        let mut order = vec![0u32; nodes];
-        for (node, component) in components.of.iter().enumerate() {
-            order[*component as usize] = node as u32;
-        }
-        let words = nodes.div_ceil(64);
-        let mut reach = Reach { words, bits: vec![0; nodes * words] };
-        for &node in &order {
-            for (to, _) in graph.edges(node) {
-                reach.add(node, to);
-            }
-        }
-        Some(reach)
-    }
-
-    fn add(&mut self, node: u32, to: u32) {
-        let (node, to) = (node as usize, to as usize);
-        for word in 0..self.words {
-            let theirs = self.bits[to * self.words + word];
-            self.bits[node * self.words + word] |= theirs;
-        }
-        self.bits[node * self.words + to / 64] |= 1 << (to % 64);
-    }
-
-    fn leads(&self, from: u32, to: u32) -> bool {
-        let (from, to) = (from as usize, to as usize);
-        self.bits[from * self.words + to / 64] >> (to % 64) & 1 == 1
     }
 }

@@ -3,20 +3,22 @@
 //! The transactions of these paths belong to a witness as much as those of its cycle: without them
 //! nobody could infer the edge again.
 
-use std::collections::VecDeque;
+use std::ops::ControlFlow;
 
 use hashbrown::{HashMap, HashSet};
+use isolde_graph::Bfs;
 use isolde_spec::Edges;
 
-use crate::explain::cycle::DEPENDENCIES;
-use crate::graph::csr::Graph;
-use crate::unordered::force::Visibility;
+use crate::graph::edges::TxnGraph;
+use crate::graph::kinds::DEPENDENCIES;
+use crate::graph::node::{Node, Numbering};
+use crate::graph::visibility::Visibility;
 
 /// A transaction at a moment.
-type State = (u32, Moment);
+type State = (Node, Moment);
 
 /// An edge with one kind.
-pub(crate) type Edge = (u32, u32, Edges);
+pub(crate) type Edge = (Node, Node, Edges);
 
 /// The moment of a transaction that a path begins or ends with.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -35,26 +37,31 @@ pub(crate) struct Inference {
     /// From where to where there was a path.
     pub(crate) path: [State; 2],
     /// The transaction whose read, or whose version that was read, makes it so.
-    pub(crate) also: Option<u32>,
+    pub(crate) also: Option<Node>,
 }
 
 /// The reasons of all inferred edges of a graph.
 pub(crate) struct Inferences {
-    pub(crate) sees: Visibility,
+    pub(crate) visibility: Visibility,
     pub(crate) of: HashMap<Edge, Inference>,
     /// Edges that would follow, but were known before.
     pub(crate) known: HashSet<Edge>,
 }
 
 impl Inferences {
-    pub(crate) fn new(sees: Visibility) -> Inferences {
-        Inferences { sees, of: HashMap::new(), known: HashSet::new() }
+    pub(crate) fn new(visibility: Visibility) -> Inferences {
+        Inferences { visibility, of: HashMap::new(), known: HashSet::new() }
     }
 
     /// All edges that some edges rest on, with themselves, and the transactions that matter beside.
     /// What is too far away stays out.
-    pub(crate) fn behind(&self, graph: &Graph, txns: u32, edges: &[Edge]) -> (Vec<Edge>, Vec<u32>) {
-        let mut map = Map { graph, txns, sees: self.sees, budget: BUDGET };
+    pub(crate) fn behind(
+        &self,
+        graph: &TxnGraph,
+        numbering: Numbering,
+        edges: &[Edge],
+    ) -> (Vec<Edge>, Vec<Node>) {
+        let mut map = Map { graph, numbering, visibility: self.visibility, budget: BUDGET };
         let mut all: Vec<Edge> = edges.to_vec();
         let mut known: HashSet<Edge> = edges.iter().copied().collect();
         let mut also = Vec::new();
@@ -77,51 +84,50 @@ const BUDGET: usize = 1_000_000;
 
 /// Where paths are looked for.
 struct Map<'g> {
-    graph: &'g Graph,
-    /// How many nodes are transactions; the others are helpers.
-    txns: u32,
-    sees: Visibility,
+    graph: &'g TxnGraph,
+    numbering: Numbering,
+    visibility: Visibility,
     budget: usize,
 }
 
 impl Map<'_> {
-    /// A shortest path over edges that are allowed.
+    /// A shortest path over edges that are allowed, its last edge first.
     fn path(
         &mut self,
         [from, to]: [State; 2],
         allowed: impl Fn(&Edge) -> bool,
     ) -> Option<Vec<Edge>> {
-        let mut came: HashMap<State, (State, Edge)> = HashMap::new();
-        let mut queue = VecDeque::from([from]);
-        while let Some(at) = queue.pop_front() {
-            for edge in self.edges(at.0) {
-                self.budget = self.budget.checked_sub(1)?;
+        let found = Bfs::search(from, usize::MAX, |(node, moment), steps| {
+            for edge in self.edges(node) {
+                let Some(left) = self.budget.checked_sub(1) else { return ControlFlow::Break(()) };
+                self.budget = left;
                 if !allowed(&edge) {
                     continue;
                 }
-                for moment in self.leads(at.1, edge.2) {
-                    let state = (edge.1, *moment);
-                    if state != from && !came.contains_key(&state) {
-                        came.insert(state, (at, edge));
-                        queue.push_back(state);
+                for next in self.leads(moment, edge.2) {
+                    let state = (edge.1, *next);
+                    if state != from {
+                        steps.push(state, edge);
                     }
                     if state == to {
-                        return Some(way_back(&came, from, to));
+                        return ControlFlow::Break(());
                     }
                 }
             }
-        }
-        None
+            ControlFlow::Continue(())
+        });
+        let reached = from == to || found.reached(to);
+        reached.then(|| found.path(to).into_iter().rev().map(|(_, _, edge)| edge).collect())
     }
 
     /// The edges of a node, each with one kind; over the helper of a key in one step.
-    fn edges(&self, node: u32) -> Vec<Edge> {
+    fn edges(&self, node: Node) -> Vec<Edge> {
         let mut edges = Vec::new();
         for (to, kinds) in self.graph.edges(node) {
-            if to >= self.txns && kinds.contains(Edges::RW) {
+            if !self.numbering.is_txn(to) && kinds.contains(Edges::RW) {
                 edges.extend(self.graph.edges(to).map(|(to, _)| (node, to, Edges::RW)));
             } else {
-                edges.extend(kinds.each().map(|(kind, _)| (node, to, kind)));
+                edges.extend(kinds.edges().each().map(|(kind, _)| (node, to, kind)));
             }
         }
         edges
@@ -129,9 +135,9 @@ impl Map<'_> {
 
     /// Which moments of the next transaction an edge leads to.
     fn leads(&self, at: Moment, kind: Edges) -> &'static [Moment] {
-        match (self.sees, at) {
+        match (self.visibility, at) {
             (Visibility::Serial, _) => &[Moment::Commit],
-            (sees, Moment::Commit) if sees.seen().contains(kind) => {
+            (visibility, Moment::Commit) if visibility.seen().contains(kind) => {
                 &[Moment::Commit, Moment::Start]
             }
             (_, Moment::Commit) if DEPENDENCIES.contains(kind) => &[Moment::Commit],
@@ -139,15 +145,4 @@ impl Map<'_> {
             _ => &[],
         }
     }
-}
-
-fn way_back(came: &HashMap<State, (State, Edge)>, from: State, to: State) -> Vec<Edge> {
-    let mut edges = Vec::new();
-    let mut at = to;
-    while at != from {
-        let Some((before, edge)) = came.get(&at) else { break };
-        edges.push(*edge);
-        at = *before;
-    }
-    edges
 }

@@ -93,7 +93,12 @@ impl UnorderedKey {
     }
 
     /// Finds the class of every version. An empty list reads as absent, whatever a list starts with.
-    fn classify(&mut self, context: &Context<'_>, facts: &KeyFacts, wanted: &HashMap<Value, Class>) {
+    fn classify(
+        &mut self,
+        context: &Context<'_>,
+        facts: &KeyFacts,
+        wanted: &HashMap<Value, Class>,
+    ) {
         if wanted.is_empty() {
             return;
         }

@@ -1,21 +1,23 @@
 //! The commit-order edges that causal consistency forces.
 //!
-//! Somebody reads a key from t1 although t2, who wrote it too, came before the reader by a path of
-//! reads and session order: then t2 committed before t1. Of each chain of transactions
+//! A transaction reads a key from t1 although t2, which wrote it too, came before the reader by a path
+//! of reads and session order: then t2 committed before t1. Of each chain of transactions
 //! ([`super::chains`]) only the last writer of the key before the reader matters; the others came
 //! before that one. So every read asks once for each chain, which is n*k.
 //!
 //! What comes before each transaction would be n*k numbers. They are made for a few chains at a time,
 //! and used before the next ones are made, so that memory stays linear.
 
+use isolde_graph::{Node as _, parallel};
 use isolde_history::{Key, OpId};
 
 use super::chains::Chains;
 use super::forced::Forcing;
 use super::reads::{INITIAL, ReadTable, Seen};
+use crate::graph::edges::TxnGraph;
+use crate::graph::node::Node;
 use crate::keys::context::Context;
-use crate::graph::csr::Graph;
-use crate::parallel;
+use crate::limits::{Limit, Limits};
 
 /// How many chains are looked at together.
 const LANES: usize = 16;
@@ -28,9 +30,9 @@ pub(crate) struct Causal<'c> {
     pub(crate) reads: &'c ReadTable,
     pub(crate) chains: &'c Chains,
     /// Session order and write-read dependencies, without a cycle.
-    pub(crate) graph: &'c Graph,
+    pub(crate) graph: &'c TxnGraph,
     /// The transactions, each before those that it leads to.
-    pub(crate) order: &'c [u32],
+    pub(crate) order: &'c [Node],
 }
 
 impl Causal<'_> {
@@ -38,40 +40,45 @@ impl Causal<'_> {
     pub(crate) fn force<F: Forcing + Send>(
         &self,
         context: &Context<'_>,
+        limits: &Limits<'_>,
         receiver: impl Fn() -> F + Sync,
-    ) -> Vec<F> {
+    ) -> Result<Vec<F>, Limit> {
         let size = context.index.size;
         let keys = self.by_chain(context);
         let groups: Vec<u32> = (0..self.chains.count as u32).step_by(LANES).collect();
-        parallel::map(size, &groups, |first| {
+        let bytes = self.graph.node_count() * size_of::<Row>();
+        let told = parallel::map(size, &groups, |first| {
+            limits.go_on()?;
+            let _held = limits.hold(bytes)?;
             let mut to = receiver();
             let before = ChainRows { first: *first, rows: self.rows(*first) };
             keys.iter().flatten().for_each(|key| key.force(&before, &mut to));
-            to
-        })
+            Ok(to)
+        });
+        told.into_iter().collect()
     }
 
     /// What comes before each transaction in the chains from one on.
     fn rows(&self, first: u32) -> Vec<Row> {
         let mut rows = vec![[0; LANES]; self.graph.node_count()];
-        for &txn in self.order {
-            let mut row = rows[txn as usize];
-            let (chain, place) = self.chains.of(txn);
+        for &node in self.order {
+            let mut row = rows[node.at()];
+            let (chain, place) = self.chains.of(node.index());
             if let Some(own) = row.get_mut(chain.wrapping_sub(first) as usize) {
                 *own = place + 1;
             }
             if row == [0; LANES] {
                 continue;
             }
-            for (to, _) in self.graph.edges(txn) {
-                let theirs = &mut rows[to as usize];
+            for (to, _) in self.graph.edges(node) {
+                let theirs = &mut rows[to.at()];
                 theirs.iter_mut().zip(&row).for_each(|(theirs, own)| *theirs = (*theirs).max(*own));
             }
         }
         rows
     }
 
-    /// The keys with several writers that somebody read, sorted by chains, in a few pieces.
+    /// The keys with several writers that were read, sorted by chains, in a few pieces.
     fn by_chain(&self, context: &Context<'_>) -> Vec<Vec<ByChain>> {
         let pieces = context.index.pieces();
         parallel::map(context.index.size, &pieces, |keys| {
@@ -95,7 +102,7 @@ impl ChainRows {
     }
 }
 
-/// Who wrote and read a key, by chain and place.
+/// The writers and readers of a key, by chain and place.
 struct ByChain {
     key: u32,
     /// Chain, place and transaction.

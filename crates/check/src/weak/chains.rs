@@ -4,7 +4,7 @@
 use isolde_history::SessionId;
 
 use super::reads::{ByTxn, INITIAL};
-use crate::checker::Sorted;
+use crate::graph::node::Node;
 use crate::keys::context::Context;
 use crate::keys::standing::Standing;
 
@@ -19,30 +19,31 @@ pub(crate) struct Chains {
 const NONE: (u32, u32) = (u32::MAX, 0);
 
 impl Chains {
-    /// A chain for each session, if session order counts. Whoever is in none (nothing follows a
-    /// transaction of unknown outcome in its session) goes behind someone it read from who is the last
-    /// of such a chain, or begins another one.
+    /// A chain for each session, if session order counts. A transaction that is in none (nothing
+    /// follows one of unknown outcome in its session) goes behind a transaction that it read from, if
+    /// that is the last of such a chain, or begins another one.
     pub(crate) fn new(
         context: &Context<'_>,
         by_txn: &ByTxn,
-        order: &[u32],
+        order: &[Node],
         session_order: bool,
     ) -> Chains {
-        let mut of = vec![NONE; context.standings.len()];
+        let mut of = vec![NONE; context.txn_count()];
         let mut count = 0;
         if session_order {
             count = context.history.session_count();
             for session in 0..count as u32 {
                 let txns = context.history.session(SessionId(session)).iter();
-                let known = txns.filter(|txn| context.standings[txn.index()] == Standing::Committed);
+                let known =
+                    txns.filter(|txn| context.standings[txn.index()] == Standing::Committed);
                 known.enumerate().for_each(|(at, txn)| of[txn.index()] = (session, at as u32));
             }
         }
         let sessions = count as u32;
         // The last of each chain that is no session.
         let mut last: Vec<u32> = Vec::new();
-        for &txn in order.iter().filter(|txn| context.standings[**txn as usize].counts()) {
-            if of[txn as usize] != NONE {
+        for txn in order.iter().map(|node| node.at() as u32) {
+            if !context.standings[txn as usize].counts() || of[txn as usize] != NONE {
                 continue;
             }
             let sources = by_txn.seen_by(txn).iter().map(|s| s.source).filter(|s| *s != INITIAL);
@@ -69,15 +70,4 @@ impl Chains {
     pub(crate) fn of(&self, txn: u32) -> (u32, u32) {
         self.of[txn as usize]
     }
-}
-
-/// The nodes of a graph without cycles, each before those that it leads to.
-pub(crate) fn topological(sorted: &Sorted) -> Vec<u32> {
-    // Components are numbered against the direction of the edges.
-    let of = &sorted.components.of;
-    let mut order = vec![0; of.len()];
-    for (node, component) in of.iter().enumerate() {
-        order[of.len() - 1 - *component as usize] = node as u32;
-    }
-    order
 }

@@ -5,21 +5,24 @@
 //! takes several forced edges, the cycle of the commit order is told with the reads that force it.
 
 use hashbrown::HashSet;
+use isolde_graph::{Graph, Node as _};
 use isolde_history::{Key, TxnId};
 use isolde_spec::{Anomaly, Because, Edges, Forced, Level, Step, Witness};
 
+use super::axioms::{AxiomQuestion, ForcedEdges};
 use super::forcing::{Reason, Reasoner};
-use super::path::{FAR, Hop, NEAR, Tree};
+use super::path::{FAR, NEAR, PathHop, PathTree, txn_of};
 use super::reads::INITIAL;
-use super::{FORCED, Question, ForcedEdges};
-use crate::checker::Sorted;
-use crate::graph::edges::EdgeList;
-use crate::graph::csr::Graph;
+use crate::explain::hunt;
 use crate::explain::name;
-use crate::explain::hunt::{self, Violations};
+use crate::explain::violations::Violations;
+use crate::graph::edges::{TxnEdges, TxnGraph, TxnParts};
+use crate::graph::kinds::EdgeKinds;
+use crate::graph::node::Node;
 
 /// Everything but forced edges.
-const BASE: Edges = Edges(Edges::SO.0 | Edges::WR.0 | Edges::WW.0);
+const BASE: EdgeKinds = EdgeKinds::of(Edges(Edges::SO.0 | Edges::WR.0 | Edges::WW.0));
+const FORCED: EdgeKinds = EdgeKinds::FORCED;
 /// How many reads that missed something are looked at for each witness that is kept.
 const READS: usize = 8;
 /// How many forced edges of a part are tried.
@@ -28,18 +31,29 @@ const TRIES: usize = 256;
 const STARTS: usize = 16;
 
 /// What shows that the level is broken.
-pub(crate) fn witnesses(question: &Question<'_, '_>, sorted: &Sorted, told: &[ForcedEdges]) -> Violations {
+pub(crate) fn witnesses(
+    question: &AxiomQuestion<'_, '_>,
+    parts: &TxnParts,
+    told: &[ForcedEdges],
+) -> Violations {
     let missed: u64 = told.iter().map(|told| told.missed_count).sum();
-    if sorted.components.acyclic() && missed == 0 {
+    if parts.components.acyclic() && missed == 0 {
         return Violations::default();
     }
-    let keep = question.checker.options.witnesses;
-    let mut hunt = MissedHunt { reasoner: Reasoner::new(question), sorted, found: Vec::new() };
+    let keep = question.question.options().witnesses;
+    let mut hunt =
+        MissedHunt { reasoner: Reasoner::new(question), graph: &parts.graph, found: Vec::new() };
     hunt.missed(told, READS * keep);
-    let parts = sorted.components.cyclic();
+    let parts: Vec<Vec<Node>> = parts.components.cyclic();
     let figures = vec![("cyclic parts", parts.len() as u64)];
     let some = hunt::some_of_each_size(parts.iter().map(|part| &part[..]).collect(), keep);
-    some.into_iter().for_each(|part| hunt.part(part, keep));
+    for part in some {
+        // One witness is enough if a limit was reached.
+        if !hunt.found.is_empty() && question.question.limits().go_on().is_err() {
+            break;
+        }
+        hunt.part(part, keep);
+    }
     debug_assert!(!hunt.found.is_empty(), "a violation that nobody can explain");
     if hunt.found.is_empty() {
         // There is one, however it is told.
@@ -66,12 +80,12 @@ fn collect(mut witnesses: Vec<Witness>, keep: usize) -> Violations {
 
 struct MissedHunt<'q, 'c, 'h> {
     reasoner: Reasoner<'q, 'c, 'h>,
-    sorted: &'q Sorted,
+    graph: &'q TxnGraph,
     found: Vec<Witness>,
 }
 
 impl MissedHunt<'_, '_, '_> {
-    /// ReadTable of the initial state by those who had seen somebody who overwrote it.
+    /// Reads of the initial state by transactions that had seen one that overwrote it.
     fn missed(&mut self, told: &[ForcedEdges], most: usize) {
         let mut known = HashSet::new();
         let missed = told.iter().flat_map(|told| &told.missed);
@@ -83,13 +97,13 @@ impl MissedHunt<'_, '_, '_> {
     }
 
     /// The cycles of one part of the graph, the most basic of it only.
-    fn part(&mut self, part: &[u32], keep: usize) {
+    fn part(&mut self, part: &[Node], keep: usize) {
         let seen = self.found.len();
         self.without_forced(part, keep);
         if self.found.len() > seen {
             return;
         }
-        let mut inside: HashSet<u32> = part.iter().copied().collect();
+        let mut inside: HashSet<TxnId> = part.iter().map(|node| txn_of(*node)).collect();
         let forced = self.forced_edges(part, &inside);
         for &(writer, source, _) in forced.iter().take(TRIES) {
             if self.found.len() >= seen + keep {
@@ -110,19 +124,24 @@ impl MissedHunt<'_, '_, '_> {
         }
     }
 
-    /// Cycles of what everybody saw.
-    fn without_forced(&mut self, part: &[u32], keep: usize) {
-        let number = |node: u32| part.binary_search(&node).ok().map(|n| n as u32);
-        let mut edges = EdgeList::new(part.len());
+    /// Cycles without forced edges.
+    fn without_forced(&mut self, part: &[Node], keep: usize) {
+        let number =
+            |node: Node| part.binary_search(&node).ok().map(|n| Node::from_index(n as u32));
+        let mut edges = TxnEdges::new(part.len());
         for (from, &node) in part.iter().enumerate() {
-            for (to, _) in self.sorted.graph.edges(node).filter(|(_, k)| k.intersects(BASE)) {
-                number(to).into_iter().for_each(|to| edges.push(from as u32, to, Edges::WR));
+            let from = Node::from_index(from as u32);
+            for (to, _) in self.graph.edges(node).filter(|(_, k)| k.meets(BASE)) {
+                number(to).into_iter().for_each(|to| edges.push(from, to, BASE));
             }
         }
-        let components = Graph::new(part.len(), &[&edges]).components();
-        for cycle in components.cyclic().iter().take(keep) {
-            let nodes: HashSet<u32> = cycle.iter().map(|n| part[*n as usize]).collect();
-            let starts = cycle.iter().take(STARTS).map(|n| part[*n as usize]);
+        // A part of a graph is no larger than the graph.
+        let Ok(graph) = Graph::new(part.len(), &[&edges]) else { return };
+        let cyclic: Vec<Vec<Node>> = graph.components().cyclic();
+        for cycle in cyclic.iter().take(keep) {
+            let txn = |number: &Node| txn_of(part[number.at()]);
+            let nodes: HashSet<TxnId> = cycle.iter().map(txn).collect();
+            let starts = cycle.iter().take(STARTS).map(txn);
             let ways =
                 starts.filter_map(|start| self.tree((start, FAR), BASE, &nodes, start).path(start));
             let Some(hops) = ways.min_by_key(Vec::len) else { continue };
@@ -131,17 +150,24 @@ impl MissedHunt<'_, '_, '_> {
         }
     }
 
-    fn tree(&self, from: (u32, usize), kinds: Edges, inside: &HashSet<u32>, end: u32) -> Tree {
-        let wanted = |node: u32| inside.contains(&node);
-        Tree::grow(&self.sorted.graph, from, kinds, wanted, |node| node == end)
+    fn tree(
+        &self,
+        from: (TxnId, usize),
+        kinds: EdgeKinds,
+        inside: &HashSet<TxnId>,
+        end: TxnId,
+    ) -> PathTree {
+        let wanted = |txn: TxnId| inside.contains(&txn);
+        PathTree::grow(self.graph, from, kinds, wanted, |txn| txn == end)
     }
 
-    fn forced_edges(&self, part: &[u32], inside: &HashSet<u32>) -> Vec<Hop> {
+    fn forced_edges(&self, part: &[Node], inside: &HashSet<TxnId>) -> Vec<PathHop> {
         let edges = part.iter().flat_map(|node| {
-            self.sorted.graph.edges(*node).map(move |(to, kind)| (*node, to, kind))
+            let from = txn_of(*node);
+            self.graph.edges(*node).map(move |(to, kind)| (from, txn_of(to), kind))
         });
-        let forced = |hop: &Hop| hop.2.contains(FORCED) && inside.contains(&hop.1);
-        let mut forced: Vec<Hop> = edges.filter(forced).collect();
+        let forced = |hop: &PathHop| hop.2.meets(FORCED) && inside.contains(&hop.1);
+        let mut forced: Vec<PathHop> = edges.filter(forced).collect();
         // Histories are mostly in the order in which transactions ended: an edge from a later one to an
         // earlier one is likelier to be what is wrong, and there may be more edges than are tried.
         forced.sort_unstable_by_key(|hop| (hop.0 < hop.1, *hop));
@@ -149,18 +175,18 @@ impl MissedHunt<'_, '_, '_> {
         forced
     }
 
-    /// A cycle with one forced edge: whoever forces it missed a write that is known to be newer than
-    /// what it read.
-    fn one_forced(&mut self, writer: u32, source: u32, inside: &HashSet<u32>) {
+    /// A cycle with one forced edge: the reader that forces it missed a write that is known to be newer
+    /// than what it read.
+    fn one_forced(&mut self, writer: TxnId, source: TxnId, inside: &HashSet<TxnId>) {
         let Some(newer) = self.tree((source, NEAR), BASE, inside, writer).path(writer) else {
             return;
         };
-        let Some(reason) = self.reasoner.of_edge(writer, source) else { return };
-        self.found.push(self.missed_write(writer, &reason, &newer));
+        let Some(reason) = self.reasoner.of_edge(writer.0, source.0) else { return };
+        self.found.push(self.missed_write(writer.0, &reason, &newer));
     }
 
     /// A reader missed a write that it had to see; what it read instead is older because of a path.
-    fn missed_write(&self, writer: u32, reason: &Reason, newer: &[Hop]) -> Witness {
+    fn missed_write(&self, writer: u32, reason: &Reason, newer: &[PathHop]) -> Witness {
         let seen = &reason.seen;
         let mut missed = self.reasoner.missed(writer, seen);
         let mut forced = Vec::new();
@@ -178,24 +204,24 @@ impl MissedHunt<'_, '_, '_> {
     }
 
     /// A cycle with several forced edges.
-    fn several_forced(&self, hops: &[Hop]) -> Option<Witness> {
+    fn several_forced(&self, hops: &[PathHop]) -> Option<Witness> {
         let (mut steps, mut forced) = (Vec::new(), Vec::new());
         let mut worst: Option<Anomaly> = None;
         let mut support = Vec::new();
         for &(from, to, kinds) in hops {
-            if kinds.intersects(BASE) {
+            if kinds.meets(BASE) {
                 steps.extend(self.reasoner.steps(&[(from, to, kinds & BASE)]));
                 continue;
             }
-            let reason = self.reasoner.of_edge(from, to)?;
+            let reason = self.reasoner.of_edge(from.0, to.0)?;
             let seen = &reason.seen;
             let because = Because {
                 key: Some(Key(seen.key)),
-                from_op: self.reasoner.write(from, seen.key),
-                to_op: self.reasoner.write(to, seen.key),
+                from_op: self.reasoner.write(from.0, seen.key),
+                to_op: self.reasoner.write(to.0, seen.key),
                 inferred: true,
             };
-            let (from, to, kind) = (TxnId(from), TxnId(to), Edges::WW);
+            let kind = Edges::WW;
             let missed = self.reasoner.missed(from.0, seen);
             let cycle = [vec![missed], reason.path.clone()].concat();
             let name = self.name(&cycle);
@@ -215,20 +241,16 @@ impl MissedHunt<'_, '_, '_> {
     }
 
     /// Something that shows the violation, if only roughly.
-    fn any(&self, told: &[ForcedEdges], parts: &[Vec<u32>]) -> Witness {
+    fn any(&self, told: &[ForcedEdges], parts: &[Vec<Node>]) -> Witness {
         let missed = told.iter().flat_map(|told| &told.missed).next();
         let steps = match (missed, parts.first()) {
             (Some((writer, seen)), _) => vec![self.reasoner.missed(*writer, seen)],
             (None, Some(part)) => {
-                let inside: HashSet<u32> = part.iter().copied().collect();
-                let way = self.tree((part[0], FAR), BASE | FORCED, &inside, part[0]).path(part[0]);
+                let inside: HashSet<TxnId> = part.iter().map(|node| txn_of(*node)).collect();
+                let start = txn_of(part[0]);
+                let way = self.tree((start, FAR), BASE | FORCED, &inside, start).path(start);
                 let because = Because { inferred: true, ..Because::default() };
-                let step = |(from, to, _): Hop| Step {
-                    from: TxnId(from),
-                    to: TxnId(to),
-                    kind: Edges::WW,
-                    because,
-                };
+                let step = |(from, to, _): PathHop| Step { from, to, kind: Edges::WW, because };
                 way.unwrap_or_default().into_iter().map(step).collect()
             }
             (None, None) => Vec::new(),

@@ -1,6 +1,6 @@
 //! The commit-order edges that read committed and read atomic force.
 //!
-//! Somebody reads a key x from t1 although t2, who wrote x too, binds that read: then t2 committed
+//! A transaction reads a key x from t1 although t2, which wrote x too, binds that read: then t2 committed
 //! before t1. At read committed t2 binds if an earlier statement of the reader read from it, at read
 //! atomic if the reader read from it at all, or followed it in their session.
 //!
@@ -14,7 +14,7 @@ use super::reads::{ByTxn, INITIAL, Seen};
 use crate::keys::context::Context;
 use crate::keys::standing::Standing;
 
-/// Who wants to know forced edges.
+/// A receiver of forced edges.
 pub(crate) trait Forcing {
     /// What a transaction saw, though it had seen another writer of that key, which therefore came
     /// before the one who wrote what it saw. That may be the initial state, which nobody came before.
@@ -68,7 +68,7 @@ impl<'h> Statements<'h> {
     }
 }
 
-/// Those whom a transaction read from, each with the statement that did so first.
+/// The transactions that one read from, each with the statement that did so first.
 #[derive(Default)]
 pub(crate) struct Sources(Vec<(u32, u32)>);
 
@@ -109,7 +109,7 @@ pub(crate) fn committed(
     }
 }
 
-/// Who last wrote each key in the session under way.
+/// The last transaction that wrote each key in the session under way.
 pub(crate) struct LastWriters {
     /// By key: the session, and the transaction.
     of: Vec<(u32, u32)>,
@@ -143,8 +143,8 @@ pub(crate) fn atomic(by_txn: &ByTxn, txn: u32, sources: &mut Sources, to: &mut i
     }
     for &(writer, _) in sources.load(seen, |op| op.0) {
         common_keys(by_txn.written_by(writer), seen, |runs| {
-            // Who saw two versions of a key is wrong already: each of the two has to come before the
-            // other. So two are enough, however often somebody looked.
+            // A reader that saw two versions of a key is wrong already: each of the two has to come
+            // before the other. So two are enough, however often it looked.
             runs.iter().take(2).filter(|s| s.source != writer).for_each(|s| to.force(writer, s));
         });
     }

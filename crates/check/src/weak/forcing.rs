@@ -4,15 +4,16 @@ use hashbrown::HashSet;
 use isolde_history::{Effect, Key, OpId, TxnId};
 use isolde_spec::{Because, Edges, Level, Step};
 
-use super::Question;
-use super::path::{FAR, Hop, Tree};
+use super::axioms::AxiomQuestion;
+use super::path::{FAR, PathHop, PathTree};
 use super::reads::{INITIAL, Seen};
-use crate::keys::context::Context;
 use crate::explain::name;
-use crate::keys::standing::Standing;
 use crate::explain::witness::Explainer;
+use crate::graph::kinds::EdgeKinds;
+use crate::keys::context::Context;
+use crate::keys::standing::Standing;
 
-/// Why one writer of a key came before another: somebody read from the other, and had seen the one.
+/// Why one writer of a key came before another: a reader read from the other, and had seen the one.
 #[derive(Clone, Debug)]
 pub(crate) struct Reason {
     pub(crate) seen: Seen,
@@ -25,12 +26,12 @@ const READERS: usize = 64;
 
 /// Finds reasons.
 pub(crate) struct Reasoner<'q, 'c, 'h> {
-    pub(crate) question: &'q Question<'c, 'h>,
+    pub(crate) question: &'q AxiomQuestion<'c, 'h>,
     pub(crate) explainer: Explainer<'c>,
 }
 
 impl<'q, 'c, 'h> Reasoner<'q, 'c, 'h> {
-    pub(crate) fn new(question: &'q Question<'c, 'h>) -> Reasoner<'q, 'c, 'h> {
+    pub(crate) fn new(question: &'q AxiomQuestion<'c, 'h>) -> Reasoner<'q, 'c, 'h> {
         let explainer = Explainer::new(question.context(), question.session_order);
         Reasoner { question, explainer }
     }
@@ -69,11 +70,13 @@ impl<'q, 'c, 'h> Reasoner<'q, 'c, 'h> {
             return None;
         }
         let readers: HashSet<u32> = reads.iter().map(|seen| seen.txn).collect();
-        let causes = self.question.base.causes(self.context(), self.question.session_order);
-        let ends = |txn: u32| readers.contains(&txn);
-        let tree = Tree::grow(&causes.graph, (writer, FAR), Edges::WR | Edges::SO, |_| true, ends);
+        let causes = self.question.base.causes(self.context(), self.question.session_order).ok()?;
+        let ends = |txn: TxnId| readers.contains(&txn.0);
+        let kinds = EdgeKinds::of(Edges::WR | Edges::SO);
+        let from = (TxnId(writer), FAR);
+        let tree = PathTree::grow(&causes.graph, from, kinds, |_| true, ends);
         let reached = reads.iter().filter_map(|seen| {
-            let path = self.steps(&tree.path(seen.txn)?);
+            let path = self.steps(&tree.path(TxnId(seen.txn))?);
             Some(Reason { seen: **seen, path })
         });
         reached.min_by_key(|reason| reason.path.len())
@@ -142,17 +145,16 @@ impl<'q, 'c, 'h> Reasoner<'q, 'c, 'h> {
     }
 
     /// A path as steps, with what shows each. One after another in a session is one step.
-    pub(crate) fn steps(&self, hops: &[Hop]) -> Vec<Step> {
+    pub(crate) fn steps(&self, hops: &[PathHop]) -> Vec<Step> {
         let mut steps: Vec<Step> = Vec::with_capacity(hops.len());
         for &(from, to, kinds) in hops {
             if kinds.contains(Edges::WR) {
                 let by_txn = self.question.base.by_txn(self.context());
-                let read = by_txn.seen_by(to).iter().find(|s| s.source == from);
+                let read = by_txn.seen_by(to.0).iter().find(|s| s.source == from.0);
                 steps.extend(read.map(|seen| self.read(seen)));
             } else if kinds.contains(Edges::WW) {
-                steps.push(self.explainer.overwrote(TxnId(from), TxnId(to)));
+                steps.push(self.explainer.overwrote(from, to));
             } else {
-                let (from, to) = (TxnId(from), TxnId(to));
                 let because = Because::default();
                 match steps.last_mut() {
                     Some(last) if last.kind == Edges::SO => last.to = to,

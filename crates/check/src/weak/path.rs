@@ -1,14 +1,16 @@
-//! A shortest path, for explanations.
+//! Shortest paths, for explanations.
 
-use std::collections::VecDeque;
+use std::ops::ControlFlow;
 
-use hashbrown::HashMap;
-use isolde_spec::Edges;
+use isolde_graph::Bfs;
+use isolde_history::TxnId;
 
-use crate::graph::csr::Graph;
+use crate::graph::edges::TxnGraph;
+use crate::graph::kinds::EdgeKinds;
+use crate::graph::node::Node;
 
-/// One edge of a path, with one of its kinds.
-pub(crate) type Hop = (u32, u32, Edges);
+/// One edge of a path, with some of its kinds.
+pub(crate) type PathHop = (TxnId, TxnId, EdgeKinds);
 
 /// How many edges a search may look at that has to find something.
 pub(crate) const FAR: usize = 4_000_000;
@@ -16,57 +18,40 @@ pub(crate) const FAR: usize = 4_000_000;
 pub(crate) const NEAR: usize = 50_000;
 
 /// From one transaction to all that it leads to, nearest first.
-pub(crate) struct Tree {
-    from: u32,
-    came: HashMap<u32, (u32, Edges)>,
-}
+pub(crate) struct PathTree(Bfs<TxnId, EdgeKinds>);
 
-impl Tree {
-    /// Walks over edges of some kinds, between nodes that are wanted, until one is reached that ends
-    /// the search, or so many edges have been looked at.
+impl PathTree {
+    /// Walks over edges of some kinds, between transactions that are wanted, until one is reached that
+    /// ends the search, or so many edges have been looked at.
     pub(crate) fn grow(
-        graph: &Graph,
-        (from, mut budget): (u32, usize),
-        kinds: Edges,
-        wanted: impl Fn(u32) -> bool,
-        ends: impl Fn(u32) -> bool,
-    ) -> Tree {
-        let mut came = HashMap::new();
-        let mut queue = VecDeque::from([from]);
-        'search: while let Some(node) = queue.pop_front() {
-            for (to, kind) in graph.edges(node).filter(|(_, kind)| kind.intersects(kinds)) {
+        graph: &TxnGraph,
+        (from, mut budget): (TxnId, usize),
+        kinds: EdgeKinds,
+        wanted: impl Fn(TxnId) -> bool,
+        ends: impl Fn(TxnId) -> bool,
+    ) -> PathTree {
+        PathTree(Bfs::search(from, usize::MAX, |txn, steps| {
+            for (to, kind) in graph.edges(txn.into()).filter(|(_, kind)| kind.meets(kinds)) {
                 if budget == 0 {
-                    break 'search;
+                    return ControlFlow::Break(());
                 }
                 budget -= 1;
-                if !wanted(to) || came.contains_key(&to) {
-                    continue;
-                }
-                came.insert(to, (node, kind & kinds));
-                if ends(to) {
-                    break 'search;
-                }
-                if to != from {
-                    queue.push_back(to);
+                let to = txn_of(to);
+                if wanted(to) && steps.push(to, kind & kinds) && ends(to) {
+                    return ControlFlow::Break(());
                 }
             }
-        }
-        Tree { from, came }
+            ControlFlow::Continue(())
+        }))
     }
 
-    /// The path to a node, if it was reached; from the beginning to itself it is a cycle.
-    pub(crate) fn path(&self, to: u32) -> Option<Vec<Hop>> {
-        let mut path = Vec::new();
-        let mut at = to;
-        loop {
-            let &(before, kind) = self.came.get(&at)?;
-            path.push((before, at, kind));
-            at = before;
-            if at == self.from {
-                break;
-            }
-        }
-        path.reverse();
-        Some(path)
+    /// The path to a transaction, if it was reached; from the beginning to itself it is a cycle.
+    pub(crate) fn path(&self, to: TxnId) -> Option<Vec<PathHop>> {
+        Some(self.0.path(to)).filter(|path| !path.is_empty())
     }
+}
+
+/// The transaction of a node: the graphs of the weak levels have no helpers.
+pub(crate) fn txn_of(node: Node) -> TxnId {
+    TxnId(isolde_graph::Node::index(node))
 }

@@ -1,4 +1,5 @@
-//! Who read from whom, by key and by transaction: all that the weak levels need of a history.
+//! Reads with the transactions that they returned values of, by key and by transaction: all that the
+//! weak levels need of a history.
 //!
 //! Their axioms speak of single reads, never of the order of versions beyond what lists and the
 //! recorder show. So the walk over all keys keeps the reads with their sources and the writers, as
@@ -6,18 +7,19 @@
 
 use std::ops::Range;
 
+use isolde_graph::{Rows, parallel};
 use isolde_history::{Key, OpId, TxnId};
 use isolde_spec::Edges;
 
+use crate::graph::edges::{TxnEdges, no_edges};
+use crate::keys::accesses::Source;
 use crate::keys::context::Context;
-use crate::graph::edges::EdgeList;
-use crate::keys::key_facts::KeyFacts;
 use crate::keys::findings::Findings;
+use crate::keys::key_facts::KeyFacts;
+use crate::keys::provenance;
+use crate::limits::{Held, Limit, Limits};
 use crate::order::dependency::{Dependencies, Dependency};
 use crate::order::orderer::Orderer;
-use crate::parallel;
-use crate::keys::accesses::Source;
-use crate::keys::provenance;
 
 /// What a transaction saw of a key, perhaps several times in a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,7 +27,7 @@ pub(crate) struct Seen {
     /// The reader.
     pub(crate) txn: u32,
     pub(crate) key: u32,
-    /// Whoever wrote it, or [`INITIAL`].
+    /// The transaction that wrote it, or [`INITIAL`].
     pub(crate) source: u32,
     /// The first and the last of the reads.
     pub(crate) first: OpId,
@@ -35,76 +37,49 @@ pub(crate) struct Seen {
 /// The source of what was there from the beginning.
 pub(crate) const INITIAL: u32 = u32::MAX;
 
-/// ReadTable with their sources, and writers, by key.
+/// Reads with their sources, and writers, by key.
 pub(crate) struct ReadTable {
-    pub(crate) found: Findings,
+    pub(crate) findings: Findings,
     /// The orders of versions that lists and the recorder show.
-    pub(crate) orders: Vec<EdgeList>,
+    pub(crate) orders: Vec<TxnEdges>,
     reads: Rows<Seen>,
     writers: Rows<u32>,
-}
-
-/// What belongs to each of many rows, one after another.
-pub(crate) struct Rows<T> {
-    items: Vec<T>,
-    ends: Vec<u32>,
-}
-
-impl<T> Rows<T> {
-    fn new() -> Rows<T> {
-        Rows { items: Vec::new(), ends: Vec::new() }
-    }
-
-    #[inline]
-    fn range(&self, row: usize) -> Range<usize> {
-        let start = if row == 0 { 0 } else { self.ends[row - 1] as usize };
-        start..self.ends[row] as usize
-    }
-
-    #[inline]
-    pub(crate) fn of(&self, row: usize) -> &[T] {
-        &self.items[self.range(row)]
-    }
-
-    fn end_row(&mut self) {
-        self.ends.push(self.items.len() as u32);
-    }
-
-    fn append(&mut self, mut other: Rows<T>) {
-        let before = self.items.len() as u32;
-        self.items.append(&mut other.items);
-        self.ends.extend(other.ends.iter().map(|end| before + end));
-    }
+    held: Vec<Held>,
 }
 
 impl ReadTable {
     /// Walks over all keys, on all cores.
-    pub(crate) fn find(context: &Context<'_>) -> ReadTable {
+    pub(crate) fn find(context: &Context<'_>, limits: &Limits<'_>) -> Result<ReadTable, Limit> {
         let pieces = context.index.pieces();
         let parts = parallel::map(context.index.size, &pieces, |keys| {
-            ReadTable::of_keys(context, keys.clone())
+            limits.go_on()?;
+            let mut part = ReadTable::of_keys(context, keys.clone());
+            let orders: usize = part.orders.iter().map(TxnEdges::bytes).sum();
+            part.held.push(limits.hold(orders + part.reads.bytes() + part.writers.bytes())?);
+            Ok(part)
         });
-        let mut parts = parts.into_iter();
-        let mut all = parts.next().unwrap_or_else(|| ReadTable::of_keys(context, 0..0));
-        for mut part in parts {
-            all.found.append(part.found);
+        let mut all = ReadTable::of_keys(context, 0..0);
+        for part in parts {
+            let mut part: ReadTable = part?;
+            all.findings.append(part.findings);
             all.orders.append(&mut part.orders);
             all.reads.append(part.reads);
             all.writers.append(part.writers);
+            all.held.append(&mut part.held);
         }
-        all
+        Ok(all)
     }
 
     fn of_keys(context: &Context<'_>, keys: Range<usize>) -> ReadTable {
-        let mut found = Findings::default();
-        let mut shown = ShownOrders(context.edges());
+        let mut findings = Findings::default();
+        let mut shown = ShownOrders(no_edges(context));
         let (mut reads, mut writers) = (Rows::new(), Rows::new());
         let (mut facts, mut orderer) = (KeyFacts::default(), Orderer::default());
         for key in keys {
             facts.load(context, &context.standings, key);
-            provenance::settle(context, &mut facts, &mut found);
+            provenance::settle(context, &mut facts, &mut findings);
             if facts.is_list || context.given.contains_key(&key) {
-                orderer.key(context, &facts, None, &mut found, &mut shown);
+                orderer.key(context, &facts, &mut findings, &mut shown);
             }
             for (read, source) in facts.reads.iter().zip(&facts.sources) {
                 let source = match source {
@@ -113,15 +88,15 @@ impl ReadTable {
                     Source::None => continue,
                 };
                 let (txn, key) = (read.txn.0, key as u32);
-                reads.items.push(Seen { txn, key, source, first: read.op, last: read.last });
+                reads.push(Seen { txn, key, source, first: read.op, last: read.last });
             }
             let versions = facts.writes.iter().filter(|w| w.is_version());
-            writers.items.extend(versions.map(|w| w.txn.0));
+            writers.extend(versions.map(|w| w.txn.0));
             reads.end_row();
             writers.end_row();
         }
-        let orders = if shown.0.len() == 0 { Vec::new() } else { vec![shown.0] };
-        ReadTable { found, orders, reads, writers }
+        let orders = if shown.0.is_empty() { Vec::new() } else { vec![shown.0] };
+        ReadTable { findings, orders, reads, writers, held: Vec::new() }
     }
 
     /// What was seen of a key, in the order of the history.
@@ -129,27 +104,27 @@ impl ReadTable {
         self.reads.of(key.index())
     }
 
-    /// Who wrote a key, in the order of the history.
+    /// The transactions that wrote a key, in the order of the history.
     pub(crate) fn writers_of(&self, key: Key) -> &[u32] {
         self.writers.of(key.index())
     }
 
     /// How many reads there are.
     pub(crate) fn len(&self) -> usize {
-        self.reads.items.len()
+        self.reads.items().len()
     }
 
     pub(crate) fn key_count(&self) -> usize {
-        self.reads.ends.len()
+        self.reads.row_count()
     }
 
     /// Write-read dependencies.
-    pub(crate) fn edges(&self, context: &Context<'_>) -> Vec<EdgeList> {
-        let parts = parallel::cut(self.reads.items.len(), 2 * parallel::cores(), |i| i);
+    pub(crate) fn edges(&self, context: &Context<'_>) -> Vec<TxnEdges> {
+        let parts = parallel::cut(self.reads.items().len(), 2 * parallel::cores(), |i| i);
         parallel::map(context.index.size, &parts, |part| {
-            let mut edges = context.edges();
-            for seen in self.reads.items[part.clone()].iter().filter(|s| s.source != INITIAL) {
-                edges.push(seen.source, seen.txn, Edges::WR);
+            let mut edges = no_edges(context);
+            for seen in self.reads.items()[part.clone()].iter().filter(|s| s.source != INITIAL) {
+                edges.push(TxnId(seen.source).into(), TxnId(seen.txn).into(), Edges::WR.into());
             }
             edges
         })
@@ -158,12 +133,12 @@ impl ReadTable {
 
 /// Keeps the orders of versions that were shown. What follows from reading a version and overwriting
 /// it proves no more than that its writer came before, below snapshot isolation.
-struct ShownOrders(EdgeList);
+struct ShownOrders(TxnEdges);
 
 impl Dependencies for ShownOrders {
     fn add(&mut self, d: Dependency) {
         if d.kind == Edges::WW {
-            self.0.push(d.from.0, d.to.0, d.kind);
+            self.0.push(d.from.into(), d.to.into(), d.kind.into());
         }
     }
 
@@ -181,14 +156,13 @@ pub(crate) struct ByTxn {
 
 impl ByTxn {
     pub(crate) fn new(reads: &ReadTable, txns: usize) -> ByTxn {
-        let by_reader = sorted(&reads.reads.items, txns, |seen| seen.txn as usize);
-        let mut written: Vec<(u32, u32)> = Vec::with_capacity(reads.writers.items.len());
+        let by_reader = Rows::sorted(reads.reads.items(), txns, |seen| seen.txn as usize);
+        let mut written: Vec<(u32, u32)> = Vec::with_capacity(reads.writers.items().len());
         for key in 0..reads.key_count() {
             written.extend(reads.writers.of(key).iter().map(|txn| (*txn, key as u32)));
         }
-        let by_writer = sorted(&written, txns, |(txn, _)| *txn as usize);
-        let keys = by_writer.items.iter().map(|(_, key)| *key).collect();
-        ByTxn { reads: by_reader, keys: Rows { items: keys, ends: by_writer.ends } }
+        let by_writer = Rows::sorted(&written, txns, |(txn, _)| *txn as usize);
+        ByTxn { reads: by_reader, keys: by_writer.map(|(_, key)| key) }
     }
 
     /// What a transaction saw.
@@ -202,24 +176,4 @@ impl ByTxn {
     pub(crate) fn written_by(&self, txn: u32) -> &[u32] {
         self.keys.of(txn as usize)
     }
-}
-
-/// A counting sort that keeps the order of what goes to the same row.
-fn sorted<T: Copy>(items: &[T], rows: usize, row: impl Fn(&T) -> usize) -> Rows<T> {
-    let Some(&any) = items.first() else {
-        return Rows { items: Vec::new(), ends: vec![0; rows] };
-    };
-    let mut ends = vec![0u32; rows];
-    items.iter().for_each(|item| ends[row(item)] += 1);
-    let mut sum = 0;
-    for end in &mut ends {
-        sum += std::mem::replace(end, sum);
-    }
-    let mut sorted = vec![any; items.len()];
-    for item in items {
-        let at = &mut ends[row(item)];
-        sorted[*at as usize] = *item;
-        *at += 1;
-    }
-    Rows { items: sorted, ends }
 }

@@ -4,62 +4,61 @@ use hashbrown::HashMap;
 use isolde_history::{Effect, OpId, SessionId, TxnId, Value};
 use isolde_spec::{Answer, Verdict};
 
+use super::answers::{self, ObjectAnswers};
 use super::call::{self, Did};
-use super::decide::{self, KeysApart, ObjectAnswers};
-use super::model::Limits;
+use super::keys_apart::KeysApart;
 use super::object::{Item, Kind, Object};
-use super::search::NONE;
+use super::search::{NONE, SearchEnd, SearchLimits};
 use super::several::Steps;
 use crate::keys::context::Context;
-use crate::strong::decide::Case;
 use crate::keys::standing::Standing;
-use crate::graph::real_time::RealTime;
 use crate::keys::wording::Wording;
+use crate::question::Question;
 
 /// How many operations a history may have to be searched for an order of transactions.
 const MOST_OPERATIONS: usize = 20_000;
 
 /// Asks every group of keys.
-pub(crate) fn decide(
-    case: &Case<'_, '_>,
-    time: &RealTime<'_>,
-    alone: &KeysApart,
-    why: &str,
-) -> Verdict {
+pub(crate) fn decide(question: &Question<'_, '_>, apart: &KeysApart, why: &str) -> Verdict {
     let unknown =
-        |reason: String| decide::verdict(case, Answer::Unknown(reason), Vec::new(), why, 0);
-    if alone.predicates {
+        |reason: String| answers::verdict(question, Answer::Unknown(reason), Vec::new(), why, 0);
+    let Some(time) = question.real_time else {
+        return unknown("real time is not known".to_owned());
+    };
+    let context = question.context();
+    let history = context.history;
+    if apart.predicates {
         return unknown("predicate reads are no operations on single objects".to_owned());
     }
-    if !case.context().history.version_orders().is_empty() {
+    if !history.version_orders().is_empty() {
         let given = "the recorder gave an order of versions, which does not decide it";
         return unknown(given.to_owned());
     }
-    if !case.context().history.meta().complete {
+    if !history.meta().complete {
         let more = "the history is not complete, and other transactions may explain it";
         return unknown(more.to_owned());
     }
-    if case.context().history.op_count() > MOST_OPERATIONS {
+    if history.op_count() > MOST_OPERATIONS {
         return unknown(format!(
             "{why}, and neither the order of versions decides it nor is the history small enough to \
              try orders"
         ));
     }
-    let interval = |txn: TxnId| call::interval(case.context(), time, txn);
-    let objects = match groups(case.context(), alone.sessions, interval) {
+    let interval = |txn: TxnId| call::interval(context, time, txn);
+    let objects = match groups(context, apart.sessions, interval) {
         Ok(objects) => objects,
         Err(reason) => return unknown(reason),
     };
     let mut asked = ObjectAnswers::default();
-    let limits = decide::limits(case);
+    let limits = answers::limits(question);
     for (at, object) in objects.iter().enumerate() {
         asked.ask(object, at, &limits);
     }
     let load = |at: usize, stuck: Option<usize>| {
-        let mut all = groups(case.context(), alone.sessions, interval).ok()?;
+        let mut all = groups(context, apart.sessions, interval).ok()?;
         (at < all.len()).then(|| all.swap_remove(at)).zip(stuck)
     };
-    decide::conclude(case, &asked, why, load)
+    answers::conclude(question, &asked, why, load)
 }
 
 /// The groups of a history.
@@ -104,8 +103,8 @@ fn deeds(
     let words = Wording(history);
     let mut deeds = Vec::new();
     for txn in history.txns() {
-        let play = context.standings[txn.id().index()];
-        if play == Standing::RolledBack {
+        let standing = context.standing(txn.id());
+        if standing == Standing::RolledBack {
             continue;
         }
         let mut steps: Steps = Vec::new();
@@ -115,7 +114,9 @@ fn deeds(
                 return Err(format!("{} has savepoints", words.txn(txn.id())));
             }
             let Some(did) = call::what_it_did(&op) else { continue };
-            if op.effect() == Effect::Unknown && (play == Standing::Committed || txn.ops().len() > 1) {
+            if op.effect() == Effect::Unknown
+                && (standing == Standing::Committed || txn.ops().len() > 1)
+            {
                 return Err(format!("nobody knows whether {} was done", words.place(op.id())));
             }
             if matches!(did, Did::Append(_) | Did::ReadList) {
@@ -128,7 +129,7 @@ fn deeds(
             steps.push((op.key().0, did));
         }
         let (Some(op), (begin, end)) = (first, interval(txn.id())) else { continue };
-        let certain = play == Standing::Committed;
+        let certain = standing == Standing::Committed;
         if certain || steps.iter().any(|(_, did)| !did.reads_only()) {
             deeds.push(Deed { item: Item { txn: txn.id(), op, begin, end, certain }, steps });
         }
@@ -183,20 +184,24 @@ fn session_order(context: &Context<'_>, items: &[Item]) -> Vec<u32> {
     after
 }
 
-/// The whole history as one object in which only sessions are in order, if every transaction is one
-/// operation and there are few; its calls can be put in order, or cannot, or nobody knows.
-pub(crate) fn in_program_order(context: &Context<'_>, limits: &Limits) -> Option<bool> {
-    if context.history.op_count() > MOST_OPERATIONS {
+/// Whether single operations can be put in one order that keeps only that of sessions, if they are few
+/// enough to try: the verdict if they can.
+pub(crate) fn in_program_order(question: &Question<'_, '_>, why: &str) -> Option<Verdict> {
+    let context = question.context();
+    let history = context.history;
+    let given = !history.version_orders().is_empty();
+    let many = history.op_count() > MOST_OPERATIONS || history.txns().any(|t| t.ops().len() > 1);
+    if !question.promise.session_order || given || many {
         return None;
     }
+    let (memory, check) = (question.options().order_memory, question.limits());
+    let steps = check.steps().min(answers::STEPS_WITHOUT_TIME);
     let deeds = deeds(context, |_| (i64::MIN, i64::MAX)).ok()?;
     let all: Vec<usize> = (0..deeds.len()).collect();
     let object = group(context, &deeds, &all, true);
-    match object.order(limits).0 {
-        super::search::SearchEnd::Order(_) => object.doubt.is_none().then_some(true),
-        super::search::SearchEnd::None { .. } => object.doubt.is_none().then_some(false),
-        super::search::SearchEnd::GaveUp(_) => None,
-    }
+    let (end, steps) = object.order(&SearchLimits { steps, memory, check });
+    let ordered = matches!(end, SearchEnd::Order(_)) && object.doubt.is_none();
+    ordered.then(|| answers::verdict(question, Answer::Holds, Vec::new(), why, steps))
 }
 
 /// Keys that belong together.
