@@ -5,12 +5,13 @@ use std::ops::Range;
 use crate::attributes::{Entity, names};
 use crate::columns::Columns;
 use crate::draft::TxnDraft;
+use crate::error::SinkError;
 use crate::evidence::{Interval, LockMode, Outcome, Snapshot, Timestamp};
 use crate::ids::{Key, OpId, SessionId, StmtId, TxnId};
 use crate::meta::{Event, Meta};
 use crate::op::{Op, OpKind};
 use crate::pool::Pool;
-use crate::sink::{Sink, SinkError};
+use crate::sink::Sink;
 use crate::value::Value;
 
 /// What happened: sessions, transactions, statements, operations, and the evidence beside them.

@@ -17,7 +17,7 @@
 
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
-use crate::formats::Format;
+use crate::format::Format;
 use crate::meta::InitialState;
 use crate::sink::Sink;
 use crate::source::{Input, Source};

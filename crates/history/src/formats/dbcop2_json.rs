@@ -14,7 +14,7 @@
 
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
-use crate::formats::Format;
+use crate::format::Format;
 use crate::formats::dbcop_common::{
     Extras, Family, Tally, family, read_document, read_sessions, read_transaction, read_versions,
     required, set_once, unsigned,

@@ -3,13 +3,13 @@
 use hashbrown::HashSet;
 
 use crate::draft::TxnDraft;
-use crate::error::{Fault, Warning};
+use crate::error::{Fault, SinkError, Warning};
 use crate::evidence::Outcome;
 use crate::ids::Key;
 use crate::meta::{Meta, info};
 use crate::op::{Effect, OpKind};
 use crate::pool::Pool;
-use crate::sink::{Sink, SinkError};
+use crate::sink::Sink;
 use crate::source::{Input, Source};
 use crate::text::Json;
 use crate::text::json::{Kind, Number};

@@ -14,7 +14,7 @@
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::evidence::Outcome;
-use crate::formats::Format;
+use crate::format::Format;
 use crate::formats::dbcop_common::{LOOK_AT, head, read_versions};
 use crate::ids::SessionId;
 use crate::meta::InitialState;

@@ -12,7 +12,7 @@
 
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
-use crate::formats::Format;
+use crate::format::Format;
 use crate::formats::dbcop_common::{
     Event, Extras, Family, family, push_event, read_document, read_transaction, required, set_once,
     unsigned,

@@ -24,7 +24,7 @@ use crate::attributes::names;
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::evidence::Outcome;
-use crate::formats::Format;
+use crate::format::Format;
 use crate::formats::jepsen::{
     Dialect, Function, LogEvent, Phase, Process, Reader, Standard, explain, head,
 };

@@ -16,9 +16,9 @@
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::evidence::Outcome;
-use crate::formats::Format;
+use crate::format::Format;
 use crate::formats::jepsen::{
-    Dialect, LogEvent, Notation, Reader, each_event, explain, first_map, head, unusual_keys,
+    Dialect, LogEvent, Notation, Reader, each_event, explain, head, is_key_value, unusual_keys,
 };
 use crate::ids::Key;
 use crate::meta::InitialState;
@@ -41,25 +41,6 @@ pub(crate) static FORMAT: Format = Format {
 
 fn looks_like(source: &Source) -> bool {
     head(source).is_some_and(is_key_value)
-}
-
-/// Whether the first operation has a `:key` and a function of this format.
-pub(crate) fn is_key_value(head: &[u8]) -> bool {
-    let Ok(mut edn) = first_map::<Edn<'_>>(head) else { return false };
-    let (mut key, mut function) = (false, false);
-    // The map may be longer than the head: what has been seen until then counts.
-    let _ = (|| -> Result<(), Fault> {
-        Notation::begin_map(&mut edn)?;
-        while let Some(name) = edn.next_raw_key()? {
-            key |= *name == *b"key";
-            if *name == *b"f" {
-                function = matches!(edn.clone().word("a name")?, b"get" | b"put" | b"append");
-            }
-            edn.skip_value()?;
-        }
-        Ok(())
-    })();
-    key && function
 }
 
 fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {

@@ -25,7 +25,7 @@ use hashbrown::{HashMap, HashSet};
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::evidence::{Interval, Outcome};
-use crate::formats::Format;
+use crate::format::Format;
 use crate::ids::Key;
 use crate::meta::{Clock, InitialState};
 use crate::pool::Pool;

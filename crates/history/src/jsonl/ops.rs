@@ -3,8 +3,9 @@
 use crate::draft::TxnDraft;
 use crate::error::Fault;
 use crate::ids::Key;
-use crate::jsonl::meta::pair;
-use crate::jsonl::txn::{Scratch, add_name, attributes};
+use crate::jsonl::attrs::{add_name, attributes};
+use crate::jsonl::member::pair;
+use crate::jsonl::scratch::Scratch;
 use crate::op::{Effect, OpKind};
 use crate::pool::Pool;
 use crate::text::Json;

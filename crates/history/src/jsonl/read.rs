@@ -4,12 +4,12 @@ use std::io::{BufRead, Read};
 use std::ops::Range;
 
 use crate::builder::HistoryBuilder;
-use crate::error::{Fault, ReadError};
+use crate::error::{Fault, ReadError, SinkError};
 use crate::in_order::in_order;
 use crate::jsonl::line::{LineReader, after_trailer};
 use crate::jsonl::meta;
 use crate::jsonl::odd::{OddName, OddNames, Reporter};
-use crate::sink::{Sink, SinkError};
+use crate::sink::Sink;
 use crate::source::{Input, Source};
 use crate::text::Json;
 

@@ -15,7 +15,7 @@ use crate::value::Value;
 mod atom;
 mod skip;
 
-use atom::Atom;
+use atom::{Atom, is_delimiter};
 
 /// How deep vectors, lists, maps and sets may nest.
 pub const MAX_DEPTH: usize = 60;
@@ -188,7 +188,7 @@ impl<'a> Edn<'a> {
         self.skip_space()?;
         match self.cursor.rest() {
             [b'#', b'{' | b'#', ..] => Ok(None),
-            [b'#', ..] => self.tag().map(Some),
+            [b'#', ..] => atom::tag(&mut self.cursor).map(Some),
             _ => Ok(None),
         }
     }
@@ -300,7 +300,11 @@ impl<'a> Edn<'a> {
     /// The bytes up to the next delimiter.
     #[inline]
     fn token(&mut self) -> &'a [u8] {
-        self.cursor.take_while(|b| !is_delimiter(b))
+        atom::token(&mut self.cursor)
+    }
+
+    fn atom(&mut self) -> Result<Atom<'a>, Fault> {
+        Atom::read(&mut self.cursor)
     }
 
     /// Any value, interned.
@@ -441,22 +445,6 @@ impl<'a> Edn<'a> {
         char::from_u32(code).ok_or_else(|| Fault::expected(at, "a Unicode character"))
     }
 }
-
-/// Whether a byte ends a number, a keyword or a symbol.
-#[inline]
-pub(crate) const fn is_delimiter(byte: u8) -> bool {
-    DELIMITERS[byte as usize]
-}
-
-static DELIMITERS: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut rest: &[u8] = b" ,\n\t\r\x0c()[]{}\";";
-    while let [byte, tail @ ..] = rest {
-        table[*byte as usize] = true;
-        rest = tail;
-    }
-    table
-};
 
 fn too_deep(at: usize) -> Fault {
     Fault::wrong(at, format!("vectors, lists and maps nest more than {MAX_DEPTH} deep"))

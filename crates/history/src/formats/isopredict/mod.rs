@@ -30,7 +30,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-use crate::formats::Format;
+use crate::format::Format;
 use crate::source::Source;
 use crate::text::Cursor;
 

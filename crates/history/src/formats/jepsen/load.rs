@@ -17,11 +17,12 @@ use std::thread;
 
 use crate::builder::HistoryBuilder;
 use crate::error::{Fault, ReadError};
-use crate::formats::jepsen::event::{LogEvent, scan_event};
+use crate::formats::jepsen::event::LogEvent;
 use crate::formats::jepsen::interpret::{Interpreter, Reader};
 use crate::formats::jepsen::operations::Standard;
 use crate::formats::jepsen::pairing::{Paired, Pairing, Step};
 use crate::formats::jepsen::read::{edn_holds_lists, read_edn};
+use crate::formats::jepsen::scan::scan_event;
 use crate::sink::Sink;
 use crate::source::{Input, Source};
 use crate::text::Edn;

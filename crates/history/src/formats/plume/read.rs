@@ -4,15 +4,15 @@ use hashbrown::HashMap;
 
 use super::scan::{ABORTED, Part, Run, Split, scan};
 use crate::builder::HistoryBuilder;
-use crate::columns::Remap;
 use crate::draft::TxnDraft;
-use crate::error::{Fault, ReadError};
+use crate::error::{Fault, ReadError, SinkError};
 use crate::evidence::Outcome;
 use crate::ids::SessionId;
 use crate::meta::{InitialState, info};
 use crate::op::OpKind;
 use crate::pool::Pool;
-use crate::sink::{Sink, SinkError};
+use crate::remap::Remap;
+use crate::sink::Sink;
 use crate::source::{Input, Source};
 use crate::value::Value;
 

@@ -6,7 +6,6 @@ use crate::attributes::names;
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::evidence::Timestamp;
-use crate::formats::timekiller::REQUIRED;
 use crate::formats::unknown::push_unknown;
 use crate::ids::{Key, SessionId};
 use crate::meta::InitialState;
@@ -18,6 +17,9 @@ use crate::source::Source;
 use crate::text::Json;
 use crate::text::json::{Kind, Number};
 use crate::value::Value;
+
+/// The members that every transaction has.
+pub(super) const REQUIRED: [&str; 5] = ["tid", "sid", "sts", "cts", "ops"];
 
 pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
     let input = source.file()?;

@@ -6,13 +6,13 @@ use std::io::Write;
 use hashbrown::HashSet;
 
 use crate::attributes::names;
+use crate::error::SinkError;
 use crate::evidence::{Outcome, Timestamp};
 use crate::formats::timekiller::read::{Starts, quoted_number};
 use crate::history::{History, Stmt, Txn};
 use crate::notation::write_value;
 use crate::op::{Effect, Op, OpKind};
 use crate::pool::Pool;
-use crate::sink::SinkError;
 use crate::value::{Datum, Value};
 
 pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), SinkError> {

@@ -27,10 +27,12 @@ mod read;
 pub(crate) mod tests;
 
 use crate::error::Fault;
-use crate::formats::Format;
+use crate::format::Format;
 use crate::source::{Input, Source};
 use crate::text::Json;
 use crate::text::json::Kind;
+
+use read::is_log_name;
 
 pub(crate) static FORMAT: Format = Format {
     name: "viper",
@@ -133,20 +135,4 @@ fn is_of_kind(want: u8, found: Kind) -> bool {
         b'b' => found == Kind::Bool,
         _ => found == Kind::Array,
     }
-}
-
-/// The name of a file without its folders.
-fn base_name(path: &str) -> &str {
-    path.rsplit(['/', '\\']).next().unwrap_or(path)
-}
-
-/// Viper reads the files whose names start with J.
-fn is_log_name(path: &str) -> bool {
-    base_name(path).starts_with('J')
-}
-
-/// The session that a file holds: its name without extension.
-fn session_name(path: &str) -> &str {
-    let name = base_name(path);
-    name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem })
 }

@@ -4,7 +4,6 @@ use crate::draft::TxnDraft;
 use crate::error::Fault;
 use crate::evidence::Interval;
 use crate::formats::unknown::push_unknown;
-use crate::formats::viper::read::nanoseconds;
 use crate::op::Effect;
 use crate::pool::Pool;
 use crate::text::Json;
@@ -489,4 +488,15 @@ fn null_value(at: usize, what: &str) -> Fault {
 pub(super) fn list_of_pairs(pool: &mut Pool, pairs: impl Iterator<Item = (Value, Value)>) -> Value {
     let parts: Vec<Value> = pairs.map(|(a, b)| pool.list(&[a, b])).collect();
     pool.list(&parts)
+}
+
+/// A time in milliseconds as nanoseconds. ViperBench writes 0 or -1 where it took no time.
+pub(super) fn nanoseconds(json: &mut Json<'_>) -> Result<Option<i64>, Fault> {
+    let at = json.offset();
+    let time = json.integer("a time in milliseconds")?;
+    if time == 0 || time == -1 {
+        return Ok(None);
+    }
+    let too_far = || Fault::wrong(at, "the time does not fit in 64 bits of nanoseconds");
+    time.checked_mul(1_000_000).ok_or_else(too_far).map(Some)
 }

@@ -6,8 +6,7 @@ use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::formats::unknown::push_unknown;
 use crate::formats::viper::initial::{initial_state, remarks};
-use crate::formats::viper::operation::{Names, Operation};
-use crate::formats::viper::{is_log_name, session_name};
+use crate::formats::viper::operation::{Names, Operation, nanoseconds};
 use crate::ids::{Key, SessionId};
 use crate::meta::{Clock, InitialState};
 use crate::sink::Sink;
@@ -278,13 +277,18 @@ fn edn_hint(bytes: &[u8], at: usize, fault: Fault) -> Fault {
     if is_edn { fault.hint("this is EDN: try --format jepsen-edn") } else { fault }
 }
 
-/// A time in milliseconds as nanoseconds. ViperBench writes 0 or -1 where it took no time.
-pub(super) fn nanoseconds(json: &mut Json<'_>) -> Result<Option<i64>, Fault> {
-    let at = json.offset();
-    let time = json.integer("a time in milliseconds")?;
-    if time == 0 || time == -1 {
-        return Ok(None);
-    }
-    let too_far = || Fault::wrong(at, "the time does not fit in 64 bits of nanoseconds");
-    time.checked_mul(1_000_000).ok_or_else(too_far).map(Some)
+/// The name of a file without its folders.
+fn base_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// Viper reads the files whose names start with J.
+pub(super) fn is_log_name(path: &str) -> bool {
+    base_name(path).starts_with('J')
+}
+
+/// The session that a file holds: its name without extension.
+fn session_name(path: &str) -> &str {
+    let name = base_name(path);
+    name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem })
 }

@@ -1,9 +1,12 @@
 //! Values as EDN.
 
-use crate::formats::jepsen::event::is_common_key;
-use crate::formats::jepsen::write::{LABEL_KEY, refused};
+use crate::error::SinkError;
+use crate::formats::jepsen::keys::LABEL_KEY;
+use crate::formats::jepsen::keys::is_common_key;
+use crate::formats::jepsen::write::refusal::refused;
+use crate::history::History;
+use crate::ids::TxnId;
 use crate::pool::Pool;
-use crate::sink::SinkError;
 use crate::text::Edn;
 use crate::text::edn::Kind;
 use crate::value::{Datum, Value, Values};
@@ -97,4 +100,14 @@ fn reads_as_symbol(source: &str) -> bool {
 pub(super) fn is_key_name(name: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./*+!?".contains(&b);
     !name.is_empty() && name.bytes().all(plain) && !is_common_key(name) && name != LABEL_KEY
+}
+
+/// A transaction in a complaint, by its label if that can be written.
+pub(super) fn describe(history: &History, txn: TxnId) -> String {
+    let txn = history.txn(txn);
+    let mut text = String::from("transaction ");
+    match txn.label() {
+        Some(label) if literal(history.pool(), label, &mut text).is_ok() => text,
+        _ => format!("transaction number {}", txn.id().0),
+    }
 }

@@ -1,12 +1,13 @@
 //! The order of the lines, and the process of each transaction.
 
 use crate::attributes::names;
+use crate::error::SinkError;
 use crate::evidence::Outcome;
-use crate::formats::jepsen::write::{describe, refused};
+use crate::formats::jepsen::write::literal::describe;
+use crate::formats::jepsen::write::refusal::refused;
 use crate::history::History;
 use crate::ids::{SessionId, TxnId};
 use crate::meta::Clock;
-use crate::sink::SinkError;
 use crate::value::Value;
 
 /// What a line of the log is about.
