@@ -1,6 +1,6 @@
 //! The course of a run: commits per second, and above them what was done to the servers meanwhile.
 
-use super::layout::{Rect, Size, half};
+use super::geometry::{Rect, Size, half};
 use super::sheet::{Picture, Sheet};
 use super::text::{cut, width};
 use crate::course::{Bin, Course, Lane};

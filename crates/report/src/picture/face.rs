@@ -2,7 +2,7 @@
 
 use isolde_history::Outcome;
 
-use super::layout::{Rect, Size};
+use super::geometry::{Rect, Size};
 use super::sheet::Sheet;
 use super::text::{cut, long, width, width_class};
 use crate::exhibit::Part;

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use super::geometry::{Size, Wire};
 use super::layers::{Layers, STEP};
-use super::layout::{Size, Wire};
 
 /// How often the layers are sorted, down and up.
 const SWEEPS: usize = 16;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use super::geometry::{Rect, TRACK, Wire, half};
 use super::layers::Layers;
-use super::layout::{Placed, Rect, TRACK, Wire, half};
 use super::order::{Grid, What};
 use super::space::{Wish, keep_inside};
 
@@ -34,6 +34,24 @@ enum Piece {
     Swing(f64, f64),
     /// Around a corner at the first point, to the second.
     Corner(f64, f64, f64, f64),
+}
+
+/// A row of the drawing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Band {
+    pub(super) top: f64,
+    pub(super) bottom: f64,
+    pub(super) right: f64,
+}
+
+/// Where the items of a grid are.
+pub(super) struct Placed<'a> {
+    pub(super) grid: &'a Grid,
+    pub(super) layers: &'a Layers,
+    /// The middle of each item.
+    pub(super) x: Vec<f64>,
+    pub(super) bands: Vec<Band>,
+    pub(super) boxes: Vec<Rect>,
 }
 
 /// The way of a wire.
