@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use isolde_history::OpKind;
 
-use crate::catalogue::OpenOptions;
 use crate::failure::{After, Failure};
 use crate::offer::Offer;
+use crate::open::OpenOptions;
 use crate::path::Path;
 use crate::target::{Contents, OpenError, Session, Table, Target};
 use crate::unique;

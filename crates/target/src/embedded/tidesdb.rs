@@ -8,10 +8,10 @@ use tempfile::TempDir;
 use tidesdb::{ColumnFamily, ColumnFamilyConfig, Config, Error, ErrorCode, IsolationLevel};
 use tidesdb::{LogLevel, SyncMode, TidesDB, Transaction};
 
-use crate::catalogue::OpenOptions;
 use crate::embedded::adapter::Embedded;
 use crate::embedded::engine::{About, Engine, Fault, Pair};
 use crate::offer::Offer;
+use crate::open::OpenOptions;
 use crate::target::{OpenError, Target};
 
 const ROWS: &str = "rows";

@@ -13,17 +13,17 @@ use std::time::Duration;
 use isolde_history::OpKind;
 use isolde_spec::Level;
 
-use crate::catalogue::OpenOptions;
 use crate::failure::{After, Failure};
 use crate::node::Node;
 use crate::offer::Offer;
+use crate::open::OpenOptions;
 use crate::path::Path;
 use crate::relay::Relay;
 use crate::server::{self, Apart, Member};
 use crate::target::{Contents, OpenError, Session, Table, Target, Throwaway};
 use crate::unique;
 use gateway::Gateway;
-use session::EtcdSession;
+use session::{EtcdSession, key};
 
 /// The usual port.
 const PORT: u16 = 2379;
@@ -123,10 +123,6 @@ fn start(count: u8, options: &OpenOptions) -> Result<Started, OpenError> {
     };
     let members = nodes.into_iter().zip(0..).map(member).collect();
     Ok(Started { addresses, members, apart })
-}
-
-fn key(prefix: &str, table: u32, row: u32) -> String {
-    format!("{prefix}{table}/{row}")
 }
 
 /// A cluster.

@@ -58,7 +58,7 @@ impl Session for EtcdSession {
     }
 
     fn run(&mut self, request: &Request) -> Result<Answer, Failure> {
-        let key = super::key(&self.prefix, request.table, request.row);
+        let key = key(&self.prefix, request.table, request.row);
         let value = request.value.to_string();
         if request.kind == OpKind::Write {
             return self.put(key, value);
@@ -118,4 +118,8 @@ fn numbers(text: &str) -> Option<Vec<i64>> {
 
 fn no_transaction() -> Failure {
     Failure::new(After::Aborted, "no-transaction", "there is no transaction")
+}
+
+pub(super) fn key(prefix: &str, table: u32, row: u32) -> String {
+    format!("{prefix}{table}/{row}")
 }

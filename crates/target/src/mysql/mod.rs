@@ -1,5 +1,6 @@
 //! MariaDB (throwaway servers, or by URL), MySQL and TiDB (by URL).
 
+mod address;
 mod console;
 mod dialect;
 mod failure;
@@ -8,68 +9,29 @@ mod session;
 mod start;
 
 use std::sync::Mutex;
-use std::time::Duration;
 
 use isolde_history::OpKind;
-use mysql::consts::CapabilityFlags;
 use mysql::prelude::Queryable;
-use mysql::{Conn, Error, OptsBuilder};
+use mysql::{Conn, Error};
 
-use crate::catalogue::OpenOptions;
 use crate::console::Consoles;
 use crate::failure::{After, Failure};
 use crate::node::Node;
 use crate::offer::Offer;
+use crate::open::OpenOptions;
 use crate::path::Path;
 use crate::relay::Relay;
 use crate::server::mariadb::Engine;
 use crate::server::{Apart, Member};
 use crate::target::{Contents, OpenError, Session, Table, Target, Throwaway};
 use crate::unique;
-use crate::url::Url;
+use address::{Address, address, explain};
 use flavour::Flavour;
 use session::MySqlSession;
 use start::Started;
 
-/// The usual ports.
-const PORT: u16 = 3306;
-const TIDB_PORT: u16 = 4000;
 /// How many rows one INSERT makes.
 const CHUNK: u32 = 1000;
-
-/// How to reach a server.
-#[derive(Clone, Debug)]
-struct Address {
-    host: String,
-    port: u16,
-    user: String,
-    password: String,
-    database: String,
-    timeout: Duration,
-}
-
-impl Address {
-    fn connect(&self) -> Result<Conn, Error> {
-        // A row that is set to what it already is counts as found.
-        let found = CapabilityFlags::CLIENT_FOUND_ROWS;
-        Conn::new(self.options().additional_capabilities(found))
-    }
-
-    fn options(&self) -> OptsBuilder {
-        OptsBuilder::new()
-            .ip_or_hostname(Some(&self.host))
-            .tcp_port(self.port)
-            .user(Some(&self.user))
-            .pass(Some(&self.password))
-            .db_name(Some(&self.database))
-            .prefer_socket(false)
-            .tcp_connect_timeout(Some(self.timeout))
-            .read_timeout(Some(self.timeout))
-            .write_timeout(Some(self.timeout))
-            // Sessions keep their statements themselves; a cache would close what it drops.
-            .stmt_cache_size(0)
-    }
-}
 
 /// Opens a server with its usual engine: the user's if there is a URL, else a throwaway one.
 pub(crate) fn open(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Target>, OpenError> {
@@ -138,47 +100,6 @@ fn open_started(
     let made = Mutex::new(Vec::new());
     let relay = options.relayed.then(Relay::default);
     Ok(Box::new(MySql { version, flavour, prefix, made, relay, members, _apart: apart, nodes }))
-}
-
-fn address(url: &str, options: &OpenOptions) -> Result<Address, OpenError> {
-    let url = Url::parse(url)?;
-    url.only_parameters(&[])?;
-    let usual = if url.scheme == "tidb" { TIDB_PORT } else { PORT };
-    let Some(database) = url.database else {
-        return Err(OpenError::new("the URL names no database")
-            .hint("name one in which tables may be made: mysql://user:password@host/database"));
-    };
-    Ok(Address {
-        host: url.host,
-        port: url.port.unwrap_or(usual),
-        user: url.user.unwrap_or_else(|| "root".to_owned()),
-        password: url.password.unwrap_or_default(),
-        database,
-        timeout: options.timeout,
-    })
-}
-
-/// Why a server cannot be reached, in words that help.
-fn explain(error: &Error, address: &Address) -> OpenError {
-    let place = format!("{}:{}", address.host, address.port);
-    let Error::MySqlError(said) = error else {
-        let said = match error {
-            Error::DriverError(error) => error.to_string(),
-            Error::IoError(error) => error.to_string(),
-            other => other.to_string(),
-        };
-        return OpenError::new(format!("cannot connect to {place}: {said}"))
-            .hint("check host and port; does the server listen there?");
-    };
-    let problem = OpenError::new(format!("{place}: {} ({})", said.message, said.code));
-    match said.code {
-        1045 | 1698 => problem.hint("check user and password in the URL"),
-        1044 => problem.hint("the user may not use this database"),
-        1049 => problem.hint(format!("create it: CREATE DATABASE {}", address.database)),
-        1040 => problem.hint("the server has no connection left"),
-        3159 | 4151 => problem.hint("the server wants TLS, which is not supported"),
-        _ => problem,
-    }
 }
 
 /// A server that speaks MySQL's protocol, or a cluster of them.

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error};
 
-use super::{Address, explain};
-use crate::catalogue::OpenOptions;
+use super::address::{Address, explain};
 use crate::failure::{After, Failure};
+use crate::open::OpenOptions;
 use crate::server::mariadb::{self, DATABASE, Engine, Plan, Seat, USER};
 use crate::server::{Apart, Member};
 use crate::target::OpenError;

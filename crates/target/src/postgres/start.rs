@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use super::address::explain;
 use super::wire::{Address, Wire};
-use super::{explain, show};
-use crate::catalogue::OpenOptions;
 use crate::failure::{After, Failure};
+use crate::open::OpenOptions;
 use crate::server::postgres::{Plan, Role, USER};
 use crate::server::{Apart, Member, postgres};
 use crate::target::OpenError;
@@ -64,7 +64,7 @@ fn start(
     // Only our server knows the password; it also has to name our folder.
     let probe = |port| {
         let mut wire = Wire::connect(&at(port)).ok()?;
-        Some(show(&mut wire, "data_directory").map_err(|t| explain(t, &at(port))))
+        Some(wire.show("data_directory").map_err(|t| explain(t, &at(port))))
     };
     let name = if matches!(role, Role::Standby { .. }) { "standby" } else { "primary" };
     let (server, port) = postgres::start(options, &Plan { role, password, probe: &probe, inside })?;

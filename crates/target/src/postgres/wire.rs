@@ -169,6 +169,12 @@ impl Wire {
         self.finish()
     }
 
+    /// What the server says of a setting.
+    pub(super) fn show(&mut self, setting: &str) -> Result<String, Trouble> {
+        let reply = self.simple(&format!("SHOW {setting}"))?;
+        Ok(String::from_utf8_lossy(&reply.cell.unwrap_or_default()).into_owned())
+    }
+
     /// Prepares a statement; all its parameters are of type `bigint`.
     pub(super) fn prepare(
         &mut self,

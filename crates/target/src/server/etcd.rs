@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use super::apart::Apart;
 use super::find::Program;
 use super::place;
+use super::running::{Server, Start};
 use super::supervise::Orders;
-use super::{Apart, Server, Start};
-use crate::catalogue::OpenOptions;
+use crate::open::OpenOptions;
 use crate::target::OpenError;
 use crate::unique;
 

@@ -6,9 +6,9 @@ use std::process::Command;
 
 use super::find::Program;
 use super::place;
+use super::running::{Probe, Server, Start};
 use super::supervise::Orders;
-use super::{Probe, Server, Start};
-use crate::catalogue::OpenOptions;
+use crate::open::OpenOptions;
 use crate::target::OpenError;
 
 const INSTALL: &str = "apt-get install postgresql-15";

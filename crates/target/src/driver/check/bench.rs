@@ -10,7 +10,7 @@ use isolde_history::OpKind;
 use super::super::session::DriverSession;
 use super::super::talk::Talk;
 use super::super::{Driver, Session as _};
-use super::Found;
+use super::found::Found;
 use crate::failure::Failure;
 use crate::path::Path;
 use crate::request::{Answer, Request};

@@ -20,9 +20,9 @@ use isolde_spec::{Anomaly, Level};
 use self::director::{Director, PLANTABLE};
 use self::session::{Client, Shared};
 use self::txn::Mode;
-use crate::catalogue::OpenOptions;
 use crate::failure::{After, Failure};
 use crate::offer::Offer;
+use crate::open::OpenOptions;
 use crate::path::Path;
 use crate::target::{Contents, OpenError, Session, Table, Target};
 

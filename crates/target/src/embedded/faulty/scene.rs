@@ -16,17 +16,10 @@
 use isolde_spec::Anomaly;
 
 use super::store::{Cell, Key, Store};
-use super::txn::{Did, Txn};
+use super::txn::{Did, Part, Txn};
 
 /// After so many transactions that did not fit, a scene is abandoned.
 const PATIENCE: u32 = 500;
-
-/// The part of a transaction: in which scene, and which of its parts was to be played when it began.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Part {
-    scene: u64,
-    number: usize,
-}
 
 /// A scene on its way.
 #[derive(Debug)]

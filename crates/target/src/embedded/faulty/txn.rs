@@ -2,10 +2,16 @@
 
 use isolde_history::OpKind;
 
-use super::scene::Part;
 use super::store::{Cell, Key, Store};
 use crate::failure::{After, Failure};
 use crate::request::{Answer, Request};
+
+/// The part of a transaction: in which scene, and which of its parts was to be played when it began.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Part {
+    pub(super) scene: u64,
+    pub(super) number: usize,
+}
 
 /// What an offer does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -12,9 +12,9 @@ use isolde_spec::Level;
 use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
-use crate::catalogue::OpenOptions;
 use crate::failure::Failure;
 use crate::offer::Offer;
+use crate::open::OpenOptions;
 use crate::path::Path;
 use crate::target::{Contents, OpenError, Session, Table, Target};
 
