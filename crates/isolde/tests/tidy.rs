@@ -226,6 +226,20 @@ fn modules_of_a_crate_have_no_cycles() {
 }
 
 #[test]
+fn type_names_are_unique_in_a_crate() {
+    let mut complaints = Vec::new();
+    for (name, files) in sources() {
+        for (of_type, places) in modules::types(&files) {
+            if places.len() > 1 {
+                let places = places.join(", ");
+                complaints.push(format!("crates/{name}: {of_type} is defined at {places}"));
+            }
+        }
+    }
+    report(&complaints);
+}
+
+#[test]
 fn no_large_file_is_in_the_project() {
     let large = files().into_iter().filter_map(|file| {
         let bytes = fs::metadata(root().join(&file)).unwrap().len();

@@ -15,7 +15,7 @@ use crate::text::Json;
 use crate::value::Value;
 
 /// Names that an object has had, where there may be any number of them.
-type Names = HashSet<Value>;
+type FactNames = HashSet<Value>;
 
 /// What a header or trailer says; what it does not say stays as it was.
 #[derive(Default)]
@@ -74,7 +74,7 @@ fn facts(
     odd: &mut OddNames,
 ) -> Result<Facts, Fault> {
     let mut facts = Facts::default();
-    let mut names = Names::new();
+    let mut names = FactNames::new();
     let mut seen = 0;
     while let Some((at, name)) = member(json)? {
         let ours = ["isolde", "clock", "complete", "initial", "info"];
@@ -163,7 +163,7 @@ fn initial_keys(json: &mut Json<'_>, pool: &mut Pool) -> Result<Vec<(Key, Value)
 impl Facts {
     fn add(
         &mut self,
-        names: &mut Names,
+        names: &mut FactNames,
         at: usize,
         name: Value,
         value: Value,

@@ -12,7 +12,7 @@ use crate::jsonl::{ops, reserved};
 use crate::lazy::NO_TIME;
 use crate::pool::Pool;
 use crate::text::Json;
-use crate::text::json::Kind;
+use crate::text::json::JsonKind;
 use crate::value::Value;
 
 const SESSION: u32 = 0;
@@ -128,7 +128,7 @@ fn timestamps(json: &mut Json<'_>) -> Result<(Option<Timestamp>, Option<Timestam
 }
 
 fn timestamp(json: &mut Json<'_>) -> Result<Option<Timestamp>, Fault> {
-    if json.peek()? != Kind::Array {
+    if json.peek()? != JsonKind::Array {
         let plain = time(json, "a timestamp, [physical,logical] or null")?;
         return Ok(plain.map(Timestamp::plain));
     }

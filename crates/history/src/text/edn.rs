@@ -22,7 +22,7 @@ pub const MAX_DEPTH: usize = 60;
 
 /// What kind of EDN value comes next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum EdnKind {
     /// `nil`
     Nil,
     /// `true` or `false`
@@ -106,25 +106,25 @@ impl<'a> Edn<'a> {
     }
 
     /// Looks at the next value without taking it.
-    pub fn peek(&mut self) -> Result<Kind, Fault> {
+    pub fn peek(&mut self) -> Result<EdnKind, Fault> {
         self.skip_space()?;
         let rest = self.cursor.rest();
         let digit_follows = rest.get(1).is_some_and(u8::is_ascii_digit);
         match rest.first() {
-            Some(b'[' | b'(') => Ok(Kind::Sequence),
-            Some(b'{') => Ok(Kind::Map),
-            Some(b'"') => Ok(Kind::String),
-            Some(b'0'..=b'9') => Ok(Kind::Number),
-            Some(b'+' | b'-') if digit_follows => Ok(Kind::Number),
+            Some(b'[' | b'(') => Ok(EdnKind::Sequence),
+            Some(b'{') => Ok(EdnKind::Map),
+            Some(b'"') => Ok(EdnKind::String),
+            Some(b'0'..=b'9') => Ok(EdnKind::Number),
+            Some(b'+' | b'-') if digit_follows => Ok(EdnKind::Number),
             Some(b'#') => Ok(match rest.get(1) {
-                Some(b'{') => Kind::Set,
-                Some(b'#') => Kind::Number,
-                _ => Kind::Tagged,
+                Some(b'{') => EdnKind::Set,
+                Some(b'#') => EdnKind::Number,
+                _ => EdnKind::Tagged,
             }),
             Some(_) => match self.clone().atom()? {
-                Atom::Nil => Ok(Kind::Nil),
-                Atom::Bool(_) => Ok(Kind::Bool),
-                _ => Ok(Kind::Word),
+                Atom::Nil => Ok(EdnKind::Nil),
+                Atom::Bool(_) => Ok(EdnKind::Bool),
+                _ => Ok(EdnKind::Word),
             },
             None => Err(self.cursor.expected("an EDN value")),
         }
@@ -256,7 +256,7 @@ impl<'a> Edn<'a> {
             return Ok(i);
         }
         let at = self.cursor.pos;
-        let is_number = self.peek().is_ok_and(|kind| kind == Kind::Number);
+        let is_number = self.peek().is_ok_and(|kind| kind == EdnKind::Number);
         match if is_number { self.atom()? } else { Atom::Nil } {
             Atom::Int(i) => i64::try_from(i)
                 .map_err(|_| Fault::expected(at, format_args!("{what} of at most 64 bits"))),
@@ -325,11 +325,11 @@ impl<'a> Edn<'a> {
         loop {
             let at = self.offset()?;
             match self.peek()? {
-                Kind::Sequence => {
+                EdnKind::Sequence => {
                     self.begin_sequence()?;
                     open.push((parts.len(), at, false));
                 }
-                Kind::Map => {
+                EdnKind::Map => {
                     self.begin_map()?;
                     open.push((parts.len(), at, true));
                 }
@@ -352,10 +352,10 @@ impl<'a> Edn<'a> {
         }
     }
 
-    fn scalar(&mut self, kind: Kind, pool: &mut Pool) -> Result<Value, Fault> {
+    fn scalar(&mut self, kind: EdnKind, pool: &mut Pool) -> Result<Value, Fault> {
         match kind {
-            Kind::String => Ok(pool.text(&self.string("a string")?)),
-            Kind::Set | Kind::Tagged => {
+            EdnKind::String => Ok(pool.text(&self.string("a string")?)),
+            EdnKind::Set | EdnKind::Tagged => {
                 let source = self.verbatim()?;
                 Ok(pool.symbol(source))
             }

@@ -42,6 +42,28 @@ pub fn uses(files: &BTreeMap<String, String>) -> Uses {
     uses
 }
 
+/// Where each type of a crate is defined, by its name; associated types are no types of their own.
+pub fn types(files: &BTreeMap<String, String>) -> BTreeMap<&str, Vec<String>> {
+    let mut types: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for module in Modules::new(files).0.values() {
+        let mut depth = 0;
+        for pair in code(&files[module.file]).windows(2) {
+            match pair[0].text {
+                "{" => depth += 1,
+                "}" => depth -= 1,
+                "struct" | "enum" | "trait" | "type" if pair[1].is_word() => {
+                    if depth == 0 || pair[0].text != "type" {
+                        let place = format!("{}:{}", module.file, pair[1].line);
+                        types.entry(pair[1].text).or_default().push(place);
+                    }
+                }
+                _ => (),
+            }
+        }
+    }
+    types
+}
+
 /// Each set of modules of which every one needs every other, and the uses that make it so.
 pub fn cycles(uses: &Uses) -> Vec<String> {
     let reached: BTreeMap<&str, _> =
@@ -232,10 +254,16 @@ fn leaves<'a>(tree: &[Token<'a>]) -> Vec<(Vec<&'a str>, &'a str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Uses, cycles, upward, uses};
+    use std::collections::BTreeMap;
+
+    use super::{Uses, cycles, types, upward, uses};
+
+    fn sources(files: &[(&str, &str)]) -> BTreeMap<String, String> {
+        files.iter().map(|(file, text)| ((*file).to_owned(), (*text).to_owned())).collect()
+    }
 
     fn of(files: &[(&str, &str)]) -> Uses {
-        uses(&files.iter().map(|(file, text)| ((*file).to_owned(), (*text).to_owned())).collect())
+        uses(&sources(files))
     }
 
     #[test]
@@ -299,5 +327,18 @@ mod tests {
         let expected = "low::room stands below high: low/room.rs:1: crate::high::H";
         assert_eq!(upward(&house, &["low", "high"]), [expected]);
         assert_eq!(upward(&house, &[]), [""; 0]);
+    }
+
+    #[test]
+    fn types_are_found_wherever_they_are() {
+        let files = sources(&[
+            ("lib.rs", "mod a; #[cfg(test)] mod only_a_test; type A = u8; fn f() { enum B {} }"),
+            ("a.rs", "struct A;\nimpl T for A { type B = u8; }\ntrait T { type B; }"),
+            ("only_a_test.rs", "struct A;"),
+        ]);
+        let found = types(&files);
+        assert_eq!(found["A"], ["lib.rs:1", "a.rs:1"]);
+        assert_eq!(found["B"], ["lib.rs:1"]);
+        assert_eq!(found.len(), 3);
     }
 }

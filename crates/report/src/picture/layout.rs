@@ -4,7 +4,7 @@
 
 use super::geometry::{Rect, Size, TRACK, Wire, half};
 use super::layers::{Layers, layers};
-use super::order::{Grid, What, grid};
+use super::order::{Grid, ItemKind, grid};
 use super::route::{self, Band, Placed, Route};
 use super::space::{Wish, keep_distance};
 
@@ -102,8 +102,8 @@ fn wish(grid: &Grid, at: usize, round: usize, x: &[f64]) -> (f64, f64) {
 
 fn gap(grid: &Grid, left: usize, right: usize) -> f64 {
     let (left, right) = (&grid.items[left], &grid.items[right]);
-    let boxes = matches!((left.what, right.what), (What::Box(_), What::Box(_)));
-    let label = |what: What| matches!(what, What::Label(_));
+    let boxes = matches!((left.what, right.what), (ItemKind::Box(_), ItemKind::Box(_)));
+    let label = |what: ItemKind| matches!(what, ItemKind::Label(_));
     let between = match (boxes, label(left.what) && label(right.what)) {
         (true, _) => BETWEEN_BOXES,
         (_, true) => BETWEEN / 2.0,

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::geometry::{Rect, TRACK, Wire, half};
 use super::layers::Layers;
-use super::order::{Grid, What};
+use super::order::{Grid, ItemKind};
 use super::space::{Wish, keep_inside};
 
 /// How far wires are apart where they leave a box.
@@ -94,7 +94,7 @@ pub(super) fn tracks(grid: &Grid, layers: &Layers, wires: &[Wire]) -> Vec<Tracks
 /// Whether no box is right of this one.
 fn is_last(grid: &Grid, at: usize) -> bool {
     let row = &grid.rows[grid.items[at].layer];
-    let boxes = row.iter().rev().find(|item| matches!(grid.items[**item].what, What::Box(_)));
+    let boxes = row.iter().rev().find(|item| matches!(grid.items[**item].what, ItemKind::Box(_)));
     boxes == Some(&at)
 }
 
@@ -253,7 +253,7 @@ impl<'a> Router<'a> {
             let band = self.placed.bands[thing.layer];
             pieces.push(Piece::Swing(x, band.top));
             pieces.push(Piece::Line(x, band.bottom));
-            if matches!(thing.what, What::Label(_)) {
+            if matches!(thing.what, ItemKind::Label(_)) {
                 label = (x, half((band.top + band.bottom) / 2.0));
             }
         }

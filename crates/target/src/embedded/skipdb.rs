@@ -7,7 +7,7 @@ use skipdb::serializable::{SerializableDb, SerializableTransaction};
 use txn::error::{TransactionError, WtmError};
 
 use crate::embedded::adapter::Embedded;
-use crate::embedded::engine::{About, Engine, Fault, Pair};
+use crate::embedded::engine::{Engine, EngineAbout, Fault, Pair};
 use crate::offer::Offer;
 use crate::open::OpenOptions;
 use crate::target::{OpenError, Target};
@@ -34,7 +34,7 @@ pub(crate) fn open(
 }
 
 impl Engine for Skip {
-    const ABOUT: About = About {
+    const ABOUT: EngineAbout = EngineAbout {
         name: "SkipDB",
         version: env!("VERSION_SKIPDB"),
         offers: OFFERS,

@@ -25,7 +25,7 @@ macro_rules! surrealmx_engine {
         }
 
         impl Engine for SurrealMx {
-            const ABOUT: About = $about;
+            const ABOUT: EngineAbout = $about;
 
             type Txn = $version::Transaction;
 

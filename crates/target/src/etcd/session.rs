@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use isolde_history::OpKind;
 
-use super::gateway::{Found, Gateway};
+use super::gateway::{Gateway, KeyValue};
 use crate::failure::{After, Failure};
 use crate::request::{Answer, Request};
 use crate::target::{Ended, Session};
 
 /// What a transaction has done so far.
 #[derive(Default)]
-struct Txn {
+struct EtcdTxn {
     /// What was read, as it was.
-    read: BTreeMap<String, Found>,
+    read: BTreeMap<String, KeyValue>,
     /// What is to be put.
     puts: BTreeMap<String, String>,
 }
@@ -24,7 +24,7 @@ pub(super) struct EtcdSession {
     prefix: String,
     /// Whether reads are answered by the node alone.
     stale: bool,
-    txn: Option<Txn>,
+    txn: Option<EtcdTxn>,
 }
 
 impl EtcdSession {
@@ -53,7 +53,7 @@ impl EtcdSession {
 
 impl Session for EtcdSession {
     fn begin(&mut self) -> Result<(), Failure> {
-        self.txn = Some(Txn::default());
+        self.txn = Some(EtcdTxn::default());
         Ok(())
     }
 

@@ -12,9 +12,10 @@ use crate::url::Url;
 /// The usual ports.
 const PORT: u16 = 3306;
 const TIDB_PORT: u16 = 4000;
+
 /// How to reach a server.
 #[derive(Clone, Debug)]
-pub(super) struct Address {
+pub(super) struct MySqlAddress {
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) user: String,
@@ -23,7 +24,7 @@ pub(super) struct Address {
     pub(super) timeout: Duration,
 }
 
-impl Address {
+impl MySqlAddress {
     pub(super) fn connect(&self) -> Result<Conn, Error> {
         // A row that is set to what it already is counts as found.
         let found = CapabilityFlags::CLIENT_FOUND_ROWS;
@@ -46,7 +47,7 @@ impl Address {
     }
 }
 
-pub(super) fn address(url: &str, options: &OpenOptions) -> Result<Address, OpenError> {
+pub(super) fn address(url: &str, options: &OpenOptions) -> Result<MySqlAddress, OpenError> {
     let url = Url::parse(url)?;
     url.only_parameters(&[])?;
     let usual = if url.scheme == "tidb" { TIDB_PORT } else { PORT };
@@ -54,7 +55,7 @@ pub(super) fn address(url: &str, options: &OpenOptions) -> Result<Address, OpenE
         return Err(OpenError::new("the URL names no database")
             .hint("name one in which tables may be made: mysql://user:password@host/database"));
     };
-    Ok(Address {
+    Ok(MySqlAddress {
         host: url.host,
         port: url.port.unwrap_or(usual),
         user: url.user.unwrap_or_else(|| "root".to_owned()),
@@ -65,7 +66,7 @@ pub(super) fn address(url: &str, options: &OpenOptions) -> Result<Address, OpenE
 }
 
 /// Why a server cannot be reached, in words that help.
-pub(super) fn explain(error: &Error, address: &Address) -> OpenError {
+pub(super) fn explain(error: &Error, address: &MySqlAddress) -> OpenError {
     let place = format!("{}:{}", address.host, address.port);
     let Error::MySqlError(said) = error else {
         let said = match error {

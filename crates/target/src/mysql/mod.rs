@@ -21,21 +21,21 @@ use crate::offer::Offer;
 use crate::open::OpenOptions;
 use crate::path::Path;
 use crate::relay::Relay;
-use crate::server::mariadb::Engine;
+use crate::server::mariadb::StorageEngine;
 use crate::server::{Apart, Member};
 use crate::target::{Contents, OpenError, Session, Table, Target, Throwaway};
 use crate::unique;
-use address::{Address, address, explain};
+use address::{MySqlAddress, address, explain};
 use flavour::Flavour;
 use session::MySqlSession;
-use start::Started;
+use start::MySqlStarted;
 
 /// How many rows one INSERT makes.
 const CHUNK: u32 = 1000;
 
 /// Opens a server with its usual engine: the user's if there is a URL, else a throwaway one.
 pub(crate) fn open(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Target>, OpenError> {
-    open_engine(Engine::InnoDb, url, options)
+    open_engine(StorageEngine::InnoDb, url, options)
 }
 
 /// Opens a MariaDB server and uses MyRocks.
@@ -43,7 +43,7 @@ pub(crate) fn open_rocksdb(
     url: Option<&str>,
     options: &OpenOptions,
 ) -> Result<Box<dyn Target>, OpenError> {
-    open_engine(Engine::RocksDb, url, options)
+    open_engine(StorageEngine::RocksDb, url, options)
 }
 
 /// Opens a throwaway Galera cluster, over which clients are spread.
@@ -51,18 +51,18 @@ pub(crate) fn open_galera(
     _: Option<&str>,
     options: &OpenOptions,
 ) -> Result<Box<dyn Target>, OpenError> {
-    open_started(Engine::InnoDb, start::cluster(options)?, options)
+    open_started(StorageEngine::InnoDb, start::cluster(options)?, options)
 }
 
 fn open_engine(
-    engine: Engine,
+    engine: StorageEngine,
     url: Option<&str>,
     options: &OpenOptions,
 ) -> Result<Box<dyn Target>, OpenError> {
     let started = match url {
         Some(url) => {
             let nodes = vec![address(url, options)?];
-            Started { nodes, members: Vec::new(), apart: None }
+            MySqlStarted { nodes, members: Vec::new(), apart: None }
         }
         None => start::alone(engine, options)?,
     };
@@ -70,11 +70,11 @@ fn open_engine(
 }
 
 fn open_started(
-    engine: Engine,
-    started: Started,
+    engine: StorageEngine,
+    started: MySqlStarted,
     options: &OpenOptions,
 ) -> Result<Box<dyn Target>, OpenError> {
-    let Started { nodes, members, apart } = started;
+    let MySqlStarted { nodes, members, apart } = started;
     let address = nodes.first().ok_or_else(|| OpenError::new("there is no server"))?;
     let explain = |e: Error| explain(&e, address);
     let mut conn = address.connect().map_err(explain)?;
@@ -82,7 +82,8 @@ fn open_started(
     let version = version.unwrap_or_default();
     let snapshots = "SHOW VARIABLES LIKE 'innodb_snapshot_isolation'";
     let snapshots: Option<(String, String)> = conn.query_first(snapshots).map_err(explain)?;
-    let flavour = match Flavour::of(&version, engine == Engine::RocksDb, snapshots.is_some()) {
+    let flavour = match Flavour::of(&version, engine == StorageEngine::RocksDb, snapshots.is_some())
+    {
         Flavour::MariaDb { .. } if nodes.len() > 1 => Flavour::Galera,
         flavour => flavour,
     };
@@ -105,7 +106,7 @@ fn open_started(
 /// A server that speaks MySQL's protocol, or a cluster of them.
 struct MySql {
     /// Where to reach each node.
-    nodes: Vec<Address>,
+    nodes: Vec<MySqlAddress>,
     version: String,
     flavour: Flavour,
     /// What its tables are called, but for their numbers.
@@ -125,20 +126,20 @@ impl MySql {
     }
 
     /// Where a client finds its node.
-    fn address(&self, client: u32) -> Result<Address, Error> {
+    fn address(&self, client: u32) -> Result<MySqlAddress, Error> {
         let none = || Error::from(std::io::Error::other("there is no server"));
         let address = self.nodes.get(self.at(client)).cloned().ok_or_else(none)?;
         Ok(match &self.relay {
             None => address,
             Some(relay) => {
                 let port = relay.port(client, &address.host, address.port)?;
-                Address { host: "127.0.0.1".to_owned(), port, ..address }
+                MySqlAddress { host: "127.0.0.1".to_owned(), port, ..address }
             }
         })
     }
 
     /// A connection whose statements the server gives up a little before we do.
-    fn conn(&self, address: &Address) -> Result<Conn, Error> {
+    fn conn(&self, address: &MySqlAddress) -> Result<Conn, Error> {
         let mut conn = address.connect()?;
         let limit = address.timeout.mul_f64(0.8);
         if !matches!(self.flavour, Flavour::MySql | Flavour::TiDb) {

@@ -1,6 +1,6 @@
 //! Where a server is, and why it cannot be reached.
 
-use super::wire::{Address, Trouble};
+use super::wire::{PostgresAddress, Trouble};
 use crate::open::OpenOptions;
 use crate::server;
 use crate::target::OpenError;
@@ -9,7 +9,7 @@ use crate::url::Url;
 /// The usual port.
 const PORT: u16 = 5432;
 
-pub(super) fn address(url: &str, options: &OpenOptions) -> Result<Address, OpenError> {
+pub(super) fn address(url: &str, options: &OpenOptions) -> Result<PostgresAddress, OpenError> {
     let url = Url::parse(url)?;
     url.only_parameters(&["sslmode"])?;
     if let Some(mode @ ("require" | "verify-ca" | "verify-full")) = url.parameter("sslmode") {
@@ -18,7 +18,7 @@ pub(super) fn address(url: &str, options: &OpenOptions) -> Result<Address, OpenE
     }
     let fallback = || std::env::var("USER").unwrap_or_else(|_| server::postgres::USER.to_owned());
     let user = url.user.unwrap_or_else(fallback);
-    Ok(Address {
+    Ok(PostgresAddress {
         host: url.host,
         port: url.port.unwrap_or(PORT),
         database: url.database.unwrap_or_else(|| user.clone()),
@@ -29,7 +29,7 @@ pub(super) fn address(url: &str, options: &OpenOptions) -> Result<Address, OpenE
 }
 
 /// Why a server cannot be reached, in words that help.
-pub(super) fn explain(trouble: Trouble, address: &Address) -> OpenError {
+pub(super) fn explain(trouble: Trouble, address: &PostgresAddress) -> OpenError {
     let place = format!("{}:{}", address.host, address.port);
     match trouble {
         Trouble::Gone(message) => {

@@ -24,15 +24,15 @@ use crate::target::{Contents, OpenError, Session, Table, Target, Throwaway};
 use crate::unique;
 use address::{address, explain};
 use session::PostgresSession;
-use start::Started;
-use wire::{Address, Trouble, Wire};
+use start::PostgresStarted;
+use wire::{PostgresAddress, Trouble, Wire};
 
 /// Opens a server: the user's if there is a URL, else a throwaway one.
 pub(crate) fn open(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Target>, OpenError> {
     let started = match url {
         Some(url) => {
             let nodes = vec![address(url, options)?];
-            Started { nodes, members: Vec::new(), apart: None }
+            PostgresStarted { nodes, members: Vec::new(), apart: None }
         }
         None => start::alone(options)?,
     };
@@ -50,7 +50,7 @@ pub(crate) fn open_pair(
 /// A PostgreSQL server, maybe with a copy.
 struct Postgres {
     /// Where to reach the primary and its standby, if there is one.
-    nodes: Vec<Address>,
+    nodes: Vec<PostgresAddress>,
     version: String,
     /// What its tables are called, but for their numbers.
     prefix: String,
@@ -63,8 +63,8 @@ struct Postgres {
 }
 
 impl Postgres {
-    fn new(started: Started, options: &OpenOptions) -> Result<Postgres, OpenError> {
-        let Started { nodes, members, apart } = started;
+    fn new(started: PostgresStarted, options: &OpenOptions) -> Result<Postgres, OpenError> {
+        let PostgresStarted { nodes, members, apart } = started;
         let address = nodes.first().ok_or_else(|| OpenError::new("there is no server"))?;
         let mut wire = Wire::connect(address).map_err(|t| explain(t, address))?;
         let version = wire.show("server_version").map_err(|t| explain(t, address))?;
@@ -85,20 +85,20 @@ impl Postgres {
     }
 
     /// Where a client finds its node.
-    fn address(&self, client: u32) -> Result<Address, Trouble> {
+    fn address(&self, client: u32) -> Result<PostgresAddress, Trouble> {
         let node = self.nodes.get(self.at(client)).cloned();
         let address = node.ok_or_else(|| Trouble::Gone("there is no server".to_owned()))?;
         Ok(match &self.relay {
             None => address,
             Some(relay) => {
                 let port = relay.port(client, &address.host, address.port)?;
-                Address { host: "127.0.0.1".to_owned(), port, ..address }
+                PostgresAddress { host: "127.0.0.1".to_owned(), port, ..address }
             }
         })
     }
 
     /// A connection whose statements the server gives up a little before we do.
-    fn wire(address: &Address) -> Result<Wire, Trouble> {
+    fn wire(address: &PostgresAddress) -> Result<Wire, Trouble> {
         let mut wire = Wire::connect(address)?;
         let limit = (address.timeout.as_millis() * 4 / 5).max(1);
         // Tables are small: the planner would read them whole, whatever path was asked for. A plan

@@ -33,7 +33,7 @@ mod tests;
 mod write;
 
 pub(crate) use event::{Function, LogEvent, Phase, Process};
-pub(crate) use interpret::Reader;
+pub(crate) use interpret::LogReader;
 pub(crate) use notation::Notation;
 pub(crate) use operations::{Dialect, Standard, unusual_keys};
 pub(crate) use read::{each_event, explain, head, is_key_value};

@@ -2,7 +2,7 @@
 
 use crate::error::{Fault, ReadError};
 use crate::formats::jepsen::event::{LogEvent, Phase};
-use crate::formats::jepsen::interpret::Reader;
+use crate::formats::jepsen::interpret::LogReader;
 use crate::formats::jepsen::notation::{Notation, Shape};
 use crate::formats::jepsen::operations::Standard;
 use crate::formats::jepsen::scan::scan_event;
@@ -34,7 +34,7 @@ fn read<'a, N: Notation<'a>>(
     lists: bool,
     sink: &mut dyn Sink,
 ) -> Result<(), ReadError> {
-    let mut reader = Reader::new(input, Standard::<N>::new(&input.bytes, lists), sink);
+    let mut reader = LogReader::new(input, Standard::<N>::new(&input.bytes, lists), sink);
     each_event::<N>(&input.bytes, |event| reader.event(event))
         .and_then(|()| reader.finish())
         .map_err(|fault| explain(input, fault))

@@ -11,7 +11,7 @@ use crate::error::SinkError;
 use crate::evidence::Outcome;
 use crate::formats::jepsen::keys::LABEL_KEY;
 use crate::formats::jepsen::write::form::Form;
-use crate::formats::jepsen::write::log::{Line, Log, What};
+use crate::formats::jepsen::write::log::{Log, LogLine, What};
 use crate::history::{History, Txn};
 use crate::pool::Pool;
 use crate::value::{Datum, Value};
@@ -28,7 +28,7 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), SinkEr
     form::check_frame(history)?;
     let form = Form::of(history)?;
     let log = Log::of(history)?;
-    let writer = Writer { history, form, indexed: labels_are_positions(history, &log) };
+    let writer = LogWriter { history, form, indexed: labels_are_positions(history, &log) };
     let mut text = String::new();
     for (position, line) in log.lines.iter().enumerate() {
         text.clear();
@@ -52,17 +52,17 @@ fn labels_are_positions(history: &History, log: &Log) -> bool {
     })
 }
 
-struct Writer<'h> {
+struct LogWriter<'h> {
     history: &'h History,
     form: Form,
     indexed: bool,
 }
 
-impl Writer<'_> {
+impl LogWriter<'_> {
     fn line(
         &self,
         position: usize,
-        line: &Line,
+        line: &LogLine,
         log: &Log,
         text: &mut String,
     ) -> Result<(), SinkError> {

@@ -17,7 +17,7 @@ use crate::value::{Datum, Value};
 
 pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), SinkError> {
     check_frame(history)?;
-    let mut writer = Writer {
+    let mut writer = TimekillerWriter {
         history,
         labelled: history.txns().any(|txn| txn.label().is_some()),
         names: HashSet::new(),
@@ -87,7 +87,7 @@ fn initial_as_read(history: &History) -> Value {
     starts.initial()
 }
 
-struct Writer<'h> {
+struct TimekillerWriter<'h> {
     history: &'h History,
     /// Whether the transactions have names; otherwise their positions stand in.
     labelled: bool,
@@ -96,7 +96,7 @@ struct Writer<'h> {
     of_lists: Option<bool>,
 }
 
-impl<'h> Writer<'h> {
+impl<'h> TimekillerWriter<'h> {
     fn pool(&self) -> &'h Pool {
         self.history.pool()
     }

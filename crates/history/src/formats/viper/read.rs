@@ -6,7 +6,7 @@ use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::formats::unknown::push_unknown;
 use crate::formats::viper::initial::{initial_state, remarks};
-use crate::formats::viper::operation::{Names, Operation, nanoseconds};
+use crate::formats::viper::operation::{ViperNames, ViperOperation, nanoseconds};
 use crate::ids::{Key, SessionId};
 use crate::meta::{Clock, InitialState};
 use crate::sink::Sink;
@@ -18,7 +18,7 @@ pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError
     let meta = sink.meta();
     meta.clock = Clock::Nanoseconds;
     meta.complete = false;
-    let mut reader = Reader::new(sink);
+    let mut reader = ViperReader::new(sink);
     let mut names = HashSet::new();
     for input in source.files() {
         if matches!(source, Source::Folder { .. }) && !is_log_name(&input.name) {
@@ -38,13 +38,13 @@ pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError
 }
 
 /// What is kept from line to line.
-struct Reader {
-    names: Names,
+struct ViperReader {
+    names: ViperNames,
     post_begin: Value,
     pre_commit: Value,
     final_: Value,
     draft: TxnDraft,
-    operation: Operation,
+    operation: ViperOperation,
     unknown: Vec<(Value, Value)>,
     /// The initial state, once a transaction has told it.
     initial: Option<Vec<(Key, Value)>>,
@@ -64,16 +64,16 @@ struct Marks {
 const MEMBERS: [&str; 7] =
     ["value", "isInitial", "isFinal", "preBeginTS", "postBeginTS", "preCommitTS", "postCommitTS"];
 
-impl Reader {
-    fn new(sink: &mut dyn Sink) -> Reader {
+impl ViperReader {
+    fn new(sink: &mut dyn Sink) -> ViperReader {
         let pool = sink.pool();
-        Reader {
-            names: Names::new(pool),
+        ViperReader {
+            names: ViperNames::new(pool),
             post_begin: pool.text("post-begin"),
             pre_commit: pool.text("pre-commit"),
             final_: pool.text("final"),
             draft: TxnDraft::default(),
-            operation: Operation::default(),
+            operation: ViperOperation::default(),
             unknown: Vec::new(),
             initial: None,
             transactions: 0,

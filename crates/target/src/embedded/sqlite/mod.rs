@@ -153,7 +153,7 @@ impl Target for Sqlite {
         let ours = self.folder.is_some();
         let connection = connect(&self.file, self.busy, ours).map_err(session::failure)?;
         let immediate = offer.name == "immediate";
-        Ok(Box::new(session::Client::new(connection, self.prefix.clone(), immediate)))
+        Ok(Box::new(session::SqliteSession::new(connection, self.prefix.clone(), immediate)))
     }
 
     fn clean(&self) -> Result<(), Failure> {

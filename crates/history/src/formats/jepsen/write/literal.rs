@@ -8,7 +8,7 @@ use crate::history::History;
 use crate::ids::TxnId;
 use crate::pool::Pool;
 use crate::text::Edn;
-use crate::text::edn::Kind;
+use crate::text::edn::EdnKind;
 use crate::value::{Datum, Value, Values};
 
 /// What is still to be written of a value.
@@ -90,8 +90,8 @@ fn reads_as_symbol(source: &str) -> bool {
     let kind = edn.clone().peek();
     let whole = edn.verbatim().is_ok_and(|text| text == source);
     match kind {
-        Ok(Kind::Word | Kind::Set | Kind::Tagged) => whole,
-        Ok(Kind::Number) => whole && (source.contains('/') || source.len() > 30),
+        Ok(EdnKind::Word | EdnKind::Set | EdnKind::Tagged) => whole,
+        Ok(EdnKind::Number) => whole && (source.contains('/') || source.len() > 30),
         _ => false,
     }
 }

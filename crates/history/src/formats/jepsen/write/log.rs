@@ -24,14 +24,14 @@ type Moment = (i64, u32);
 
 /// A line of the log.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
+pub(super) struct LogLine {
     moment: Moment,
     pub(super) what: What,
 }
 
 /// The whole log.
 pub(super) struct Log {
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<LogLine>,
     /// The process of each transaction.
     pub(super) processes: Vec<i64>,
     /// Whether each transaction has a completion.
@@ -63,7 +63,7 @@ impl Log {
     }
 
     fn push(&mut self, moment: Moment, what: What) {
-        self.lines.push(Line { moment, what });
+        self.lines.push(LogLine { moment, what });
     }
 
     /// Nothing is known of when transactions ran: invocations would make up an order in real time.
@@ -183,7 +183,7 @@ struct Gaps {
 }
 
 impl Gaps {
-    fn of(history: &History, lines: &[Line]) -> Gaps {
+    fn of(history: &History, lines: &[LogLine]) -> Gaps {
         let is_log = history.meta().clock == Clock::Events;
         let positions = lines.iter().filter(|_| is_log).map(|line| line.moment.0);
         let mut taken: Vec<i64> = positions.collect();
