@@ -11,7 +11,7 @@ use crate::tokens::{Token, code};
 /// A path as it is written, and its line.
 type Written<'a> = (Vec<&'a str>, usize);
 /// For each module the modules that it uses, with a place where it does.
-pub type Uses = BTreeMap<String, BTreeMap<String, String>>;
+pub(crate) type Uses = BTreeMap<String, BTreeMap<String, String>>;
 
 /// What a file says: its children, what it imports under which name, and all paths in its code.
 #[derive(Default)]
@@ -26,7 +26,7 @@ struct Module<'a> {
 struct Modules<'a>(BTreeMap<String, Module<'a>>);
 
 /// The uses among the modules of a crate, whose files are given by their paths below `src`.
-pub fn uses(files: &BTreeMap<String, String>) -> Uses {
+pub(crate) fn uses(files: &BTreeMap<String, String>) -> Uses {
     let modules = Modules::new(files);
     let mut uses = Uses::new();
     for (name, module) in &modules.0 {
@@ -43,7 +43,7 @@ pub fn uses(files: &BTreeMap<String, String>) -> Uses {
 }
 
 /// Where each type of a crate is defined, by its name; associated types are no types of their own.
-pub fn types(files: &BTreeMap<String, String>) -> BTreeMap<&str, Vec<String>> {
+pub(crate) fn types(files: &BTreeMap<String, String>) -> BTreeMap<&str, Vec<String>> {
     let mut types: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for module in Modules::new(files).0.values() {
         let mut depth = 0;
@@ -51,11 +51,11 @@ pub fn types(files: &BTreeMap<String, String>) -> BTreeMap<&str, Vec<String>> {
             match pair[0].text {
                 "{" => depth += 1,
                 "}" => depth -= 1,
+                // Deeper than the file itself there are only associated ones.
+                "type" if depth > 0 => (),
                 "struct" | "enum" | "trait" | "type" if pair[1].is_word() => {
-                    if depth == 0 || pair[0].text != "type" {
-                        let place = format!("{}:{}", module.file, pair[1].line);
-                        types.entry(pair[1].text).or_default().push(place);
-                    }
+                    let place = format!("{}:{}", module.file, pair[1].line);
+                    types.entry(pair[1].text).or_default().push(place);
                 }
                 _ => (),
             }
@@ -65,7 +65,7 @@ pub fn types(files: &BTreeMap<String, String>) -> BTreeMap<&str, Vec<String>> {
 }
 
 /// Each set of modules of which every one needs every other, and the uses that make it so.
-pub fn cycles(uses: &Uses) -> Vec<String> {
+pub(crate) fn cycles(uses: &Uses) -> Vec<String> {
     let reached: BTreeMap<&str, _> =
         uses.keys().map(|name| (name.as_str(), reachable(uses, name))).collect();
     let mut told = BTreeSet::new();
@@ -96,7 +96,7 @@ fn reachable<'a>(uses: &'a Uses, from: &'a str) -> BTreeSet<&'a str> {
 }
 
 /// Uses of a floor by a lower one. Floors are modules below the root, the lowest first.
-pub fn upward(uses: &Uses, floors: &[&str]) -> Vec<String> {
+pub(crate) fn upward(uses: &Uses, floors: &[&str]) -> Vec<String> {
     let floor = |name: &str| {
         let top = name.split("::").next().unwrap_or_default();
         floors.iter().position(|floor| *floor == top)
@@ -160,7 +160,7 @@ impl<'a> Modules<'a> {
                     let child = module.children.contains(name);
                     match module.imports.get(name) {
                         // A function may have the name of its module.
-                        Some(import) if !(child && !rest.is_empty()) && import[..] != [name] => {
+                        Some(import) if (rest.is_empty() || !child) && import[..] != [name] => {
                             path = [import.as_slice(), &rest].concat();
                             begins = true;
                             continue;

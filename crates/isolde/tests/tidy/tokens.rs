@@ -2,19 +2,19 @@
 
 /// A word or a sign of the code, and the line it is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Token<'a> {
-    pub text: &'a str,
-    pub line: usize,
+pub(crate) struct Token<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) line: usize,
 }
 
 impl Token<'_> {
-    pub fn is_word(&self) -> bool {
+    pub(crate) fn is_word(&self) -> bool {
         self.text.starts_with(|c: char| c.is_alphabetic() || c == '_')
     }
 }
 
 /// The code of a file without comments, literals, and everything under `#[cfg(test)]`.
-pub fn code(text: &str) -> Vec<Token<'_>> {
+pub(crate) fn code(text: &str) -> Vec<Token<'_>> {
     without_tests(&tokens(text))
 }
 
