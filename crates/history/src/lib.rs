@@ -15,6 +15,7 @@ mod error;
 mod evidence;
 mod format;
 pub mod formats;
+mod group;
 mod history;
 mod ids;
 mod in_order;

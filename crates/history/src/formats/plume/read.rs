@@ -7,6 +7,7 @@ use crate::builder::HistoryBuilder;
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError, SinkError};
 use crate::evidence::Outcome;
+use crate::group::grouped;
 use crate::ids::SessionId;
 use crate::meta::{InitialState, info};
 use crate::op::OpKind;
@@ -192,25 +193,11 @@ fn running_sum(lens: impl Iterator<Item = usize>) -> Vec<usize> {
 }
 
 impl Plan {
-    /// The runs of each transaction, and where they end: a counting sort that keeps file order.
+    /// The runs of each transaction in file order, and where they end.
     fn runs_by_txn(&self) -> (Vec<u32>, Vec<u32>) {
-        let mut ends = vec![0u32; self.sessions.len()];
-        for &txn in &self.txns {
-            ends[txn as usize] += 1;
-        }
-        let mut sum = 0;
-        for end in &mut ends {
-            let count = *end;
-            *end = sum;
-            sum += count;
-        }
-        let mut order = vec![0u32; self.txns.len()];
-        for (run, &txn) in self.txns.iter().enumerate() {
-            let at = &mut ends[txn as usize];
-            order[*at as usize] = run as u32;
-            *at += 1;
-        }
-        (order, ends)
+        grouped(self.sessions.len(), 0, || {
+            self.txns.iter().enumerate().map(|(run, &txn)| (txn as usize, run as u32))
+        })
     }
 }
 

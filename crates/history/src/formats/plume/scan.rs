@@ -1,10 +1,10 @@
 //! From bytes to operations: each part of the file by itself, on all cores.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::Fault;
 use crate::ids::{Key, SessionId};
+use crate::in_order::in_order;
 use crate::op::{Effect, OpCode, OpKind};
 use crate::pool::Pool;
 use crate::text::Cursor;
@@ -42,6 +42,7 @@ pub(super) struct PlumePart {
 /// How to divide a file.
 #[derive(Clone, Copy)]
 pub(super) struct Split {
+    /// For how many threads.
     pub(super) threads: usize,
     /// The least number of bytes that is worth a part.
     pub(super) least: usize,
@@ -78,31 +79,16 @@ impl Split {
 /// The parts of a file, in order; or the first fault.
 pub(super) fn scan(bytes: &[u8], split: Split) -> Result<Vec<PlumePart>, Fault> {
     let ranges = split.ranges(bytes);
-    if split.threads <= 1 || ranges.len() <= 1 {
-        return ranges.into_iter().map(|range| scan_part(bytes, range)).collect();
-    }
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        while let Some(i) = Some(next.fetch_add(1, Ordering::Relaxed))
-            && let Some(range) = ranges.get(i)
-        {
-            done.push((i, scan_part(bytes, range.clone())));
-        }
-        done
-    };
-    let mut all = std::thread::scope(|scope| {
-        let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
-        // A thread that cannot be started leaves its work to the others.
-        let helpers: Vec<_> = (1..split.threads.min(ranges.len())).filter_map(spawn).collect();
-        let mut all = work();
-        for helper in helpers {
-            all.extend(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        }
-        all
-    });
-    all.sort_unstable_by_key(|&(i, _)| i);
-    all.into_iter().map(|(_, part)| part).collect()
+    let mut parts = Vec::with_capacity(ranges.len());
+    in_order(
+        &ranges,
+        |range| scan_part(bytes, range.clone()),
+        |_, part| {
+            parts.push(part?);
+            Ok(())
+        },
+    )?;
+    Ok(parts)
 }
 
 fn scan_part(bytes: &[u8], range: Range<usize>) -> Result<PlumePart, Fault> {
