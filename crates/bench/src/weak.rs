@@ -52,7 +52,7 @@ pub(crate) struct WeakArgs {
 
 /// What a run is like.
 #[derive(Clone, Copy)]
-struct Shape {
+struct RunShape {
     ops: u64,
     txn_len: u64,
     sessions: u32,
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &WeakArgs) -> Result<()> {
         for &txn_len in &args.txn_len {
             for &sessions in &args.sessions {
                 for &keys in &args.keys {
-                    measure(args, Shape { ops, txn_len, sessions, keys, order: args.order })?;
+                    measure(args, RunShape { ops, txn_len, sessions, keys, order: args.order })?;
                 }
             }
         }
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &WeakArgs) -> Result<()> {
     Ok(())
 }
 
-fn measure(args: &WeakArgs, shape: Shape) -> Result<()> {
+fn measure(args: &WeakArgs, shape: RunShape) -> Result<()> {
     let history = history(shape, args.seed)?;
     let command = Command::new(&args.command.isolde()?, &args.folder, &history, &args.format)?;
     let (txns, ops) = (history.txn_count(), history.op_count());
@@ -101,8 +101,8 @@ fn measure(args: &WeakArgs, shape: Shape) -> Result<()> {
 }
 
 /// One transaction after another, each of some session; every key counts what was written to it.
-fn history(shape: Shape, seed: u64) -> Result<History> {
-    let Shape { ops, txn_len, sessions, keys, order } = shape;
+fn history(shape: RunShape, seed: u64) -> Result<History> {
+    let RunShape { ops, txn_len, sessions, keys, order } = shape;
     ensure!(txn_len > 0 && sessions > 0 && keys > 0, "there must be something to do");
     // One for everybody, or one for each session.
     let parts = if order == Order::Session { sessions } else { 1 };
@@ -152,7 +152,7 @@ mod tests {
     }
 
     fn has_the_shape(order: Order) {
-        let shape = Shape { ops: 2_000, txn_len: 10, sessions: 5, keys: 20, order };
+        let shape = RunShape { ops: 2_000, txn_len: 10, sessions: 5, keys: 20, order };
         let history = history(shape, 7).unwrap();
         assert!(history.txns().all(|txn| txn.ops().len() == 10));
         let reads = history.ops().filter(|op| op.kind() == OpKind::Read).count();

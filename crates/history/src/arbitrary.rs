@@ -10,13 +10,14 @@ use proptest::sample::select;
 
 use crate::builder::HistoryBuilder;
 use crate::draft::TxnDraft;
+use crate::error::SinkError;
 use crate::evidence::{Interval, Outcome, Timestamp};
 use crate::history::History;
 use crate::ids::Key;
 use crate::meta::{Clock, Event, InitialState};
 use crate::op::{Effect, OpKind};
 use crate::pool::Pool;
-use crate::sink::{Sink, SinkError};
+use crate::sink::Sink;
 use crate::value::Value;
 
 /// A value that belongs to no pool yet.

@@ -2,14 +2,16 @@
 
 use hashbrown::HashSet;
 
-use crate::columns::{Columns, Remap};
+use crate::columns::Columns;
+
 use crate::draft::TxnDraft;
-use crate::error::Warning;
+use crate::error::{SinkError, Warning};
 use crate::history::History;
 use crate::ids::Key;
 use crate::meta::{Event, Meta};
 use crate::pool::{POOL_LIMIT, Pool};
-use crate::sink::{Sink, SinkError};
+use crate::remap::Remap;
+use crate::sink::Sink;
 use crate::value::{Datum, Value};
 
 /// Builds a [`History`] from what a reader or recorder pushes.

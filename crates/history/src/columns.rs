@@ -2,12 +2,13 @@
 
 use crate::attributes::{Attributes, Entity, MAX_ATTRIBUTES};
 use crate::draft::TxnDraft;
+use crate::error::SinkError;
 use crate::evidence::{Outcome, Timestamp};
 use crate::ids::{Key, SessionId};
 use crate::labels::Labels;
 use crate::lazy::{Lazy, Times};
-use crate::op::{OpCode, OpKind, Run};
-use crate::sink::SinkError;
+use crate::op::{OpCode, Run};
+use crate::remap::Remap;
 use crate::value::Value;
 
 /// Transactions as columns: a transaction is a run of statements, a statement a run of operations,
@@ -78,53 +79,6 @@ impl TimestampColumn {
 
     fn heap_bytes(&self) -> usize {
         self.physical.heap_bytes() + self.logical.heap_bytes()
-    }
-}
-
-/// How the identifiers of one pool read in another. Identifiers beyond a table are the same.
-#[derive(Default)]
-pub(crate) struct Remap {
-    /// By pool index.
-    pub(crate) values: Vec<Value>,
-    pub(crate) keys: Vec<Key>,
-    pub(crate) sessions: Vec<SessionId>,
-}
-
-impl Remap {
-    #[inline]
-    pub(crate) fn value(&self, value: Value) -> Value {
-        let mapped = value.pool_index().and_then(|i| self.values.get(i as usize));
-        mapped.copied().unwrap_or(value)
-    }
-
-    #[inline]
-    pub(crate) fn key(&self, key: Key) -> Key {
-        self.keys.get(key.index()).copied().unwrap_or(key)
-    }
-}
-
-impl Remap {
-    /// Maps the elements that the operations of one part refer to.
-    pub(crate) fn elements(&self, codes: &[OpCode], payloads: &[u64], elements: &mut [Value]) {
-        if self.values.is_empty() && self.keys.is_empty() {
-            return;
-        }
-        for (&code, &word) in codes.iter().zip(payloads) {
-            if !code.kind().has_elements() || word == Run::UNOBSERVED {
-                continue;
-            }
-            let run = &mut elements[Run::unpack(word).range()];
-            let rows = code.kind() == OpKind::PredicateRead && run.len() % 2 == 1;
-            for (i, word) in run.iter_mut().enumerate() {
-                // In a result set every other word after the predicate is a key.
-                if rows && i % 2 == 1 {
-                    let key = self.key(Key(word.to_bits() as u32));
-                    *word = Value::from_trusted_bits(u64::from(key.0));
-                } else {
-                    *word = self.value(*word);
-                }
-            }
-        }
     }
 }
 

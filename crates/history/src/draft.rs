@@ -1,12 +1,12 @@
 //! A transaction while it is being read or recorded.
 
 use crate::attributes::Entity;
-use crate::columns::Remap;
+use crate::error::SinkError;
 use crate::evidence::{Interval, Outcome, Snapshot, Timestamp};
 use crate::ids::{Key, SessionId};
 use crate::op::{Effect, OpCode, OpKind, Run};
 use crate::pool::Pool;
-use crate::sink::SinkError;
+use crate::remap::Remap;
 use crate::value::Value;
 
 /// One transaction on its way into a [`Sink`](crate::Sink): a scratch buffer that a reader fills,

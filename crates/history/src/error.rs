@@ -1,8 +1,7 @@
-//! What can be wrong with an input, in the words of its reader.
+//! What can be wrong with an input, in the words of its reader, and why a sink takes no more.
 
 use std::fmt;
 
-use crate::sink::SinkError;
 use crate::value::Value;
 
 /// Where in an input something is.
@@ -145,5 +144,36 @@ impl Fault {
     pub fn shifted(mut self, base: usize) -> Fault {
         self.offset += base;
         self
+    }
+}
+
+/// Why a sink cannot take more.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SinkError {
+    /// One of the model's limits.
+    #[error("more than {max} {what}, which is the limit")]
+    Limit {
+        /// What there is too much of.
+        what: &'static str,
+        /// The limit.
+        max: u64,
+    },
+    /// The target format has no way to say it.
+    #[error("{0}")]
+    Refused(String),
+    /// The output could not be written.
+    #[error("cannot write: {0}")]
+    Io(String),
+}
+
+impl SinkError {
+    pub(crate) const fn limit(what: &'static str, max: u64) -> SinkError {
+        SinkError::Limit { what, max }
+    }
+}
+
+impl From<std::io::Error> for SinkError {
+    fn from(e: std::io::Error) -> SinkError {
+        SinkError::Io(e.to_string())
     }
 }

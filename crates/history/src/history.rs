@@ -5,12 +5,14 @@ use std::ops::Range;
 use crate::attributes::{Entity, names};
 use crate::columns::Columns;
 use crate::draft::TxnDraft;
+use crate::error::SinkError;
 use crate::evidence::{Interval, LockMode, Outcome, Snapshot, Timestamp};
+use crate::group::grouped;
 use crate::ids::{Key, OpId, SessionId, StmtId, TxnId};
 use crate::meta::{Event, Meta};
 use crate::op::{Op, OpKind};
 use crate::pool::Pool;
-use crate::sink::{Sink, SinkError};
+use crate::sink::Sink;
 use crate::value::Value;
 
 /// What happened: sessions, transactions, statements, operations, and the evidence beside them.
@@ -220,25 +222,11 @@ impl History {
     }
 }
 
-/// Counting sort of the transactions by session; stable, so session order is kept.
+/// The transactions by session, in session order, and where those of each session end.
 fn group_by_session(sessions: &[SessionId], pool: &Pool) -> (Vec<TxnId>, Vec<u32>) {
-    let mut ends = vec![0u32; pool.session_names().len()];
-    for s in sessions {
-        ends[s.index()] += 1;
-    }
-    let mut sum = 0;
-    for end in &mut ends {
-        let count = *end;
-        *end = sum;
-        sum += count;
-    }
-    let mut txns = vec![TxnId(0); sessions.len()];
-    for (t, s) in sessions.iter().enumerate() {
-        let at = &mut ends[s.index()];
-        txns[*at as usize] = TxnId(t as u32);
-        *at += 1;
-    }
-    (txns, ends)
+    grouped(pool.session_names().len(), TxnId(0), || {
+        sessions.iter().enumerate().map(|(txn, session)| (session.index(), TxnId(txn as u32)))
+    })
 }
 
 /// One transaction of a history.

@@ -16,7 +16,7 @@ pub(crate) fn in_order<T: Sync, R: Send, E>(
 ) -> Result<(), E> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let queue = Queue {
-        state: Mutex::new(State { ready: BTreeMap::new(), next: 0, taken: 0, stop: false }),
+        state: Mutex::new(QueueState { ready: BTreeMap::new(), next: 0, taken: 0, stop: false }),
         change: Condvar::new(),
         ahead: AHEAD * cores,
         count: items.len(),
@@ -44,7 +44,7 @@ pub(crate) fn in_order<T: Sync, R: Send, E>(
     })
 }
 
-struct State<R> {
+struct QueueState<R> {
     ready: BTreeMap<usize, R>,
     /// The next item that nobody works on.
     next: usize,
@@ -54,14 +54,14 @@ struct State<R> {
 }
 
 struct Queue<R> {
-    state: Mutex<State<R>>,
+    state: Mutex<QueueState<R>>,
     change: Condvar,
     ahead: usize,
     count: usize,
 }
 
 impl<R> Queue<R> {
-    fn lock(&self) -> MutexGuard<'_, State<R>> {
+    fn lock(&self) -> MutexGuard<'_, QueueState<R>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

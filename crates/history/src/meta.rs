@@ -1,7 +1,7 @@
 //! What is known of a run as a whole.
 
-use crate::columns::Remap;
 use crate::ids::Key;
+use crate::remap::Remap;
 use crate::value::Value;
 
 /// What the times of [`Interval`](crate::Interval) count.

@@ -1,10 +1,12 @@
 //! Whether two histories say the same, whatever the order in which they learned their names.
 
-use crate::columns::{Columns, Remap};
+use crate::columns::Columns;
+
 use crate::history::History;
 use crate::ids::Key;
 use crate::meta::Event;
 use crate::notation;
+use crate::remap::Remap;
 use crate::value::Value;
 
 impl History {

@@ -1,7 +1,7 @@
 //! Where readers and recorders push what they find.
 
 use crate::draft::TxnDraft;
-use crate::error::Warning;
+use crate::error::{SinkError, Warning};
 use crate::ids::Key;
 use crate::meta::{Event, Meta};
 use crate::pool::Pool;
@@ -30,35 +30,4 @@ pub trait Sink {
 
     /// Something the user should know about the source.
     fn warn(&mut self, warning: Warning);
-}
-
-/// Why a sink cannot take more.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SinkError {
-    /// One of the model's limits.
-    #[error("more than {max} {what}, which is the limit")]
-    Limit {
-        /// What there is too much of.
-        what: &'static str,
-        /// The limit.
-        max: u64,
-    },
-    /// The target format has no way to say it.
-    #[error("{0}")]
-    Refused(String),
-    /// The output could not be written.
-    #[error("cannot write: {0}")]
-    Io(String),
-}
-
-impl SinkError {
-    pub(crate) const fn limit(what: &'static str, max: u64) -> SinkError {
-        SinkError::Limit { what, max }
-    }
-}
-
-impl From<std::io::Error> for SinkError {
-    fn from(e: std::io::Error) -> SinkError {
-        SinkError::Io(e.to_string())
-    }
 }

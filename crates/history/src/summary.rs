@@ -1,6 +1,7 @@
 //! What is in a history, counted in one pass over each column.
 
 use crate::evidence::Outcome;
+use crate::group::grouped;
 use crate::history::History;
 use crate::ids::Key;
 use crate::op::{Effect, OpKind};
@@ -127,25 +128,16 @@ impl Summary {
         }
     }
 
-    /// Groups what was written by key (counting sort), then sorts each group.
+    /// Groups what was written by key, then sorts each group.
     fn count_duplicates(&mut self, history: &History) {
         let writes = || {
             history.ops().filter(|op| {
                 op.kind().writes() && op.kind() != OpKind::Delete && op.effect() != Effect::Failed
             })
         };
-        let mut ends = vec![0usize; history.key_count()];
-        writes().for_each(|op| ends[op.key().index()] += 1);
-        let mut sum = 0;
-        for end in &mut ends {
-            sum += std::mem::replace(end, sum);
-        }
-        let mut values = vec![Value::ABSENT; sum];
-        for op in writes() {
-            let at = &mut ends[op.key().index()];
-            values[*at] = op.value();
-            *at += 1;
-        }
+        let (mut values, ends) = grouped(history.key_count(), Value::ABSENT, || {
+            writes().map(|op| (op.key().index(), op.value()))
+        });
         let mut initial: Vec<Option<Value>> =
             vec![history.meta().initial.default; history.key_count()];
         for &(key, value) in &history.meta().initial.given {
@@ -153,8 +145,8 @@ impl Summary {
         }
         let mut start = 0;
         for (key, &end) in ends.iter().enumerate() {
-            let group = &mut values[start..end];
-            start = end;
+            let group = &mut values[start..end as usize];
+            start = end as usize;
             group.sort_unstable();
             for run in group.chunk_by(|a, b| a == b) {
                 if run.len() > 1 || initial[key] == Some(run[0]) {

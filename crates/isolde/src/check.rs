@@ -10,9 +10,10 @@ use isolde_spec::Level;
 
 use crate::args::CheckArgs;
 use crate::desk::{self, Desk, exit_code};
+use crate::exit::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED, is_broken_pipe};
 use crate::load::{self, Loaded};
 use crate::reports::{self, Reports};
-use crate::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED, excerpts, ran, shell, terminal};
+use crate::{excerpts, ran, shell, terminal};
 
 /// Checks every file; the exit code is that of the worst.
 pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
@@ -24,7 +25,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
         let stem = stems.of(file);
         match check_file(args, (file, &stem), &levels, &mut reports) {
             Ok(code) => codes.push(code),
-            Err(error) if crate::is_broken_pipe(&error) => return Err(error),
+            Err(error) if is_broken_pipe(&error) => return Err(error),
             Err(error) => {
                 anstream::eprintln!("{}: {error:#}", load::ERROR.label("error"));
                 let (name, error) = (file.display().to_string(), format!("{error:#}"));

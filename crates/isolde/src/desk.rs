@@ -8,7 +8,7 @@ use isolde_history::History;
 use isolde_report::Decided;
 use isolde_spec::{Level, Promise};
 
-use crate::{EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
+use crate::exit::{EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
 
 /// The levels of those names.
 pub(crate) fn levels(names: &[String]) -> Result<Vec<Level>> {

@@ -5,7 +5,8 @@ use isolde_target::{Check, Found, check_driver};
 use serde_json::{Value, json};
 
 use crate::args::{DriverArgs, DriverCheckArgs, DriverCommand};
-use crate::{EXIT_OK, EXIT_VIOLATED, interrupt, ran};
+use crate::exit::{EXIT_OK, EXIT_VIOLATED};
+use crate::{interrupt, ran};
 
 pub(crate) fn run(args: &DriverArgs) -> Result<u8> {
     match &args.command {

@@ -7,6 +7,7 @@ mod convert;
 mod desk;
 mod driver;
 mod excerpts;
+mod exit;
 mod explain;
 mod formats;
 mod generate;
@@ -32,19 +33,11 @@ use std::process::ExitCode;
 
 use args::{Args, Command};
 use clap::Parser;
+use exit::{EXIT_FAULT, EXIT_OK, is_broken_pipe};
 
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-/// The level holds, or there was nothing to decide.
-const EXIT_OK: u8 = 0;
-/// A level is violated.
-const EXIT_VIOLATED: u8 = 1;
-/// The input or the environment is at fault.
-const EXIT_FAULT: u8 = 2;
-/// It cannot be decided.
-const EXIT_UNKNOWN: u8 = 3;
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -71,10 +64,4 @@ fn main() -> ExitCode {
             ExitCode::from(EXIT_FAULT)
         }
     }
-}
-
-/// `isolde ... | head` ends early, and is no error.
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let io = error.chain().find_map(|e| e.downcast_ref::<std::io::Error>());
-    io.is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
 }

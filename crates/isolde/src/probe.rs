@@ -15,7 +15,8 @@ use isolde_target::{Consoles, Offer, OpenOptions, Target};
 use serde_json::{Value, json};
 
 use crate::args::ProbeArgs;
-use crate::{EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED, interrupt, load, output, ran, terminal};
+use crate::exit::{EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
+use crate::{interrupt, load, output, ran, terminal};
 
 pub(crate) fn run(args: &ProbeArgs) -> Result<u8> {
     // Whatever is wrong with what was typed is told before a server is started.

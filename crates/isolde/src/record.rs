@@ -4,8 +4,9 @@ use anyhow::{Result, bail};
 use serde_json::json;
 
 use crate::args::RecordArgs;
+use crate::exit::{EXIT_FAULT, EXIT_OK};
 use crate::running::Stage;
-use crate::{EXIT_FAULT, EXIT_OK, interrupt, ran};
+use crate::{interrupt, ran};
 
 pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
     if !args.force && args.to.exists() {

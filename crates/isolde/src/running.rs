@@ -15,8 +15,9 @@ use isolde_workload::{Kind, Settings, Workload};
 use serde_json::{Value, json};
 
 use crate::args::RunArgs;
+use crate::exit::EXIT_FAULT;
 use crate::typed::Wrong;
-use crate::{EXIT_FAULT, interrupt, load, ran, shell};
+use crate::{interrupt, load, ran, shell};
 
 /// How many transactions a run has if nothing else limits it.
 const DEFAULT_TXNS: u64 = 20_000;

@@ -19,10 +19,10 @@ use serde_json::{Value, json};
 
 use crate::args::TestArgs;
 use crate::desk::{self, Desk, exit_code};
+use crate::exit::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
 use crate::reports::Reports;
 use crate::running::{Stage, command_line};
-use crate::trials::Trials;
-use crate::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
+use crate::trials::{TrialOutcome, Trials};
 use crate::{excerpts, interrupt, load, ran, shell, terminal};
 
 /// What the history of a run is called.
@@ -153,14 +153,6 @@ impl Folder {
             let _ = fs::remove_dir(made);
         }
     }
-}
-
-/// What the statistics need of a trial.
-pub(crate) struct TrialOutcome {
-    pub(crate) code: u8,
-    pub(crate) generation: Duration,
-    pub(crate) verification: Duration,
-    pub(crate) committed: u64,
 }
 
 impl Trial {

@@ -5,8 +5,15 @@ use std::time::Duration;
 use isolde_report::number;
 use serde_json::{Value, json};
 
-use crate::test::TrialOutcome;
-use crate::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
+use crate::exit::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
+
+/// What the statistics need of a trial.
+pub(crate) struct TrialOutcome {
+    pub(crate) code: u8,
+    pub(crate) generation: Duration,
+    pub(crate) verification: Duration,
+    pub(crate) committed: u64,
+}
 
 /// What several runs say together.
 #[derive(Default)]

@@ -1,8 +1,14 @@
 //! The rules of the house that a machine can check.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+#[path = "tidy/modules.rs"]
+mod modules;
+#[path = "tidy/tokens.rs"]
+mod tokens;
 
 /// A file longer than this is more than one idea.
 const MAX_FILE_LINES: usize = 600;
@@ -17,6 +23,10 @@ const CRATES: [&str; 13] = [
     "history", "spec", "check", "stream", "report", "workload", "target", "run", "sql", "probe",
     "web", "isolde", "bench",
 ];
+/// In a crate, modules below the root of which a lower one never names an upper one, lowest first.
+const FLOORS: [(&str, &[&str]); 1] = [("check", &[])];
+/// Crates that are being rebuilt, and do not keep to the rules for modules and names of types yet.
+const REBUILT: &[&str] = &["check"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
@@ -54,6 +64,21 @@ fn rust_files() -> Vec<(PathBuf, String)> {
 /// Tests hold tables of texts that users see, in the width and the number that they have.
 fn is_test(file: &Path) -> bool {
     file.components().any(|c| matches!(c.as_os_str().to_str(), Some("tests" | "tests.rs")))
+}
+
+/// The files below `src` of each crate that is not being rebuilt, by their paths there.
+fn sources() -> BTreeMap<String, BTreeMap<String, String>> {
+    let mut sources: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    for (file, text) in rust_files() {
+        let parts: Vec<_> = file.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+        if let [top, name, folder, rest @ ..] = &parts[..]
+            && (top.as_str(), folder.as_str()) == ("crates", "src")
+            && !REBUILT.contains(&name.as_str())
+        {
+            sources.entry(name.clone()).or_default().insert(rest.join("/"), text);
+        }
+    }
+    sources
 }
 
 #[track_caller]
@@ -182,6 +207,33 @@ fn crates_use_only_crates_to_their_left() {
         let name = entry.unwrap().file_name().to_string_lossy().into_owned();
         if !CRATES.contains(&name.as_str()) {
             complaints.push(format!("crates/{name} has no place in the order of crates"));
+        }
+    }
+    report(&complaints);
+}
+
+#[test]
+fn modules_of_a_crate_have_no_cycles() {
+    let mut complaints = Vec::new();
+    for (name, files) in sources() {
+        let uses = modules::uses(&files);
+        let floors =
+            FLOORS.iter().find(|(of, _)| *of == name).map_or(&[][..], |(_, floors)| floors);
+        let found = modules::cycles(&uses).into_iter().chain(modules::upward(&uses, floors));
+        complaints.extend(found.map(|complaint| format!("crates/{name}: {complaint}")));
+    }
+    report(&complaints);
+}
+
+#[test]
+fn type_names_are_unique_in_a_crate() {
+    let mut complaints = Vec::new();
+    for (name, files) in sources() {
+        for (of_type, places) in modules::types(&files) {
+            if places.len() > 1 {
+                let places = places.join(", ");
+                complaints.push(format!("crates/{name}: {of_type} is defined at {places}"));
+            }
         }
     }
     report(&complaints);

@@ -53,7 +53,7 @@ pub struct Line {
 /// Why a file of cases cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{file}, line {line}, column {column}: {problem}")]
-pub struct Unreadable {
+pub struct UnreadableCase {
     /// The file.
     pub file: String,
     /// The line, counted from 1.
@@ -106,8 +106,8 @@ fn is_called(database: &str, name: &str) -> bool {
 }
 
 /// Reads a file of cases.
-pub fn read(file: &str, text: &str) -> Result<Vec<Case>, Unreadable> {
-    let fault = |line: usize, column: usize, problem: String| Unreadable {
+pub fn read(file: &str, text: &str) -> Result<Vec<Case>, UnreadableCase> {
+    let fault = |line: usize, column: usize, problem: String| UnreadableCase {
         file: file.to_owned(),
         line: line + 1,
         column: column + 1,
@@ -322,7 +322,7 @@ const BUILT_IN: [(&str, &str); 3] = [
 ];
 
 /// The cases that come with Isolde.
-pub fn built_in() -> Result<Vec<Case>, Unreadable> {
+pub fn built_in() -> Result<Vec<Case>, UnreadableCase> {
     let all = BUILT_IN.map(|(file, text)| read(file, text));
     Ok(all.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
 }

@@ -45,7 +45,7 @@ pub struct Noted {
 /// Why a record cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("line {line}: {problem}")]
-pub struct Unreadable {
+pub struct UnreadableRecord {
     /// Where.
     pub line: usize,
     /// What is wrong, and what was expected.
@@ -53,10 +53,10 @@ pub struct Unreadable {
 }
 
 /// Reads the lines of a record.
-pub fn read(text: &str) -> Result<Vec<Recorded>, Unreadable> {
+pub fn read(text: &str) -> Result<Vec<Recorded>, UnreadableRecord> {
     let mut all = Vec::new();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let fault = |problem: String| Unreadable { line: at + 1, problem };
+        let fault = |problem: String| UnreadableRecord { line: at + 1, problem };
         let value: Value =
             serde_json::from_str(line).map_err(|e| fault(format!("no JSON: {e}")))?;
         all.push(recorded(at + 1, &value).map_err(fault)?);

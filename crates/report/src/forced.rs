@@ -3,9 +3,7 @@
 
 use isolde_history::History;
 use isolde_spec::{Edges, Forced, Step, Witness};
-use serde_json::{Value, json};
 
-use crate::json;
 use crate::names;
 
 /// Why a step must be, if that has been kept.
@@ -25,14 +23,4 @@ pub(crate) fn because(history: &History, step: &Step, forced: &Forced) -> String
         "nobody saw that; but {reader}, which had seen {from}, read {read} of {to}, so {from} came \
          first. It had seen {from}, because"
     )
-}
-
-/// The same for machines.
-pub(crate) fn to_json(history: &History, step: &Step, forced: &Forced) -> Value {
-    json!({
-        "read": names::op(history, forced.read),
-        "reader": names::txn(history, history.txn_of(forced.read)),
-        "sentence": because(history, step, forced),
-        "path": forced.path.iter().map(|s| json::step(history, s)).collect::<Vec<_>>(),
-    })
 }

@@ -1,7 +1,7 @@
 //! A verdict for machines: whatever the text says, and all witnesses.
 
 use isolde_history::{Event, History, OpId, TxnId};
-use isolde_spec::{Answer, Counted, Procedure, Step, Verdict, Witness};
+use isolde_spec::{Answer, Counted, Forced, Procedure, Step, Verdict, Witness};
 use serde_json::{Map, Value, json};
 
 use crate::case::Case;
@@ -207,13 +207,13 @@ fn txn(history: &History, id: TxnId) -> Value {
 /// A dependency of a cycle, with the reason why it must be if nobody saw it.
 fn forced_step(history: &History, w: &Witness, at: usize, s: &Step) -> Value {
     let mut told = step(history, s);
-    if let Some(reason) = forced::reason(w, at) {
-        told["forced_by"] = forced::to_json(history, s, reason);
+    if let Some(why) = forced::reason(w, at) {
+        told["forced_by"] = reason(history, s, why);
     }
     told
 }
 
-pub(crate) fn step(history: &History, step: &Step) -> Value {
+fn step(history: &History, step: &Step) -> Value {
     json!({
         "from": names::txn(history, step.from),
         "to": names::txn(history, step.to),
@@ -223,5 +223,15 @@ pub(crate) fn step(history: &History, step: &Step) -> Value {
         "to_operation": step.because.to_op.map(|op| names::op(history, op)),
         "inferred": step.because.inferred,
         "sentence": sentence(history, step),
+    })
+}
+
+/// Why a dependency must be that nobody saw.
+fn reason(history: &History, of: &Step, why: &Forced) -> Value {
+    json!({
+        "read": names::op(history, why.read),
+        "reader": names::txn(history, history.txn_of(why.read)),
+        "sentence": forced::because(history, of, why),
+        "path": why.path.iter().map(|s| step(history, s)).collect::<Vec<_>>(),
     })
 }

@@ -1,42 +1,21 @@
 //! One session of the workload: a thread that runs its script.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
 use isolde_history::{OpKind, Outcome};
-use isolde_target::{Answer, Failure, Offer, Path, Request, Session, Target};
+use isolde_target::{Answer, Failure, Path, Request, Session};
 use isolde_workload::{Script, Step, TxnPlan};
 
 use crate::attempt::{self, Act, Attempt, Ending};
-use crate::clock::RunClock;
-use crate::options::Options;
-use crate::paths::Paths;
-use crate::recorder::Note;
-use crate::tables::Tables;
-use crate::tally::Tally;
+use crate::note::Note;
+use crate::shared::Shared;
 
 /// After so many failures in a row that are no conflicts, a session gives up: something is wrong
 /// that will not pass, such as a missing privilege.
 const MAX_FAILURES_IN_A_ROW: u32 = 100;
-
-/// What all sessions of a run share.
-pub(crate) struct Shared<'r> {
-    pub(crate) target: &'r dyn Target,
-    pub(crate) offer: &'r Offer,
-    pub(crate) options: &'r Options,
-    pub(crate) sessions: u32,
-    pub(crate) rows: u32,
-    pub(crate) paths: Paths,
-    pub(crate) tables: Tables<'r>,
-    pub(crate) tally: Tally,
-    pub(crate) clock: RunClock,
-    /// The number of the next session in the record.
-    pub(crate) next_session: AtomicU32,
-    /// Whether sessions remember what they saw, which only compare-and-set asks for.
-    pub(crate) remembers: bool,
-}
 
 /// One session of the workload.
 pub(crate) struct Client<'r> {
@@ -56,13 +35,6 @@ pub(crate) struct Client<'r> {
     failures_in_a_row: u32,
     /// When the first of them was.
     failing_since: Instant,
-}
-
-impl Shared<'_> {
-    /// Whether something goes wrong on purpose.
-    fn harmed(&self) -> bool {
-        !self.options.faults.is_empty()
-    }
 }
 
 impl<'r> Client<'r> {

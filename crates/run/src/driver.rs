@@ -9,13 +9,15 @@ use isolde_history::{InitialState, SinkError, Value};
 use isolde_target::{After, Failure, Offer, Session, Target};
 use isolde_workload::{Kind, Workload};
 
-use crate::client::{Client, Shared};
+use crate::client::Client;
+
 use crate::clock::RunClock;
 use crate::faults::{self, Happened, Mischief};
 use crate::gate::Gate;
 use crate::options::Options;
 use crate::paths::Paths;
 use crate::recorder::Recorder;
+use crate::shared::Shared;
 use crate::tables::Tables;
 use crate::tally::{Progress, Tally, Trouble};
 use crate::tape::Tape;

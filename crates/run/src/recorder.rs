@@ -7,8 +7,9 @@ use isolde_history::{Effect, Event, Interval, OpKind, Pool, SinkError, TxnDraft,
 use isolde_target::{Answer, Path};
 
 use crate::attempt::{Act, Attempt};
-use crate::client::Shared;
 use crate::faults::Happened;
+use crate::note::Note;
+use crate::shared::Shared;
 use crate::tape::Tape;
 
 /// How long what was recorded may stay in memory.
@@ -16,15 +17,6 @@ const SAVE_EVERY: Duration = Duration::from_millis(500);
 /// How long the recorder sleeps when there is nothing to do. It is not woken by each transaction:
 /// that would cost the sessions more than the recording itself.
 const NAP: Duration = Duration::from_millis(5);
-
-/// What is recorded.
-#[allow(clippy::large_enum_variant, reason = "nearly all of them are attempts")]
-pub(crate) enum Note {
-    /// An attempt at a transaction.
-    Attempt(Attempt),
-    /// A fault.
-    Happened(Happened),
-}
 
 /// Writes attempts on a tape.
 pub(crate) struct Recorder<'t> {

@@ -1,54 +1,7 @@
 //! All targets, as data.
 
-use std::path::PathBuf;
-use std::time::Duration;
-
-use isolde_spec::Anomaly;
-
+use crate::open::{Open, OpenOptions};
 use crate::target::{OpenError, Target};
-
-/// How to open a target.
-#[derive(Clone, Debug)]
-pub struct OpenOptions {
-    /// Where the programs of a throwaway server are, if not in the usual places.
-    pub server_bin: Option<PathBuf>,
-    /// The port of a throwaway server; a free one if not given.
-    pub port: Option<u16>,
-    /// Leave the throwaway server running, and its folder in place.
-    pub keep: bool,
-    /// How long one statement may take before the session gives up on the connection.
-    pub timeout: Duration,
-    /// Whether a throwaway server keeps what it has acknowledged when it is killed, or saves that time.
-    pub durable: bool,
-    /// Settings of a throwaway server, in its own words; the last word of several.
-    pub settings: Vec<(String, String)>,
-    /// Whether each node of a throwaway cluster has a network of its own, so that it can be isolated.
-    pub apart: bool,
-    /// Whether connections shall go through a relay that can cut and slow them.
-    pub relayed: bool,
-    /// Anomalies to plant; only the engine that is faulty on purpose can.
-    pub planted: Vec<Anomaly>,
-}
-
-impl Default for OpenOptions {
-    fn default() -> OpenOptions {
-        let timeout = Duration::from_secs(10);
-        OpenOptions {
-            server_bin: None,
-            port: None,
-            keep: false,
-            timeout,
-            durable: false,
-            settings: Vec::new(),
-            apart: false,
-            relayed: false,
-            planted: Vec::new(),
-        }
-    }
-}
-
-/// Opens a target: by the bare name of its kind (no URL: a server is started), or what a URL names.
-pub type Open = fn(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Target>, OpenError>;
 
 /// One kind of target.
 pub struct Kind {

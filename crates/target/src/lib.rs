@@ -17,6 +17,7 @@ mod failure;
 mod mysql;
 mod node;
 mod offer;
+mod open;
 mod path;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -32,13 +33,14 @@ mod unique;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod url;
 
-pub use catalogue::{FAULTY, KINDS, Kind, Open, OpenOptions, open};
+pub use catalogue::{FAULTY, KINDS, Kind, open};
 pub use console::{Console, Consoles, Datum, Said, Waiting, Waits};
 #[cfg(feature = "drivers")]
 pub use driver::{Check, Found, check_driver};
 pub use failure::{After, Failure};
 pub use node::{Mishap, Node};
 pub use offer::Offer;
+pub use open::{Open, OpenOptions};
 pub use path::Path;
 pub use relay::Relay;
 pub use request::{Answer, Request};

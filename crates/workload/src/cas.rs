@@ -8,14 +8,10 @@ use isolde_history::OpKind;
 use crate::pick::Picker;
 use crate::plan::Step;
 use crate::random::Random;
-use crate::settings::Settings;
 
 /// Of twenty transactions, how many insert and how many read; the others compare and set.
 const INSERTS: u64 = 3;
 const READS: u64 = 8;
-/// How many operations a row gets before there is a fresh table.
-const OPERATIONS_A_ROW: u64 = 64;
-
 /// One operation; `seen` is the row that the session read or inserted last in this table.
 pub(crate) fn fill(
     picker: &Picker,
@@ -37,11 +33,4 @@ pub(crate) fn fill(
     };
     *seen = Some(row);
     steps.push(Step { kind, row, choice: random.bits() as u32 });
-}
-
-/// After how many transactions of a session there is a fresh table.
-pub(crate) fn round(settings: &Settings) -> u32 {
-    let all = OPERATIONS_A_ROW * u64::from(settings.keys);
-    // Fewer would leave a session no time to read what it then replaces.
-    (all / u64::from(settings.sessions)).clamp(4, u64::from(u32::MAX)) as u32
 }

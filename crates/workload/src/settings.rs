@@ -2,9 +2,15 @@
 
 use isolde_spec::Anomaly;
 
-use crate::append;
-use crate::cas;
 use crate::pick::Distribution;
+
+/// How many elements a list gets before there is a fresh one, if nobody says otherwise. A read brings
+/// the whole list, so twice as long is twice as slow.
+const LIST_LENGTH: u32 = 64;
+/// The most popular list may get so many times as many.
+const TOP_LIST: f64 = 8.0;
+/// How many operations a row gets before there is a fresh table.
+const OPERATIONS_A_ROW: u64 = 64;
 
 /// What transactions do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,7 +113,12 @@ impl Settings {
     /// After how many transactions of a session lists have about that length: a
     /// [`round`](Settings::round) for [`Kind::Append`].
     pub fn round_for_lists(&self, length: u32) -> u32 {
-        append::round(self, length)
+        // Half of the operations append, and half of the longest transaction is the mean one.
+        let a_txn = (f64::from(self.max_txn_len) + 1.0) / 4.0;
+        let all = f64::from(self.sessions) * a_txn;
+        let top = self.distribution.top_share(self.keys);
+        let appends = f64::from(length) * f64::from(self.keys).min(TOP_LIST / top);
+        (appends / all).clamp(1.0, f64::from(u32::MAX)) as u32
     }
 
     /// The same with everything chosen that was left open, or what is wrong.
@@ -120,12 +131,19 @@ impl Settings {
         self.validate()?;
         if self.round == 0 {
             self.round = match self.kind {
-                Kind::Append => append::round(&self, append::LIST_LENGTH),
-                Kind::Cas => cas::round(&self),
+                Kind::Append => self.round_for_lists(LIST_LENGTH),
+                Kind::Cas => self.round_for_rows(),
                 Kind::Mini | Kind::General | Kind::Register => 0,
             };
         }
         Ok(self)
+    }
+
+    /// After how many transactions of a session there is a fresh table for [`Kind::Cas`].
+    fn round_for_rows(&self) -> u32 {
+        let all = OPERATIONS_A_ROW * u64::from(self.keys);
+        // Fewer would leave a session no time to read what it then replaces.
+        (all / u64::from(self.sessions)).clamp(4, u64::from(u32::MAX)) as u32
     }
 
     fn validate(&self) -> Result<(), String> {

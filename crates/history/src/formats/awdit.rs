@@ -17,7 +17,7 @@
 
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
-use crate::formats::Format;
+use crate::format::Format;
 use crate::meta::InitialState;
 use crate::sink::Sink;
 use crate::source::{Input, Source};
@@ -34,7 +34,7 @@ pub(crate) static FORMAT: Format = Format {
 };
 
 /// What a line says.
-enum Line {
+enum AwditLine {
     Operation { write: bool, key: u64, value: u64 },
     NextTransaction,
     NextSession,
@@ -50,7 +50,7 @@ fn looks_like(source: &Source) -> bool {
     let mut cursor = Cursor::new(beginning);
     while !cursor.at_end() {
         match line(&mut cursor) {
-            Ok(Line::Operation { .. }) => return true,
+            Ok(AwditLine::Operation { .. }) => return true,
             Ok(_) => {}
             Err(_) => return false,
         }
@@ -61,7 +61,8 @@ fn looks_like(source: &Source) -> bool {
 fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
     let input = source.file()?;
     sink.meta().initial = InitialState::default();
-    let mut reader = Reader { sink, txn: TxnDraft::default(), session: 0, start: 0, empty: None };
+    let mut reader =
+        AwditReader { sink, txn: TxnDraft::default(), session: 0, start: 0, empty: None };
     reader.read(input).map_err(|fault| input.text_error(fault))?;
     if let Some((first, count)) = reader.empty {
         let message = match count {
@@ -73,7 +74,7 @@ fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
     Ok(())
 }
 
-struct Reader<'s> {
+struct AwditReader<'s> {
     sink: &'s mut dyn Sink,
     txn: TxnDraft,
     session: u64,
@@ -83,7 +84,7 @@ struct Reader<'s> {
     empty: Option<(usize, u64)>,
 }
 
-impl Reader<'_> {
+impl AwditReader<'_> {
     fn read(&mut self, input: &Input) -> Result<(), Fault> {
         let mut cursor = Cursor::new(&input.bytes);
         if cursor.rest().trim_ascii().is_empty() {
@@ -91,13 +92,13 @@ impl Reader<'_> {
         }
         while !cursor.at_end() {
             match line(&mut cursor)? {
-                Line::Operation { write, key, value } => self.operation(write, key, value),
-                Line::NextTransaction => self.end_transaction(cursor.pos)?,
-                Line::NextSession => {
+                AwditLine::Operation { write, key, value } => self.operation(write, key, value),
+                AwditLine::NextTransaction => self.end_transaction(cursor.pos)?,
+                AwditLine::NextSession => {
                     self.end_transaction(cursor.pos)?;
                     self.session += 1;
                 }
-                Line::Blank => {}
+                AwditLine::Blank => {}
             }
         }
         self.end_transaction(cursor.pos)
@@ -129,19 +130,19 @@ impl Reader<'_> {
     }
 }
 
-fn line(cursor: &mut Cursor<'_>) -> Result<Line, Fault> {
+fn line(cursor: &mut Cursor<'_>) -> Result<AwditLine, Fault> {
     cursor.skip_blanks();
     let line = match cursor.peek() {
         Some(b'=') => {
             cursor.take_while(|b| b == b'=');
-            Line::NextSession
+            AwditLine::NextSession
         }
         Some(b'-') => {
             cursor.take_while(|b| b == b'-');
-            Line::NextTransaction
+            AwditLine::NextTransaction
         }
         Some(b'r' | b'w') => operation(cursor)?,
-        None | Some(b'\r' | b'\n') => Line::Blank,
+        None | Some(b'\r' | b'\n') => AwditLine::Blank,
         Some(_) => {
             return Err(cursor.expected("'r <key> <value>', 'w <key> <value>', ----- or ====="));
         }
@@ -154,13 +155,13 @@ fn line(cursor: &mut Cursor<'_>) -> Result<Line, Fault> {
     Ok(line)
 }
 
-fn operation(cursor: &mut Cursor<'_>) -> Result<Line, Fault> {
+fn operation(cursor: &mut Cursor<'_>) -> Result<AwditLine, Fault> {
     let write = cursor.eat(b'w') || !cursor.eat(b'r');
     gap(cursor, "a space and a key")?;
     let key = field(cursor, "a key, a number")?;
     gap(cursor, "a space and a value")?;
     let value = field(cursor, "a value, a number")?;
-    Ok(Line::Operation { write, key, value })
+    Ok(AwditLine::Operation { write, key, value })
 }
 
 fn gap(cursor: &mut Cursor<'_>, what: &str) -> Result<(), Fault> {

@@ -14,7 +14,7 @@
 
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
-use crate::formats::Format;
+use crate::format::Format;
 use crate::formats::dbcop_common::{
     Extras, Family, Tally, family, read_document, read_sessions, read_transaction, read_versions,
     required, set_once, unsigned,
@@ -23,7 +23,7 @@ use crate::meta::InitialState;
 use crate::sink::Sink;
 use crate::source::Source;
 use crate::text::Json;
-use crate::text::json::Kind;
+use crate::text::json::JsonKind;
 use crate::value::Value;
 
 pub(crate) static FORMAT: Format = Format {
@@ -51,8 +51,8 @@ fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
 
 fn document_or_sessions(json: &mut Json<'_>, sink: &mut dyn Sink) -> Result<Tally, Fault> {
     match json.peek()? {
-        Kind::Array => read_sessions(json, sink, transaction),
-        Kind::Object => read_document(json, sink, transaction),
+        JsonKind::Array => read_sessions(json, sink, transaction),
+        JsonKind::Object => read_document(json, sink, transaction),
         _ => Err(json.cursor.expected("an object with \"data\", or an array of sessions")),
     }
 }
@@ -122,7 +122,7 @@ fn access(
 
 /// The name of a variable: a number, or the word that it is in the `.hist` text.
 fn variable_name(json: &mut Json<'_>, sink: &mut dyn Sink) -> Result<Value, Fault> {
-    if json.peek()? == Kind::String {
+    if json.peek()? == JsonKind::String {
         let text = json.string("a variable")?;
         return Ok(sink.pool().text(&text));
     }

@@ -3,16 +3,16 @@
 use hashbrown::HashSet;
 
 use crate::draft::TxnDraft;
-use crate::error::{Fault, Warning};
+use crate::error::{Fault, SinkError, Warning};
 use crate::evidence::Outcome;
 use crate::ids::Key;
 use crate::meta::{Meta, info};
 use crate::op::{Effect, OpKind};
 use crate::pool::Pool;
-use crate::sink::{Sink, SinkError};
+use crate::sink::Sink;
 use crate::source::{Input, Source};
 use crate::text::Json;
-use crate::text::json::{Kind, Number};
+use crate::text::json::{JsonKind, Number};
 use crate::value::Value;
 
 /// The parameters of the workload, in the order of the binary format.
@@ -40,7 +40,7 @@ pub(crate) fn head(source: &Source) -> &[u8] {
 
 /// An event of the older formats.
 #[derive(Clone, Copy)]
-pub(crate) struct Event {
+pub(crate) struct DbcopEvent {
     pub(crate) write: bool,
     pub(crate) variable: u64,
     pub(crate) value: u64,
@@ -50,7 +50,7 @@ pub(crate) struct Event {
 /// Adds an event to a transaction. What a failed read would have returned is not known: the value
 /// in its record is 0 unless a tool has put something there.
 #[inline]
-pub(crate) fn push_event(sink: &mut dyn Sink, draft: &mut TxnDraft, event: Event) {
+pub(crate) fn push_event(sink: &mut dyn Sink, draft: &mut TxnDraft, event: DbcopEvent) {
     let pool = sink.pool();
     let name = pool.uint(event.variable);
     let key = pool.key(name);
@@ -266,7 +266,7 @@ pub(crate) fn required<T>(slot: Option<T>, at: usize, name: &str) -> Result<T, F
 #[inline]
 pub(crate) fn unsigned(json: &mut Json<'_>, what: &str) -> Result<u64, Fault> {
     let at = json.offset();
-    let number = if json.peek()? == Kind::Number { json.number()? } else { Number::Int(-1) };
+    let number = if json.peek()? == JsonKind::Number { json.number()? } else { Number::Int(-1) };
     match number {
         Number::Int(i) => u64::try_from(i).ok(),
         Number::Float(_) => None,
@@ -320,7 +320,7 @@ fn fact_name(name: &str) -> &str {
 }
 
 fn read_params(json: &mut Json<'_>, sink: &mut dyn Sink) -> Result<(), Fault> {
-    if json.peek()? != Kind::Object {
+    if json.peek()? != JsonKind::Object {
         return Err(json.cursor.expected("an object with the parameters"));
     }
     let row = json.value(sink.pool())?;
@@ -421,10 +421,10 @@ pub(crate) fn family(source: &Source) -> Option<Family> {
     let mut json = Json::new(head(source));
     match json.peek().ok()? {
         // Only the second family knows sessions without an object around them.
-        Kind::Array => {
+        JsonKind::Array => {
             family_of_sessions(&mut json).ok().flatten().filter(|f| *f == Family::Second)
         }
-        Kind::Object => family_of_document(&mut json).ok().flatten(),
+        JsonKind::Object => family_of_document(&mut json).ok().flatten(),
         _ => None,
     }
 }

@@ -14,7 +14,7 @@
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::evidence::Outcome;
-use crate::formats::Format;
+use crate::format::Format;
 use crate::formats::dbcop_common::{LOOK_AT, head, read_versions};
 use crate::ids::SessionId;
 use crate::meta::InitialState;
@@ -47,18 +47,18 @@ fn history(bytes: &[u8], sink: &mut dyn Sink) -> Result<(), Fault> {
     let mut number = 0;
     loop {
         match next_part(&mut cursor)? {
-            Part::Transaction => {
+            NextPart::Transaction => {
                 let at = cursor.pos;
                 draft.reset(session(sink, number));
                 transaction(&mut cursor, sink.pool(), &mut draft)?;
                 sink.transaction(&draft).map_err(|e| Fault::sink(at, &e))?;
             }
-            Part::Separator => {
+            NextPart::Separator => {
                 // A session without transactions is one all the same.
                 session(sink, number);
                 number += 1;
             }
-            Part::End => return Ok(()),
+            NextPart::End => return Ok(()),
         }
     }
 }
@@ -69,7 +69,7 @@ fn session(sink: &mut dyn Sink, number: i64) -> SessionId {
 }
 
 /// What comes next outside of transactions.
-enum Part {
+enum NextPart {
     /// A transaction: the cursor stands on its bracket.
     Transaction,
     /// A line of dashes, which has been taken.
@@ -77,14 +77,14 @@ enum Part {
     End,
 }
 
-fn next_part(cursor: &mut Cursor<'_>) -> Result<Part, Fault> {
+fn next_part(cursor: &mut Cursor<'_>) -> Result<NextPart, Fault> {
     skip_space_and_comments(cursor);
     match cursor.peek() {
-        None => Ok(Part::End),
-        Some(b'[') => Ok(Part::Transaction),
+        None => Ok(NextPart::End),
+        Some(b'[') => Ok(NextPart::Transaction),
         Some(b'-') => {
             separator(cursor)?;
-            Ok(Part::Separator)
+            Ok(NextPart::Separator)
         }
         Some(_) => Err(cursor.expected("a transaction in brackets, or a line of dashes")),
     }

@@ -12,10 +12,10 @@
 
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
-use crate::formats::Format;
+use crate::format::Format;
 use crate::formats::dbcop_common::{
-    Event, Extras, Family, family, push_event, read_document, read_transaction, required, set_once,
-    unsigned,
+    DbcopEvent, Extras, Family, family, push_event, read_document, read_transaction, required,
+    set_once, unsigned,
 };
 use crate::meta::InitialState;
 use crate::sink::Sink;
@@ -68,7 +68,7 @@ fn event(json: &mut Json<'_>, sink: &mut dyn Sink, draft: &mut TxnDraft) -> Resu
             other => extras.take(json, sink, other)?,
         }
     }
-    let event = Event {
+    let event = DbcopEvent {
         write: required(write, start, "write")?,
         variable: required(variable, start, "variable")?,
         value: required(value, start, "value")?,

@@ -24,9 +24,9 @@ use crate::attributes::names;
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::evidence::Outcome;
-use crate::formats::Format;
+use crate::format::Format;
 use crate::formats::jepsen::{
-    Dialect, Function, LogEvent, Phase, Process, Reader, Standard, explain, head,
+    Dialect, Function, LogEvent, LogReader, Phase, Process, Standard, explain, head,
 };
 use crate::op::Effect;
 use crate::pool::Pool;
@@ -97,8 +97,8 @@ fn fields(at: usize, line: &[u8]) -> Option<Fields<'_>> {
 
 fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
     let input = source.file()?;
-    let dialect = Log { bytes: &input.bytes, standard: Standard::new(&input.bytes, false) };
-    let mut reader = Reader::new(input, dialect, sink);
+    let dialect = LogDialect { bytes: &input.bytes, standard: Standard::new(&input.bytes, false) };
+    let mut reader = LogReader::new(input, dialect, sink);
     let mut lines = Cursor::new(&input.bytes);
     let mut found = false;
     let mut each_line = || -> Result<(), Fault> {
@@ -157,12 +157,12 @@ fn is_refused_cas(fields: &Fields<'_>, function: Function) -> bool {
 }
 
 /// The dialect of the log: one register, whose operations stand on a line each.
-struct Log<'a> {
+struct LogDialect<'a> {
     bytes: &'a [u8],
     standard: Standard<'a, Edn<'a>>,
 }
 
-impl<'a> Dialect<'a> for Log<'a> {
+impl<'a> Dialect<'a> for LogDialect<'a> {
     type Notation = Edn<'a>;
 
     fn observe(&mut self, event: &LogEvent) -> Result<(), Fault> {

@@ -16,9 +16,9 @@
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::evidence::Outcome;
-use crate::formats::Format;
+use crate::format::Format;
 use crate::formats::jepsen::{
-    Dialect, LogEvent, Notation, Reader, each_event, explain, first_map, head, unusual_keys,
+    Dialect, LogEvent, LogReader, Notation, each_event, explain, head, is_key_value, unusual_keys,
 };
 use crate::ids::Key;
 use crate::meta::InitialState;
@@ -26,7 +26,7 @@ use crate::pool::Pool;
 use crate::sink::Sink;
 use crate::source::Source;
 use crate::text::Edn;
-use crate::text::edn::Kind;
+use crate::text::edn::EdnKind;
 use crate::value::Value;
 
 pub(crate) static FORMAT: Format = Format {
@@ -43,28 +43,9 @@ fn looks_like(source: &Source) -> bool {
     head(source).is_some_and(is_key_value)
 }
 
-/// Whether the first operation has a `:key` and a function of this format.
-pub(crate) fn is_key_value(head: &[u8]) -> bool {
-    let Ok(mut edn) = first_map::<Edn<'_>>(head) else { return false };
-    let (mut key, mut function) = (false, false);
-    // The map may be longer than the head: what has been seen until then counts.
-    let _ = (|| -> Result<(), Fault> {
-        Notation::begin_map(&mut edn)?;
-        while let Some(name) = edn.next_raw_key()? {
-            key |= *name == *b"key";
-            if *name == *b"f" {
-                function = matches!(edn.clone().word("a name")?, b"get" | b"put" | b"append");
-            }
-            edn.skip_value()?;
-        }
-        Ok(())
-    })();
-    key && function
-}
-
 fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
     let input = source.file()?;
-    let mut reader = Reader::new(input, KeyValue { bytes: &input.bytes }, sink);
+    let mut reader = LogReader::new(input, KeyValue { bytes: &input.bytes }, sink);
     let (model, strings) = (reader.sink.pool().text("model"), "string-append");
     let strings = reader.sink.pool().text(strings);
     reader.sink.meta().set(model, strings);
@@ -95,7 +76,7 @@ impl<'a> KeyValue<'a> {
 
     fn string(&self, event: &LogEvent, pool: &mut Pool) -> Result<Value, Fault> {
         let mut edn = Edn::at(self.bytes, event.value_at.unwrap_or(event.at));
-        if event.value_at.is_none() || edn.peek()? != Kind::String {
+        if event.value_at.is_none() || edn.peek()? != EdnKind::String {
             return Err(Fault::expected(edn.cursor.pos, "a string as the :value"));
         }
         edn.value(pool)

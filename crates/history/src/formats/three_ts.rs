@@ -25,7 +25,7 @@ use hashbrown::{HashMap, HashSet};
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::evidence::{Interval, Outcome};
-use crate::formats::Format;
+use crate::format::Format;
 use crate::ids::Key;
 use crate::meta::{Clock, InitialState};
 use crate::pool::Pool;
@@ -45,7 +45,7 @@ pub(crate) static FORMAT: Format = Format {
 };
 
 /// What one step of the schedule does.
-enum Step<'a> {
+enum ScheduleStep<'a> {
     Read(&'a str),
     Write(&'a str),
     Commit,
@@ -87,17 +87,17 @@ fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
     Ok(())
 }
 
-fn step<'a>(cursor: &mut Cursor<'a>) -> Result<(u64, Step<'a>), Fault> {
+fn step<'a>(cursor: &mut Cursor<'a>) -> Result<(u64, ScheduleStep<'a>), Fault> {
     let Some(letter @ (b'R' | b'W' | b'C' | b'A')) = cursor.peek() else {
         return Err(cursor.expected("an operation such as R0a, W0a, C0 or A0"));
     };
     cursor.pos += 1;
     let txn = cursor.unsigned("the number of a transaction")?;
     let step = match letter {
-        b'R' => Step::Read(item(cursor)?),
-        b'W' => Step::Write(item(cursor)?),
-        b'C' => Step::Commit,
-        _ => Step::Abort,
+        b'R' => ScheduleStep::Read(item(cursor)?),
+        b'W' => ScheduleStep::Write(item(cursor)?),
+        b'C' => ScheduleStep::Commit,
+        _ => ScheduleStep::Abort,
     };
     let end = cursor.pos;
     cursor.skip_space();
@@ -150,10 +150,10 @@ impl Schedule {
             let (number, step) = step(&mut cursor)?;
             let at = self.transaction(number, position, offset, pool)?;
             match step {
-                Step::Read(item) => self.read(at, pool.text_key(item), position),
-                Step::Write(item) => self.write(at, number, item, position, pool),
-                Step::Commit => self.end(at, Outcome::Committed, position),
-                Step::Abort => self.end(at, Outcome::Aborted, position),
+                ScheduleStep::Read(item) => self.read(at, pool.text_key(item), position),
+                ScheduleStep::Write(item) => self.write(at, number, item, position, pool),
+                ScheduleStep::Commit => self.end(at, Outcome::Committed, position),
+                ScheduleStep::Abort => self.end(at, Outcome::Aborted, position),
             }
             position += 1;
         }

@@ -1,12 +1,10 @@
 //! One line: what kind it is, and what it says.
 
-use std::borrow::Cow;
-
-use hashbrown::HashSet;
-
 use crate::draft::TxnDraft;
 use crate::error::Fault;
+use crate::jsonl::member::{LineKind, member, named_twice, once};
 use crate::jsonl::odd::OddName;
+use crate::jsonl::scratch::Scratch;
 use crate::jsonl::{fast, meta, ops, txn};
 use crate::meta::Event;
 use crate::sink::Sink;
@@ -17,34 +15,11 @@ use crate::value::Value;
 #[derive(Default)]
 pub(super) struct LineReader {
     draft: TxnDraft,
-    scratch: txn::Scratch,
+    scratch: Scratch,
     /// Whether the next line cannot be the first of the file, where the header stands.
     started: bool,
     /// Where the line that ends the file was, if there was one.
     pub(super) trailer: Option<std::ops::Range<usize>>,
-}
-
-/// What a line turns out to be once its members are seen.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum LineKind {
-    Header,
-    Transaction,
-    Event,
-    Order,
-    Trailer,
-}
-
-impl LineKind {
-    /// The kind that a member gives away. Every other member is a transaction's.
-    pub(super) fn of_member(name: &str) -> LineKind {
-        match name {
-            "isolde" => LineKind::Header,
-            "event" => LineKind::Event,
-            "order" => LineKind::Order,
-            "meta" => LineKind::Trailer,
-            _ => LineKind::Transaction,
-        }
-    }
 }
 
 impl LineReader {
@@ -161,31 +136,8 @@ fn torn(fault: Fault, line: &[u8]) -> Fault {
     )
 }
 
-/// The name of the next member, and where it stands.
-pub(super) fn member<'a>(json: &mut Json<'a>) -> Result<Option<(usize, Cow<'a, str>)>, Fault> {
-    let mut at = json.offset();
-    let Some(name) = json.next_member()? else { return Ok(None) };
-    let bytes = json.cursor.bytes;
-    at += bytes[at..].iter().position(|&b| b == b'"').unwrap_or(0);
-    Ok(Some((at, name)))
-}
-
-/// Complains about a member that the object has already.
-pub(super) fn once(seen: &mut u32, bit: u32, at: usize, name: &str) -> Result<(), Fault> {
-    if *seen & (1 << bit) != 0 {
-        return Err(named_twice(at, name));
-    }
-    *seen |= 1 << bit;
-    Ok(())
-}
-
-#[cold]
-pub(super) fn named_twice(at: usize, name: &str) -> Fault {
-    Fault::wrong(at, format!("the object names \"{}\" twice", name.escape_debug()))
-}
-
 /// A time, or `null` for one that is not known.
-pub(super) fn optional_integer(json: &mut Json<'_>, what: &str) -> Result<Option<i64>, Fault> {
+fn optional_integer(json: &mut Json<'_>, what: &str) -> Result<Option<i64>, Fault> {
     if json.eat_null() { Ok(None) } else { json.integer(what).map(Some) }
 }
 
@@ -246,6 +198,3 @@ fn order<S: Sink + ?Sized>(json: &mut Json<'_>, sink: &mut S) -> Result<(), Faul
             .hint("an order lists its key's versions, oldest first")),
     }
 }
-
-/// Names that an object has had, where there may be any number of them.
-pub(super) type Names = HashSet<Value>;

@@ -4,15 +4,18 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::error::Fault;
 use crate::ids::Key;
-use crate::jsonl::VERSION;
-use crate::jsonl::line::{Names, member, named_twice, once};
+use crate::jsonl::attrs::attributes;
+use crate::jsonl::member::{member, named_twice, once, pair};
 use crate::jsonl::odd::{Object, OddNames};
-use crate::jsonl::txn::attributes;
+use crate::jsonl::reserved::VERSION;
 use crate::meta::{Clock, InitialState, Meta};
 use crate::pool::Pool;
 use crate::sink::Sink;
 use crate::text::Json;
 use crate::value::Value;
+
+/// Names that an object has had, where there may be any number of them.
+type FactNames = HashSet<Value>;
 
 /// What a header or trailer says; what it does not say stays as it was.
 #[derive(Default)]
@@ -71,7 +74,7 @@ fn facts(
     odd: &mut OddNames,
 ) -> Result<Facts, Fault> {
     let mut facts = Facts::default();
-    let mut names = Names::new();
+    let mut names = FactNames::new();
     let mut seen = 0;
     while let Some((at, name)) = member(json)? {
         let ours = ["isolde", "clock", "complete", "initial", "info"];
@@ -157,33 +160,10 @@ fn initial_keys(json: &mut Json<'_>, pool: &mut Pool) -> Result<Vec<(Key, Value)
     Ok(given)
 }
 
-/// `[a,b]`
-pub(super) fn pair(
-    json: &mut Json<'_>,
-    pool: &mut Pool,
-    what: &str,
-) -> Result<(Value, Value), Fault> {
-    let at = json.offset();
-    let wrong = || Fault::expected(at, what);
-    json.begin_array().map_err(|_| wrong())?;
-    if !json.next_item()? {
-        return Err(wrong());
-    }
-    let first = json.value(pool)?;
-    if !json.next_item()? {
-        return Err(wrong());
-    }
-    let second = json.value(pool)?;
-    if json.next_item()? {
-        return Err(wrong());
-    }
-    Ok((first, second))
-}
-
 impl Facts {
     fn add(
         &mut self,
-        names: &mut Names,
+        names: &mut FactNames,
         at: usize,
         name: Value,
         value: Value,

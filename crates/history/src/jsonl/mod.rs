@@ -8,12 +8,16 @@
 //!
 //! It says everything that the model holds; `docs/history-format.md` is its specification.
 
+mod attrs;
 mod fast;
 mod line;
+mod member;
 mod meta;
 mod odd;
 mod ops;
 mod read;
+mod reserved;
+mod scratch;
 mod sink;
 #[cfg(test)]
 mod tests;
@@ -24,7 +28,7 @@ mod write;
 pub use read::read_lines;
 pub use sink::JsonlWriter;
 
-use crate::formats::Format;
+use crate::format::Format;
 use crate::source::Source;
 use crate::text::Json;
 
@@ -37,30 +41,6 @@ pub(crate) static FORMAT: Format = Format {
     load: Some(read::load),
     write: Some(write::write),
 };
-
-/// The version of the format that this program reads and writes.
-const VERSION: i64 = 1;
-
-/// Members with a meaning of their own: an attribute or a fact about the run that has one of these
-/// names stands in `attrs` or `info` instead.
-#[rustfmt::skip]
-mod reserved {
-    /// Of a transaction.
-    pub(super) const TRANSACTION: &[&str] = &[
-        "session", "txn", "outcome", "interval", "ts", "ops", "stmts", "attrs",
-    ];
-    /// Of a transaction, and what would make the line something else.
-    pub(super) const LINE: &[&str] = &[
-        "session", "txn", "outcome", "interval", "ts", "ops", "stmts", "attrs",
-        "event", "order", "isolde", "meta",
-    ];
-    /// Of a header or trailer, beside those of any line.
-    pub(super) const HEADER: &[&str] = &["clock", "complete", "initial", "info"];
-    /// Of a statement.
-    pub(super) const STATEMENT: &[&str] = &["ops", "interval", "attrs"];
-    /// Of an attribute object: attributes whose names cannot be a member's stand there, in pairs.
-    pub(super) const PAIRS: &str = "$row";
-}
 
 /// How much of a file is looked at to recognise it.
 const HEAD: usize = 64 * 1024;

@@ -3,12 +3,13 @@
 use crate::draft::TxnDraft;
 use crate::error::Fault;
 use crate::ids::Key;
-use crate::jsonl::meta::pair;
-use crate::jsonl::txn::{Scratch, add_name, attributes};
+use crate::jsonl::attrs::{add_name, attributes};
+use crate::jsonl::member::pair;
+use crate::jsonl::scratch::Scratch;
 use crate::op::{Effect, OpKind};
 use crate::pool::Pool;
 use crate::text::Json;
-use crate::text::json::Kind;
+use crate::text::json::JsonKind;
 use crate::value::Value;
 
 /// An array of operations.
@@ -170,8 +171,8 @@ fn begin_result(json: &mut Json<'_>, pool: &mut Pool, what: &str) -> Result<bool
             .hint("[] if there was nothing; leave it out if the client never learned the result")
     };
     match json.peek()? {
-        Kind::Array => json.begin_array().map(|()| true),
-        Kind::Object if json.value(pool)? == Value::UNOBSERVED => Ok(false),
+        JsonKind::Array => json.begin_array().map(|()| true),
+        JsonKind::Object if json.value(pool)? == Value::UNOBSERVED => Ok(false),
         _ => Err(wrong()),
     }
 }
@@ -213,7 +214,7 @@ fn rest(
     if !json.next_item()? {
         return Ok(());
     }
-    if json.peek()? != Kind::Object {
+    if json.peek()? != JsonKind::Object {
         return Err(json.cursor.expected(end));
     }
     scratch.op_names.clear();

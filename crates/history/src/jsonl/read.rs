@@ -4,12 +4,12 @@ use std::io::{BufRead, Read};
 use std::ops::Range;
 
 use crate::builder::HistoryBuilder;
-use crate::error::{Fault, ReadError};
+use crate::error::{Fault, ReadError, SinkError};
 use crate::in_order::in_order;
 use crate::jsonl::line::{LineReader, after_trailer};
 use crate::jsonl::meta;
 use crate::jsonl::odd::{OddName, OddNames, Reporter};
-use crate::sink::{Sink, SinkError};
+use crate::sink::Sink;
 use crate::source::{Input, Source};
 use crate::text::Json;
 
@@ -123,19 +123,19 @@ pub(super) fn load_chunks(input: &Input, chunk: usize) -> Result<HistoryBuilder,
 }
 
 /// What a chunk holds; its places count from its beginning.
-struct Part {
+struct Chunk {
     builder: HistoryBuilder,
     trailer: Option<Range<usize>>,
     odd: Vec<OddName>,
 }
 
 /// Any chunk but the first, which has the header.
-fn read_part(bytes: &[u8]) -> Result<Part, Fault> {
+fn read_part(bytes: &[u8]) -> Result<Chunk, Fault> {
     let mut builder = HistoryBuilder::new();
     let mut reader = LineReader::past_the_header();
     read_all(bytes, &mut reader, &mut builder)?;
     let odd = reader.odd_names().collect();
-    Ok(Part { builder, trailer: reader.trailer, odd })
+    Ok(Chunk { builder, trailer: reader.trailer, odd })
 }
 
 /// What the history cannot take of a chunk. Which line it is, reading in order tells.

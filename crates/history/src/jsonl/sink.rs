@@ -4,12 +4,12 @@ use std::io::Write;
 
 use crate::builder::{Ordered, Warnings};
 use crate::draft::TxnDraft;
-use crate::error::Warning;
+use crate::error::{SinkError, Warning};
 use crate::ids::Key;
 use crate::jsonl::write::{self, TxnWriter};
 use crate::meta::{Event, Meta};
 use crate::pool::Pool;
-use crate::sink::{Sink, SinkError};
+use crate::sink::Sink;
 use crate::value::Value;
 
 /// Writes `.jsonl` as transactions come, each line whole and at once.

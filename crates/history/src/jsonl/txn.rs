@@ -1,32 +1,19 @@
 //! A transaction's line, whatever its members and their order.
 
-use crate::attributes::MAX_ATTRIBUTES;
 use crate::draft::TxnDraft;
 use crate::error::Fault;
 use crate::evidence::{Interval, Outcome, Timestamp};
-use crate::ids::{Key, SessionId};
-use crate::jsonl::line::{LineKind, member, named_twice, once};
-use crate::jsonl::odd::{Object, OddNames};
-use crate::jsonl::{meta, ops, reserved};
+use crate::ids::SessionId;
+use crate::jsonl::attrs::{add_name, add_pair, attributes};
+use crate::jsonl::member::{LineKind, member, once, two};
+use crate::jsonl::odd::Object;
+use crate::jsonl::scratch::Scratch;
+use crate::jsonl::{ops, reserved};
 use crate::lazy::NO_TIME;
 use crate::pool::Pool;
 use crate::text::Json;
-use crate::text::json::Kind;
+use crate::text::json::JsonKind;
 use crate::value::Value;
-
-/// Buffers that every line uses again.
-#[derive(Default)]
-pub(super) struct Scratch {
-    /// The names of the transaction's attributes so far.
-    txn_names: Vec<Value>,
-    /// The attributes of the statement that is being read.
-    stmt_attrs: Vec<(Value, Value)>,
-    /// The names of the operation's attributes so far.
-    pub(super) op_names: Vec<Value>,
-    pub(super) elements: Vec<Value>,
-    pub(super) rows: Vec<(Key, Value)>,
-    pub(super) odd: OddNames,
-}
 
 const SESSION: u32 = 0;
 const OPS: u32 = 5;
@@ -124,54 +111,33 @@ fn outcome(json: &mut Json<'_>) -> Result<Outcome, Fault> {
 
 /// `[begin,end]`, with `null` for what is not known.
 fn interval(json: &mut Json<'_>) -> Result<Interval, Fault> {
+    if json.eat_null() {
+        return Ok(Interval::default());
+    }
     let what = "an interval [begin,end]";
-    let sides = two(json, what, |json| time(json, "a time or null"))?;
-    let (begin, end) = sides.unwrap_or_default();
+    let (begin, end) = two(json, what, |json| time(json, "a time or null"))?;
     Ok(Interval { begin, end })
 }
 
 /// `[start,commit]`, each a number, a pair of physical and logical part, or `null`.
 fn timestamps(json: &mut Json<'_>) -> Result<(Option<Timestamp>, Option<Timestamp>), Fault> {
-    two(json, "timestamps [start,commit]", timestamp).map(Option::unwrap_or_default)
+    if json.eat_null() {
+        return Ok((None, None));
+    }
+    two(json, "timestamps [start,commit]", timestamp)
 }
 
 fn timestamp(json: &mut Json<'_>) -> Result<Option<Timestamp>, Fault> {
-    if json.peek()? != Kind::Array {
+    if json.peek()? != JsonKind::Array {
         let plain = time(json, "a timestamp, [physical,logical] or null")?;
         return Ok(plain.map(Timestamp::plain));
     }
     let mut first = true;
-    let parts = two(json, "a timestamp [physical,logical]", |json| {
+    let (physical, logical) = two(json, "a timestamp [physical,logical]", |json| {
         let physical = std::mem::take(&mut first);
         if physical { known_time(json, "a number") } else { json.integer("a number") }
     })?;
-    Ok(parts.map(|(physical, logical)| Timestamp { physical, logical }))
-}
-
-/// An array of exactly two; `None` for `null`.
-fn two<T>(
-    json: &mut Json<'_>,
-    what: &str,
-    mut part: impl FnMut(&mut Json<'_>) -> Result<T, Fault>,
-) -> Result<Option<(T, T)>, Fault> {
-    let at = json.offset();
-    let wrong = || Fault::expected(at, what);
-    if json.eat_null() {
-        return Ok(None);
-    }
-    json.begin_array().map_err(|_| wrong())?;
-    if !json.next_item()? {
-        return Err(wrong());
-    }
-    let first = part(json)?;
-    if !json.next_item()? {
-        return Err(wrong());
-    }
-    let second = part(json)?;
-    if json.next_item()? {
-        return Err(wrong());
-    }
-    Ok(Some((first, second)))
+    Ok(Some(Timestamp { physical, logical }))
 }
 
 fn time(json: &mut Json<'_>, what: &str) -> Result<Option<i64>, Fault> {
@@ -237,63 +203,6 @@ fn statement(
     draft.statement_interval(when);
     for (name, value) in scratch.stmt_attrs.drain(..) {
         draft.stmt_attr(name, value);
-    }
-    Ok(())
-}
-
-/// An attribute object: names and values, with what JSON cannot name under `"$row"` in pairs.
-pub(super) fn attributes(
-    json: &mut Json<'_>,
-    pool: &mut Pool,
-    mut add: impl FnMut(usize, Value, Value) -> Result<(), Fault>,
-) -> Result<(), Fault> {
-    let mut pairs_seen = false;
-    json.begin_object()?;
-    while let Some((at, name)) = member(json)? {
-        if name != reserved::PAIRS {
-            let value = json.value(pool)?;
-            add(at, pool.text(&name), value)?;
-            continue;
-        }
-        if std::mem::replace(&mut pairs_seen, true) {
-            return Err(named_twice(at, &name));
-        }
-        json.begin_array()?;
-        while json.next_item()? {
-            let at = json.offset();
-            let (name, value) = meta::pair(json, pool, "a pair of name and value")?;
-            add(at, name, value)?;
-        }
-    }
-    Ok(())
-}
-
-/// Notes the name of an attribute. A search among few: more than a history may have are refused
-/// at once, so that a line of endless names is not searched again and again.
-pub(super) fn add_name(names: &mut Vec<Value>, at: usize, name: Value) -> Result<(), Fault> {
-    check_new(names.len(), names.contains(&name), at)?;
-    names.push(name);
-    Ok(())
-}
-
-fn add_pair(
-    pairs: &mut Vec<(Value, Value)>,
-    at: usize,
-    name: Value,
-    value: Value,
-) -> Result<(), Fault> {
-    check_new(pairs.len(), pairs.iter().any(|(n, _)| *n == name), at)?;
-    pairs.push((name, value));
-    Ok(())
-}
-
-fn check_new(count: usize, twice: bool, at: usize) -> Result<(), Fault> {
-    if twice {
-        return Err(Fault::wrong(at, "the attribute is given twice"));
-    }
-    if count >= MAX_ATTRIBUTES {
-        let limit = format!("more than {MAX_ATTRIBUTES} attributes, which is the limit");
-        return Err(Fault::wrong(at, limit));
     }
     Ok(())
 }

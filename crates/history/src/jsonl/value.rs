@@ -1,7 +1,7 @@
 //! Values as JSON, the other way round from [`Json::value`](crate::text::Json::value).
 
+use crate::error::SinkError;
 use crate::pool::Pool;
-use crate::sink::SinkError;
 use crate::text::json::MAX_DEPTH;
 use crate::value::{Datum, Value, Values};
 

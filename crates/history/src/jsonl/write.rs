@@ -5,16 +5,16 @@ use std::io::Write;
 
 use crate::attributes::Entity;
 use crate::draft::TxnDraft;
+use crate::error::SinkError;
 use crate::evidence::{Interval, Outcome, Timestamp};
 use crate::history::History;
 use crate::ids::{Key, OpId};
+use crate::jsonl::reserved;
 use crate::jsonl::value::{write_int, write_text, write_value};
-use crate::jsonl::{VERSION, reserved};
 use crate::lazy::NO_TIME;
 use crate::meta::{Event, InitialState, Meta};
 use crate::op::{Effect, Op, OpKind};
 use crate::pool::Pool;
-use crate::sink::SinkError;
 use crate::value::Value;
 
 /// How much is gathered before it is written.
@@ -47,7 +47,7 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), SinkEr
 /// The first line.
 pub(super) fn header(out: &mut Vec<u8>, pool: &Pool, about: &Meta) -> Result<(), SinkError> {
     out.extend_from_slice(b"{\"isolde\":");
-    write_int(out, VERSION);
+    write_int(out, reserved::VERSION);
     facts(out, pool, &about.info)?;
     out.extend_from_slice(b",\"clock\":");
     write_text(out, about.clock.name());

@@ -15,7 +15,7 @@ use crate::ids::{Key, SessionId};
 use crate::labels::Labels;
 use crate::meta::{Clock, Event, InitialState, Meta};
 use crate::native::column::{get, get_ids, get_lazy, put, put_lazy};
-use crate::native::varint::{self, Reader, unzigzag, zigzag};
+use crate::native::varint::{self, VarintReader, unzigzag, zigzag};
 use crate::op::{OpCode, OpKind, Run};
 use crate::pool::{EntryKind, Pool};
 use crate::value::Value;
@@ -233,7 +233,7 @@ fn encode_meta(out: &mut Vec<u8>, meta: &Meta) {
 
 /// Decodes a body, or says which part of it makes no sense.
 pub(crate) fn decode(body: Vec<u8>) -> Result<Block, &'static str> {
-    let mut reader = Reader::new(&body);
+    let mut reader = VarintReader::new(&body);
     let mut count = || reader.get_u32().ok_or("the counts of names");
     let before = NameCounts { values: count()?, keys: count()?, sessions: count()? };
     let values = decode_values(&mut reader, before).ok_or("the values")?;
@@ -259,7 +259,7 @@ pub(crate) fn decode(body: Vec<u8>) -> Result<Block, &'static str> {
 }
 
 fn decode_values(
-    reader: &mut Reader<'_>,
+    reader: &mut VarintReader<'_>,
     before: NameCounts,
 ) -> Option<Vec<(EntryKind, Range<usize>)>> {
     let count = reader.get_u32()?;
@@ -292,7 +292,7 @@ fn sound_entry(kind: EntryKind, bytes: &[u8], known_values: u32) -> bool {
     }
 }
 
-fn decode_names(reader: &mut Reader<'_>, known_values: u32) -> Option<Vec<Value>> {
+fn decode_names(reader: &mut VarintReader<'_>, known_values: u32) -> Option<Vec<Value>> {
     let count = reader.get_u32()? as usize;
     // A name that nobody learned is none.
     get(reader, count, |bits| {
@@ -301,7 +301,7 @@ fn decode_names(reader: &mut Reader<'_>, known_values: u32) -> Option<Vec<Value>
 }
 
 struct Decoder<'a> {
-    reader: Reader<'a>,
+    reader: VarintReader<'a>,
     known: NameCounts,
 }
 
@@ -538,7 +538,7 @@ fn has_twice<T: Ord>(items: &mut [T]) -> bool {
     items.windows(2).any(|w| w[0] == w[1])
 }
 
-fn timestamps(reader: &mut Reader<'_>, txns: usize, ts: &mut TimestampColumn) -> Option<()> {
+fn timestamps(reader: &mut VarintReader<'_>, txns: usize, ts: &mut TimestampColumn) -> Option<()> {
     get_lazy(reader, txns, &mut ts.physical)?;
     get_lazy(reader, txns, &mut ts.logical)?;
     // A logical part without a physical one would be lost.

@@ -1,7 +1,7 @@
 //! One column of a block: numbers, as they are or as differences, whichever is shorter.
 
 use crate::lazy::Lazy;
-use crate::native::varint::{self, Reader, unzigzag, zigzag};
+use crate::native::varint::{self, VarintReader, unzigzag, zigzag};
 
 /// How the numbers of a column are written.
 const PLAIN: u8 = 0;
@@ -32,7 +32,7 @@ pub(crate) fn put(out: &mut Vec<u8>, numbers: impl Iterator<Item = u64> + Clone)
 /// Reads a column of `count` numbers; each is mapped, and refused if the map says `None`.
 #[inline]
 pub(crate) fn get<T>(
-    reader: &mut Reader<'_>,
+    reader: &mut VarintReader<'_>,
     count: usize,
     map: impl Fn(u64) -> Option<T>,
 ) -> Option<Vec<T>> {
@@ -74,7 +74,7 @@ pub(crate) fn put_lazy(out: &mut Vec<u8>, column: &Lazy<i64>, count: usize) {
 
 /// Reads a column with gaps into an empty one.
 pub(crate) fn get_lazy(
-    reader: &mut Reader<'_>,
+    reader: &mut VarintReader<'_>,
     count: usize,
     column: &mut Lazy<i64>,
 ) -> Option<()> {
@@ -95,7 +95,11 @@ pub(crate) fn get_lazy(
 }
 
 /// Reads strictly ascending indices below `count`.
-pub(crate) fn get_ids(reader: &mut Reader<'_>, present: usize, count: usize) -> Option<Vec<u32>> {
+pub(crate) fn get_ids(
+    reader: &mut VarintReader<'_>,
+    present: usize,
+    count: usize,
+) -> Option<Vec<u32>> {
     let ids = get(reader, present, |n| u32::try_from(n).ok())?;
     let sound =
         ids.windows(2).all(|w| w[0] < w[1]) && ids.last().is_none_or(|&i| (i as usize) < count);

@@ -1,7 +1,7 @@
 //! The frame of a native file: where its blocks are, and whether they are whole.
 
 use crate::error::Fault;
-use crate::native::varint::{self, Reader};
+use crate::native::varint::{self, VarintReader};
 
 /// The first byte is no text, the last is a line end: a file that was mangled as text does not match.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89ISOLDE\n";
@@ -256,7 +256,7 @@ impl Index {
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Option<Index> {
-        let mut reader = Reader::new(bytes);
+        let mut reader = VarintReader::new(bytes);
         let count = reader.get()?;
         let mut entries = Vec::new();
         for _ in 0..count {

@@ -27,7 +27,7 @@ mod tests;
 mod varint;
 mod write;
 
-use crate::formats::Format;
+use crate::format::Format;
 use crate::source::Source;
 
 pub use write::NativeWriter;

@@ -1,14 +1,14 @@
 //! Reading a native file: on all cores into a history, or block by block into any sink.
 
 use crate::builder::HistoryBuilder;
-use crate::columns::Remap;
 use crate::draft::TxnDraft;
-use crate::error::{Fault, ReadError};
+use crate::error::{Fault, ReadError, SinkError};
 use crate::in_order::in_order;
 use crate::native::block::{self, Block};
 use crate::native::frame::{self, Compression, Frame, Stored};
 use crate::pool::Pool;
-use crate::sink::{Sink, SinkError};
+use crate::remap::Remap;
+use crate::sink::Sink;
 use crate::source::{Input, Source};
 
 /// Reads the blocks one after another; never more than one is held.

@@ -30,14 +30,14 @@ pub(crate) const fn unzigzag(n: u64) -> i64 {
 
 /// Reads numbers from bytes; `None` at the end, or where a number is longer than 64 bits.
 #[derive(Clone, Debug)]
-pub(crate) struct Reader<'a> {
+pub(crate) struct VarintReader<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) pos: usize,
 }
 
-impl<'a> Reader<'a> {
-    pub(crate) const fn new(bytes: &'a [u8]) -> Reader<'a> {
-        Reader { bytes, pos: 0 }
+impl<'a> VarintReader<'a> {
+    pub(crate) const fn new(bytes: &'a [u8]) -> VarintReader<'a> {
+        VarintReader { bytes, pos: 0 }
     }
 
     /// The next number. Up to eight bytes are read at once: where the first byte without its top
@@ -122,7 +122,7 @@ mod tests {
                 put(&mut bytes, n);
                 prop_assert_eq!(bytes.len() - before, len(n));
             }
-            let mut reader = Reader::new(&bytes);
+            let mut reader = VarintReader::new(&bytes);
             for &n in &all {
                 prop_assert_eq!(reader.get(), Some(n));
             }
@@ -131,7 +131,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_read_without_a_panic(bytes: Vec<u8>) {
-            let mut reader = Reader::new(&bytes);
+            let mut reader = VarintReader::new(&bytes);
             while reader.get().is_some() {}
         }
 

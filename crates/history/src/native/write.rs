@@ -4,7 +4,7 @@ use std::io::Write;
 
 use crate::builder::{HistoryBuilder, Warnings};
 use crate::draft::TxnDraft;
-use crate::error::Warning;
+use crate::error::{SinkError, Warning};
 use crate::ids::Key;
 use crate::meta::{Event, Meta};
 use crate::native::block::{self, NameCounts};
@@ -12,7 +12,7 @@ use crate::native::frame::{
     self, BlockKind, Compression, FILE_HEADER_LEN, Index, IndexEntry, MAX_BODY,
 };
 use crate::pool::Pool;
-use crate::sink::{Sink, SinkError};
+use crate::sink::Sink;
 use crate::value::Value;
 
 /// A block is written when it has this many transactions ...

@@ -34,7 +34,7 @@ mod read;
 mod tests;
 mod write;
 
-use crate::formats::Format;
+use crate::format::Format;
 use crate::history::History;
 use crate::source::Source;
 

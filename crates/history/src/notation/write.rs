@@ -19,7 +19,7 @@ pub(super) const LINE_WORDS: [&str; 7] =
 /// The whole history as a text.
 pub fn to_text(history: &History) -> String {
     let mut text = String::new();
-    Writer { history, out: &mut text, hidden: &[], brief: false }.history();
+    NotationWriter { history, out: &mut text, hidden: &[], brief: false }.history();
     text
 }
 
@@ -38,7 +38,8 @@ pub struct Excerpt<'a> {
 /// the versions that they wrote, as far as it was given.
 pub fn excerpt_to_text(history: &History, excerpt: &Excerpt<'_>) -> String {
     let mut text = String::new();
-    Writer { history, out: &mut text, hidden: excerpt.hidden, brief: false }.excerpt(excerpt);
+    NotationWriter { history, out: &mut text, hidden: excerpt.hidden, brief: false }
+        .excerpt(excerpt);
     text
 }
 
@@ -55,22 +56,22 @@ pub fn txn_name(history: &History, id: TxnId) -> String {
 
 /// Appends one transaction to a text, as a line without its end.
 pub fn write_txn(history: &History, txn: Txn<'_>, out: &mut String) {
-    Writer { history, out, hidden: &[], brief: false }.txn(txn);
+    NotationWriter { history, out, hidden: &[], brief: false }.txn(txn);
 }
 
 /// The same for people who look at a few transactions: without the times of statements, unless those
 /// are the only ones.
 pub fn write_txn_briefly(history: &History, txn: Txn<'_>, out: &mut String) {
     let brief = !txn.interval().is_empty();
-    Writer { history, out, hidden: &[], brief }.txn(txn);
+    NotationWriter { history, out, hidden: &[], brief }.txn(txn);
 }
 
 /// Appends one operation to a text, without its attributes.
 pub fn write_op(history: &History, op: Op<'_>, out: &mut String) {
-    Writer { history, out, hidden: &[], brief: false }.bare_op(op);
+    NotationWriter { history, out, hidden: &[], brief: false }.bare_op(op);
 }
 
-struct Writer<'h, 'o> {
+struct NotationWriter<'h, 'o> {
     history: &'h History,
     out: &'o mut String,
     hidden: &'h [OpId],
@@ -78,7 +79,7 @@ struct Writer<'h, 'o> {
     brief: bool,
 }
 
-impl Writer<'_, '_> {
+impl NotationWriter<'_, '_> {
     fn excerpt(&mut self, excerpt: &Excerpt<'_>) {
         let txns = || excerpt.txns.iter().map(|txn| self.history.txn(*txn));
         let ops = || txns().flat_map(|txn| txn.ops());

@@ -15,14 +15,14 @@ use crate::value::Value;
 mod atom;
 mod skip;
 
-use atom::Atom;
+use atom::{Atom, is_delimiter};
 
 /// How deep vectors, lists, maps and sets may nest.
 pub const MAX_DEPTH: usize = 60;
 
 /// What kind of EDN value comes next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum EdnKind {
     /// `nil`
     Nil,
     /// `true` or `false`
@@ -106,25 +106,25 @@ impl<'a> Edn<'a> {
     }
 
     /// Looks at the next value without taking it.
-    pub fn peek(&mut self) -> Result<Kind, Fault> {
+    pub fn peek(&mut self) -> Result<EdnKind, Fault> {
         self.skip_space()?;
         let rest = self.cursor.rest();
         let digit_follows = rest.get(1).is_some_and(u8::is_ascii_digit);
         match rest.first() {
-            Some(b'[' | b'(') => Ok(Kind::Sequence),
-            Some(b'{') => Ok(Kind::Map),
-            Some(b'"') => Ok(Kind::String),
-            Some(b'0'..=b'9') => Ok(Kind::Number),
-            Some(b'+' | b'-') if digit_follows => Ok(Kind::Number),
+            Some(b'[' | b'(') => Ok(EdnKind::Sequence),
+            Some(b'{') => Ok(EdnKind::Map),
+            Some(b'"') => Ok(EdnKind::String),
+            Some(b'0'..=b'9') => Ok(EdnKind::Number),
+            Some(b'+' | b'-') if digit_follows => Ok(EdnKind::Number),
             Some(b'#') => Ok(match rest.get(1) {
-                Some(b'{') => Kind::Set,
-                Some(b'#') => Kind::Number,
-                _ => Kind::Tagged,
+                Some(b'{') => EdnKind::Set,
+                Some(b'#') => EdnKind::Number,
+                _ => EdnKind::Tagged,
             }),
             Some(_) => match self.clone().atom()? {
-                Atom::Nil => Ok(Kind::Nil),
-                Atom::Bool(_) => Ok(Kind::Bool),
-                _ => Ok(Kind::Word),
+                Atom::Nil => Ok(EdnKind::Nil),
+                Atom::Bool(_) => Ok(EdnKind::Bool),
+                _ => Ok(EdnKind::Word),
             },
             None => Err(self.cursor.expected("an EDN value")),
         }
@@ -188,7 +188,7 @@ impl<'a> Edn<'a> {
         self.skip_space()?;
         match self.cursor.rest() {
             [b'#', b'{' | b'#', ..] => Ok(None),
-            [b'#', ..] => self.tag().map(Some),
+            [b'#', ..] => atom::tag(&mut self.cursor).map(Some),
             _ => Ok(None),
         }
     }
@@ -256,7 +256,7 @@ impl<'a> Edn<'a> {
             return Ok(i);
         }
         let at = self.cursor.pos;
-        let is_number = self.peek().is_ok_and(|kind| kind == Kind::Number);
+        let is_number = self.peek().is_ok_and(|kind| kind == EdnKind::Number);
         match if is_number { self.atom()? } else { Atom::Nil } {
             Atom::Int(i) => i64::try_from(i)
                 .map_err(|_| Fault::expected(at, format_args!("{what} of at most 64 bits"))),
@@ -300,7 +300,11 @@ impl<'a> Edn<'a> {
     /// The bytes up to the next delimiter.
     #[inline]
     fn token(&mut self) -> &'a [u8] {
-        self.cursor.take_while(|b| !is_delimiter(b))
+        atom::token(&mut self.cursor)
+    }
+
+    fn atom(&mut self) -> Result<Atom<'a>, Fault> {
+        Atom::read(&mut self.cursor)
     }
 
     /// Any value, interned.
@@ -321,11 +325,11 @@ impl<'a> Edn<'a> {
         loop {
             let at = self.offset()?;
             match self.peek()? {
-                Kind::Sequence => {
+                EdnKind::Sequence => {
                     self.begin_sequence()?;
                     open.push((parts.len(), at, false));
                 }
-                Kind::Map => {
+                EdnKind::Map => {
                     self.begin_map()?;
                     open.push((parts.len(), at, true));
                 }
@@ -348,10 +352,10 @@ impl<'a> Edn<'a> {
         }
     }
 
-    fn scalar(&mut self, kind: Kind, pool: &mut Pool) -> Result<Value, Fault> {
+    fn scalar(&mut self, kind: EdnKind, pool: &mut Pool) -> Result<Value, Fault> {
         match kind {
-            Kind::String => Ok(pool.text(&self.string("a string")?)),
-            Kind::Set | Kind::Tagged => {
+            EdnKind::String => Ok(pool.text(&self.string("a string")?)),
+            EdnKind::Set | EdnKind::Tagged => {
                 let source = self.verbatim()?;
                 Ok(pool.symbol(source))
             }
@@ -441,22 +445,6 @@ impl<'a> Edn<'a> {
         char::from_u32(code).ok_or_else(|| Fault::expected(at, "a Unicode character"))
     }
 }
-
-/// Whether a byte ends a number, a keyword or a symbol.
-#[inline]
-pub(crate) const fn is_delimiter(byte: u8) -> bool {
-    DELIMITERS[byte as usize]
-}
-
-static DELIMITERS: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut rest: &[u8] = b" ,\n\t\r\x0c()[]{}\";";
-    while let [byte, tail @ ..] = rest {
-        table[*byte as usize] = true;
-        rest = tail;
-    }
-    table
-};
 
 fn too_deep(at: usize) -> Fault {
     Fault::wrong(at, format!("vectors, lists and maps nest more than {MAX_DEPTH} deep"))

@@ -16,7 +16,7 @@ pub const MAX_DEPTH: usize = 64;
 
 /// What kind of JSON value comes next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum JsonKind {
     /// `{`
     Object,
     /// `[`
@@ -82,15 +82,15 @@ impl<'a> Json<'a> {
     }
 
     /// Looks at the next value without taking it.
-    pub fn peek(&mut self) -> Result<Kind, Fault> {
+    pub fn peek(&mut self) -> Result<JsonKind, Fault> {
         self.cursor.skip_space();
         match self.cursor.peek() {
-            Some(b'{') => Ok(Kind::Object),
-            Some(b'[') => Ok(Kind::Array),
-            Some(b'"') => Ok(Kind::String),
-            Some(b'-' | b'0'..=b'9') => Ok(Kind::Number),
-            Some(b't' | b'f') => Ok(Kind::Bool),
-            Some(b'n') => Ok(Kind::Null),
+            Some(b'{') => Ok(JsonKind::Object),
+            Some(b'[') => Ok(JsonKind::Array),
+            Some(b'"') => Ok(JsonKind::String),
+            Some(b'-' | b'0'..=b'9') => Ok(JsonKind::Number),
+            Some(b't' | b'f') => Ok(JsonKind::Bool),
+            Some(b'n') => Ok(JsonKind::Null),
             _ => Err(self.cursor.expected("a JSON value")),
         }
     }
@@ -313,11 +313,11 @@ impl<'a> Json<'a> {
         let mut open = Vec::new();
         loop {
             match self.peek()? {
-                Kind::Object => {
+                JsonKind::Object => {
                     self.begin_object()?;
                     open.push(b'}');
                 }
-                Kind::Array => {
+                JsonKind::Array => {
                     self.begin_array()?;
                     open.push(b']');
                 }
@@ -339,9 +339,9 @@ impl<'a> Json<'a> {
 
     fn skip_scalar(&mut self) -> Result<(), Fault> {
         match self.peek()? {
-            Kind::String => self.string("a string").map(drop),
-            Kind::Number => self.number().map(drop),
-            Kind::Bool => self.boolean("true or false").map(drop),
+            JsonKind::String => self.string("a string").map(drop),
+            JsonKind::Number => self.number().map(drop),
+            JsonKind::Bool => self.boolean("true or false").map(drop),
             _ if self.eat_null() => Ok(()),
             _ => Err(self.cursor.expected("a JSON value")),
         }
@@ -351,7 +351,7 @@ impl<'a> Json<'a> {
     #[inline]
     pub fn value(&mut self, pool: &mut Pool) -> Result<Value, Fault> {
         match self.peek()? {
-            Kind::Object | Kind::Array => self.composite(pool),
+            JsonKind::Object | JsonKind::Array => self.composite(pool),
             _ => self.scalar(pool),
         }
     }
@@ -359,12 +359,12 @@ impl<'a> Json<'a> {
     #[inline]
     fn scalar(&mut self, pool: &mut Pool) -> Result<Value, Fault> {
         match self.peek()? {
-            Kind::Number => Ok(match self.number()? {
+            JsonKind::Number => Ok(match self.number()? {
                 Number::Int(i) => pool.big(i),
                 Number::Float(f) => pool.float(f),
             }),
-            Kind::String => Ok(pool.text(&self.string("a string")?)),
-            Kind::Bool => Ok(Value::from_bool(self.boolean("true or false")?)),
+            JsonKind::String => Ok(pool.text(&self.string("a string")?)),
+            JsonKind::Bool => Ok(Value::from_bool(self.boolean("true or false")?)),
             _ if self.eat_null() => Ok(Value::ABSENT),
             _ => Err(self.cursor.expected("a JSON value")),
         }
@@ -379,10 +379,10 @@ impl<'a> Json<'a> {
         loop {
             let at = self.offset();
             match self.peek()? {
-                kind @ (Kind::Object | Kind::Array) => {
+                kind @ (JsonKind::Object | JsonKind::Array) => {
                     self.cursor.pos += 1;
                     self.first = true;
-                    open.push((parts.len(), at, kind == Kind::Object));
+                    open.push((parts.len(), at, kind == JsonKind::Object));
                 }
                 _ => parts.push(self.scalar(pool)?),
             }

@@ -3,7 +3,7 @@
 use isolde_history::{Clock, History, TxnId, names as attributes};
 
 use super::sources::Sources;
-use super::{Link, Part, schedule};
+use super::{Basis, Link, Part, Row, Timeline, What, schedule};
 use crate::names;
 use crate::wrap::shorten;
 
@@ -12,60 +12,6 @@ const EVENT_LEN: usize = 60;
 
 /// How long the name of a node may be.
 const NODE_LEN: usize = 20;
-
-/// What the order of rows rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Basis {
-    /// The clients' clocks, in nanoseconds.
-    Nanoseconds,
-    /// Positions in the log.
-    Events,
-    /// The order in the history: there are no times.
-    Order,
-}
-
-/// The sessions side by side.
-#[derive(Clone, Debug)]
-pub struct Timeline {
-    /// What the order of rows rests on.
-    pub basis: Basis,
-    /// The sessions, each a column: its name.
-    pub columns: Vec<String>,
-    /// The node of the cluster on which each of them ran, if it was one.
-    pub nodes: Vec<Option<String>>,
-    /// What happened, in order.
-    pub rows: Vec<Row>,
-}
-
-/// One thing that happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// When, if that is known.
-    pub time: Option<i64>,
-    /// In which column; `None` for an event of the whole system, such as a fault.
-    pub column: Option<usize>,
-    /// To which transaction it belongs: its number among the parts.
-    pub part: Option<usize>,
-    /// What it was.
-    pub what: What,
-}
-
-/// What happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
-    /// The transaction began.
-    Begin,
-    /// An operation: its number among those of its part.
-    Op(usize),
-    /// So many operations that show nothing, from this number on.
-    Folded(usize, usize),
-    /// So many operations that show nothing, and are too many to be kept.
-    LeftOut(usize),
-    /// The transaction ended, as its outcome says.
-    End,
-    /// An event of the whole system, such as a fault, in words.
-    Event(String),
-}
 
 /// How many operations that show nothing stand by themselves before they are folded into one row.
 const UNFOLDED: usize = 2;
@@ -107,17 +53,6 @@ pub(super) fn of(
         (true, Clock::Nanoseconds) => Basis::Nanoseconds,
     };
     Timeline { basis, columns, nodes, rows }
-}
-
-impl Timeline {
-    /// A session by its name, and where it ran.
-    pub fn column_name(&self, column: usize) -> String {
-        let session = self.columns.get(column).map_or("", String::as_str);
-        match self.nodes.get(column) {
-            Some(Some(node)) => format!("{session} on {node}"),
-            _ => session.to_owned(),
-        }
-    }
 }
 
 /// The node of the cluster on which transactions ran, if it was one and the same.

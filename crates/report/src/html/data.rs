@@ -5,7 +5,7 @@ use isolde_history::History;
 use isolde_spec::{Anomaly, Answer, Counted, How, Level, Summary, Verdict};
 use serde_json::{Value, json};
 
-use super::shared::Shared;
+use super::tables::Tables;
 use super::{body, chart};
 use crate::case::Case;
 use crate::course::Course;
@@ -24,18 +24,7 @@ const MOST_NOTES: usize = 50;
 /// What has been gathered.
 #[derive(Default)]
 pub(super) struct Data {
-    texts: Shared,
-    txns: Shared,
-    /// Bytes of transactions in full.
-    pub(super) line_bytes: usize,
-    /// Witnesses, without the level that they break.
-    pub(super) bodies: Shared,
-    /// What many witnesses have in common: dependencies, rows of time lines, and the texts of
-    /// pictures, without names and times.
-    pub(super) shapes: Shared,
-    /// Pictures, without names.
-    pub(super) pictures: Shared,
-    anomalies: Vec<Anomaly>,
+    tables: Tables,
     /// For each witness: history, verdict, number, body.
     witnesses: Vec<[usize; 4]>,
     /// For some bodies, the excerpt.
@@ -57,8 +46,8 @@ impl Data {
                     continue;
                 }
                 let Some(exhibit) = exhibits.next() else { break };
-                let known = self.bodies.len();
-                let body = body::add(self, case.history, &exhibit);
+                let known = self.tables.bodies.len();
+                let body = body::add(&mut self.tables, case.history, &exhibit);
                 self.witnesses.push([at, number_of_verdict, number + 1, body]);
                 if body == known && self.excerpts.len() < MOST_EXCERPTS {
                     self.excerpts.push((body, isolde_spec::excerpt(case.history, witness)));
@@ -68,32 +57,10 @@ impl Data {
         self.cases.push(described(case, &verdicts));
     }
 
-    /// The number of a text.
-    pub(super) fn text(&mut self, text: &str) -> usize {
-        self.texts.number(text)
-    }
-
-    /// The number of a transaction.
-    pub(super) fn txn(&mut self, json: &str) -> usize {
-        let known = self.txns.len();
-        let at = self.txns.number(json);
-        if at == known {
-            self.line_bytes += json.len();
-        }
-        at
-    }
-
-    /// The number of an anomaly.
-    pub(super) fn anomaly(&mut self, anomaly: Anomaly) -> usize {
-        self.anomalies.iter().position(|known| *known == anomaly).unwrap_or_else(|| {
-            self.anomalies.push(anomaly);
-            self.anomalies.len() - 1
-        })
-    }
-
     /// Everything as JSON that may stand within a page.
     pub(super) fn into_json(self, title: &str) -> String {
-        let anomalies: Vec<Value> = self.anomalies.iter().map(|a| anomaly(*a)).collect();
+        let tables = self.tables;
+        let anomalies: Vec<Value> = tables.anomalies.iter().map(|a| anomaly(*a)).collect();
         let left_out = match self.left_out {
             0 => String::new(),
             n => format!("{} more witnesses are left out of this page.", number(n)),
@@ -104,12 +71,12 @@ impl Data {
             ("cases", Value::Array(self.cases).to_string()),
             ("anomalies", Value::Array(anomalies).to_string()),
             ("witnesses", json!(self.witnesses).to_string()),
-            ("bodies", self.bodies.into_json()),
-            ("shapes", self.shapes.into_json()),
+            ("bodies", tables.bodies.into_json()),
+            ("shapes", tables.shapes.into_json()),
             ("excerpts", json!(self.excerpts).to_string()),
-            ("pictures", self.pictures.into_strings()),
-            ("txns", self.txns.into_json()),
-            ("texts", self.texts.into_strings()),
+            ("pictures", tables.pictures.into_strings()),
+            ("txns", tables.txns.into_json()),
+            ("texts", tables.texts.into_strings()),
             ("leftOut", json!(left_out).to_string()),
         ];
         let parts: Vec<String> =

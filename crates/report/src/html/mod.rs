@@ -7,6 +7,7 @@ mod chart;
 mod data;
 mod labels;
 mod shared;
+mod tables;
 
 use std::fmt::Write;
 

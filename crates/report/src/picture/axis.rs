@@ -1,6 +1,6 @@
 //! The axis of time: moments in their order, because a nanosecond and a second matter the same.
 
-use super::layout::half;
+use super::geometry::half;
 use super::sheet::Sheet;
 use super::text::cut;
 use crate::exhibit::{Basis, Exhibit, Part};

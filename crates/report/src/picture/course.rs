@@ -1,6 +1,6 @@
 //! The course of a run: commits per second, and above them what was done to the servers meanwhile.
 
-use super::layout::{Rect, Size, half};
+use super::geometry::{Rect, Size, half};
 use super::sheet::{Picture, Sheet};
 use super::text::{cut, width};
 use crate::course::{Bin, Course, Lane};
@@ -20,8 +20,8 @@ const MARK: f64 = 3.0;
 const TICKS: f64 = 10.0;
 
 /// The parts of a bar: class, name, and how much of a bin it is.
-type Part = (&'static str, &'static str, fn(&Bin) -> u64);
-const PARTS: [Part; 3] = [
+type BarPart = (&'static str, &'static str, fn(&Bin) -> u64);
+const PARTS: [BarPart; 3] = [
     ("ended", "committed", |bin| bin.committed),
     ("undone", "aborted", |bin| bin.aborted),
     ("lost", "unknown, where it began", |bin| bin.unknown),

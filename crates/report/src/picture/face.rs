@@ -2,7 +2,7 @@
 
 use isolde_history::Outcome;
 
-use super::layout::{Rect, Size};
+use super::geometry::{Rect, Size};
 use super::sheet::Sheet;
 use super::text::{cut, long, width, width_class};
 use crate::exhibit::Part;
@@ -23,7 +23,7 @@ const LINE: f64 = 17.0;
 const LEAST_WIDTH: f64 = 96.0;
 
 /// A line of a box.
-enum Line {
+enum FaceLine {
     Badge(&'static str),
     Op(usize, String),
     Note(String),
@@ -33,7 +33,7 @@ enum Line {
 pub(super) struct Face {
     name: String,
     session: String,
-    lines: Vec<Line>,
+    lines: Vec<FaceLine>,
     pub(super) size: Size,
 }
 
@@ -70,12 +70,13 @@ pub(super) fn shown_ops(part: &Part) -> (Vec<usize>, Vec<String>) {
 impl Face {
     pub(super) fn new(part: &Part) -> Face {
         let (shown, notes) = shown_ops(part);
-        let mut lines: Vec<Line> = badge(part.outcome).map(Line::Badge).into_iter().collect();
-        lines.extend(shown.into_iter().map(|at| Line::Op(at, cut(&part.ops[at].text, OP))));
-        lines.extend(notes.into_iter().map(Line::Note));
+        let mut lines: Vec<FaceLine> =
+            badge(part.outcome).map(FaceLine::Badge).into_iter().collect();
+        lines.extend(shown.into_iter().map(|at| FaceLine::Op(at, cut(&part.ops[at].text, OP))));
+        lines.extend(notes.into_iter().map(FaceLine::Note));
         let (name, session) = (cut(&part.name, NAME), cut(&part.session, SESSION));
         let header = width(&name, 13.0) + 18.0 + width(&session, 11.0);
-        let widest = lines.iter().map(Line::width).fold(header, f64::max);
+        let widest = lines.iter().map(FaceLine::width).fold(header, f64::max);
         let width = width_class((widest + 2.0 * PAD).max(LEAST_WIDTH));
         let body = if lines.is_empty() { 0.0 } else { lines.len() as f64 * LINE + 9.0 };
         Face { name, session, lines, size: Size { width, height: HEADER + body } }
@@ -113,27 +114,27 @@ impl Face {
     }
 }
 
-impl Line {
+impl FaceLine {
     fn width(&self) -> f64 {
         match self {
-            Line::Badge(text) => width(text, 11.0),
-            Line::Op(_, text) => width(text, 12.0),
-            Line::Note(text) => width(text, 11.0),
+            FaceLine::Badge(text) => width(text, 11.0),
+            FaceLine::Op(_, text) => width(text, 12.0),
+            FaceLine::Note(text) => width(text, 11.0),
         }
     }
 
     fn draw(&self, sheet: &mut Sheet, part: usize, (x, y): (f64, f64)) {
         match self {
-            Line::Badge(text) => {
+            FaceLine::Badge(text) => {
                 sheet.put(format_args!(r#"<text class="badge" x="{x}" y="{y}">{text}</text>"#));
             }
-            Line::Op(op, text) => {
+            FaceLine::Op(op, text) => {
                 let label = sheet.label(text);
                 sheet.put(format_args!(
                     r#"<text class="op" data-op="{part}.{op}" x="{x}" y="{y}">{label}</text>"#
                 ));
             }
-            Line::Note(text) => sheet.text("note", (x, y), text),
+            FaceLine::Note(text) => sheet.text("note", (x, y), text),
         }
     }
 }

@@ -3,7 +3,8 @@
 use isolde_spec::Edges;
 
 use super::face::Face;
-use super::layout::{Plan, Rect, Size, Wire, lay_out};
+use super::geometry::{Rect, Size, Wire};
+use super::layout::{Plan, lay_out};
 use super::sheet::Sheet;
 use super::text::{cut, long, width, width_class};
 use crate::exhibit::{Exhibit, Link, Role};

@@ -5,8 +5,8 @@ use isolde_spec::Edges;
 
 use super::axis::Axis;
 use super::face::{badge, told};
+use super::geometry::{Rect, Size};
 use super::graph::{Drawn, MARGIN};
-use super::layout::{Rect, Size};
 use super::sheet::Sheet;
 use super::text::{cut, width, width_class};
 use crate::exhibit::{Exhibit, Part, StuckOrder};

@@ -2,8 +2,9 @@
 
 use isolde_spec::Level;
 
+use super::geometry::{Size, Wire};
 use super::graph::MARGIN;
-use super::layout::{Plan, Size, Wire, lay_out};
+use super::layout::{Plan, lay_out};
 use super::sheet::Sheet;
 use super::standalone::file;
 use super::text::{width, width_class};

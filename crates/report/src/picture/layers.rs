@@ -1,6 +1,6 @@
 //! Which transaction stands above which: wires that go back are found, and layers are given out.
 
-use super::layout::Wire;
+use super::geometry::Wire;
 
 /// Layers of boxes are even; between two of them is one of edge labels.
 pub(super) const STEP: usize = 2;

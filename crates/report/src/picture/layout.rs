@@ -2,9 +2,10 @@
 //! runs up at the right. Of our own, because it must be fast for thousands of witnesses, the same
 //! every time, and must never fail.
 
+use super::geometry::{Rect, Size, TRACK, Wire, half};
 use super::layers::{Layers, layers};
-use super::order::{Grid, What, grid};
-use super::route::{self, Route};
+use super::order::{Grid, ItemKind, grid};
+use super::route::{self, Band, Placed, Route};
 use super::space::{Wish, keep_distance};
 
 /// Where something may be that has no neighbours.
@@ -20,48 +21,6 @@ const BETWEEN: f64 = 14.0;
 /// The least space between two rows, and the most that is added for wires that go far sideways.
 const GAP: f64 = 20.0;
 const MORE_GAP: f64 = 36.0;
-/// How much room a wire takes that runs sideways between two rows.
-pub(super) const TRACK: f64 = 8.0;
-
-/// How large something is.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Size {
-    pub(super) width: f64,
-    pub(super) height: f64,
-}
-
-/// What is to be drawn from one box to another.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Wire {
-    pub(super) from: usize,
-    pub(super) to: usize,
-    pub(super) label: Size,
-    /// Whether it should be straight.
-    pub(super) strong: bool,
-    /// How bad it is if it goes up.
-    pub(super) cost_of_back: u32,
-}
-
-/// Where something is.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Rect {
-    pub(super) left: f64,
-    pub(super) top: f64,
-    pub(super) width: f64,
-    pub(super) height: f64,
-}
-
-impl Rect {
-    pub(super) fn right(&self) -> f64 {
-        self.left + self.width
-    }
-    pub(super) fn bottom(&self) -> f64 {
-        self.top + self.height
-    }
-    pub(super) fn middle(&self) -> f64 {
-        self.left + self.width / 2.0
-    }
-}
 
 /// Where everything is.
 #[derive(Debug, Default)]
@@ -70,24 +29,6 @@ pub(super) struct Plan {
     /// One for each wire.
     pub(super) routes: Vec<Route>,
     pub(super) size: Size,
-}
-
-/// A row of the drawing.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Band {
-    pub(super) top: f64,
-    pub(super) bottom: f64,
-    pub(super) right: f64,
-}
-
-/// Where the items of a grid are.
-pub(super) struct Placed<'a> {
-    pub(super) grid: &'a Grid,
-    pub(super) layers: &'a Layers,
-    /// The middle of each item.
-    pub(super) x: Vec<f64>,
-    pub(super) bands: Vec<Band>,
-    pub(super) boxes: Vec<Rect>,
 }
 
 /// Draws. The numbers of the wires must be those of boxes, and no wire leads from a box to itself.
@@ -115,11 +56,6 @@ pub(super) fn lay_out(sizes: &[Size], wires: &[Wire]) -> Plan {
     let mut plan = Plan { boxes: placed.boxes, routes, size: Size::default() };
     plan.frame(wires);
     plan
-}
-
-/// A coordinate that is short to write.
-pub(super) fn half(at: f64) -> f64 {
-    (at * 2.0).round() / 2.0
 }
 
 /// Where the middles of all items are, from left to right.
@@ -166,8 +102,8 @@ fn wish(grid: &Grid, at: usize, round: usize, x: &[f64]) -> (f64, f64) {
 
 fn gap(grid: &Grid, left: usize, right: usize) -> f64 {
     let (left, right) = (&grid.items[left], &grid.items[right]);
-    let boxes = matches!((left.what, right.what), (What::Box(_), What::Box(_)));
-    let label = |what: What| matches!(what, What::Label(_));
+    let boxes = matches!((left.what, right.what), (ItemKind::Box(_), ItemKind::Box(_)));
+    let label = |what: ItemKind| matches!(what, ItemKind::Label(_));
     let between = match (boxes, label(left.what) && label(right.what)) {
         (true, _) => BETWEEN_BOXES,
         (_, true) => BETWEEN / 2.0,

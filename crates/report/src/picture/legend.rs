@@ -2,8 +2,8 @@
 
 use isolde_spec::Edges;
 
+use super::geometry::Size;
 use super::graph::{Drawn, MARGIN};
-use super::layout::Size;
 use super::sheet::Sheet;
 use super::text::{width, width_class};
 

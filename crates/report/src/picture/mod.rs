@@ -5,6 +5,7 @@ mod axis;
 mod course;
 mod dot;
 mod face;
+mod geometry;
 mod graph;
 mod intervals;
 mod lattice;

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use super::geometry::{Size, Wire};
 use super::layers::{Layers, STEP};
-use super::layout::{Size, Wire};
 
 /// How often the layers are sorted, down and up.
 const SWEEPS: usize = 16;
@@ -14,7 +14,7 @@ const LARGE: usize = 300;
 
 /// What stands in a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum ItemKind {
     /// A box.
     Box(usize),
     /// A wire that passes.
@@ -25,7 +25,7 @@ pub(super) enum What {
 
 /// Something in a layer.
 pub(super) struct Item {
-    pub(super) what: What,
+    pub(super) what: ItemKind,
     pub(super) layer: usize,
     pub(super) width: f64,
     pub(super) height: f64,
@@ -47,7 +47,7 @@ pub(super) struct Grid {
 pub(super) fn grid(sizes: &[Size], wires: &[Wire], layers: &Layers) -> Grid {
     let boxes = sizes.iter().zip(&layers.of).enumerate();
     let mut items: Vec<Item> = boxes
-        .map(|(at, (size, layer))| Item::new(What::Box(at), *layer, size.width, size.height))
+        .map(|(at, (size, layer))| Item::new(ItemKind::Box(at), *layer, size.width, size.height))
         .collect();
     let mut chains = Vec::new();
     for (at, wire) in wires.iter().enumerate() {
@@ -59,8 +59,8 @@ pub(super) fn grid(sizes: &[Size], wires: &[Wire], layers: &Layers) -> Grid {
     // Wires first, and long ones before short ones: what goes back is drawn on the right, where
     // boxes should be next to it.
     let length = |item: &Item| match item.what {
-        What::Box(_) => 0,
-        What::Bend(wire) | What::Label(wire) => chains.get(wire).map_or(0, Vec::len),
+        ItemKind::Box(_) => 0,
+        ItemKind::Bend(wire) | ItemKind::Label(wire) => chains.get(wire).map_or(0, Vec::len),
     };
     let mut all: Vec<usize> = (0..items.len()).collect();
     all.sort_by_key(|at| std::cmp::Reverse(length(&items[*at])));
@@ -83,9 +83,9 @@ fn chain(items: &mut Vec<Item>, at: usize, wire: &Wire, layers: &Layers) -> Vec<
     for layer in top + 1..bottom {
         chain.push(items.len());
         items.push(if layer == label_at {
-            Item::new(What::Label(at), layer, wire.label.width, wire.label.height)
+            Item::new(ItemKind::Label(at), layer, wire.label.width, wire.label.height)
         } else {
-            Item::new(What::Bend(at), layer, 4.0, 0.0)
+            Item::new(ItemKind::Bend(at), layer, 4.0, 0.0)
         });
     }
     chain.push(wire.to);
@@ -102,7 +102,7 @@ fn chain(items: &mut Vec<Item>, at: usize, wire: &Wire, layers: &Layers) -> Vec<
 }
 
 impl Item {
-    fn new(what: What, layer: usize, width: f64, height: f64) -> Item {
+    fn new(what: ItemKind, layer: usize, width: f64, height: f64) -> Item {
         Item { what, layer, width, height, above: Vec::new(), below: Vec::new() }
     }
 }

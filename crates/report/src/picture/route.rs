@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
+use super::geometry::{Rect, TRACK, Wire, half};
 use super::layers::Layers;
-use super::layout::{Placed, Rect, TRACK, Wire, half};
-use super::order::{Grid, What};
+use super::order::{Grid, ItemKind};
 use super::space::{Wish, keep_inside};
 
 /// How far wires are apart where they leave a box.
@@ -34,6 +34,24 @@ enum Piece {
     Swing(f64, f64),
     /// Around a corner at the first point, to the second.
     Corner(f64, f64, f64, f64),
+}
+
+/// A row of the drawing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Band {
+    pub(super) top: f64,
+    pub(super) bottom: f64,
+    pub(super) right: f64,
+}
+
+/// Where the items of a grid are.
+pub(super) struct Placed<'a> {
+    pub(super) grid: &'a Grid,
+    pub(super) layers: &'a Layers,
+    /// The middle of each item.
+    pub(super) x: Vec<f64>,
+    pub(super) bands: Vec<Band>,
+    pub(super) boxes: Vec<Rect>,
 }
 
 /// The way of a wire.
@@ -76,7 +94,7 @@ pub(super) fn tracks(grid: &Grid, layers: &Layers, wires: &[Wire]) -> Vec<Tracks
 /// Whether no box is right of this one.
 fn is_last(grid: &Grid, at: usize) -> bool {
     let row = &grid.rows[grid.items[at].layer];
-    let boxes = row.iter().rev().find(|item| matches!(grid.items[**item].what, What::Box(_)));
+    let boxes = row.iter().rev().find(|item| matches!(grid.items[**item].what, ItemKind::Box(_)));
     boxes == Some(&at)
 }
 
@@ -235,7 +253,7 @@ impl<'a> Router<'a> {
             let band = self.placed.bands[thing.layer];
             pieces.push(Piece::Swing(x, band.top));
             pieces.push(Piece::Line(x, band.bottom));
-            if matches!(thing.what, What::Label(_)) {
+            if matches!(thing.what, ItemKind::Label(_)) {
                 label = (x, half((band.top + band.bottom) / 2.0));
             }
         }

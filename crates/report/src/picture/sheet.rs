@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write};
 
-use super::layout::{Rect, Size};
+use super::geometry::{Rect, Size};
 use crate::xml::escape_into;
 
 /// A picture without the texts that depend on names, keys and values, and those texts. Witnesses of

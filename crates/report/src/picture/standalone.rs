@@ -1,6 +1,6 @@
 //! A picture that is a file of its own: with colours, a caption, and what the arrows mean.
 
-use super::layout::Size;
+use super::geometry::Size;
 use super::text::{cut, long, width, width_class};
 use super::{draw, graph, legend, picture_css, sheet};
 use crate::exhibit::Exhibit;

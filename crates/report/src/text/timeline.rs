@@ -30,7 +30,7 @@ pub(super) fn to_text(exhibit: &Exhibit, style: Style, out: &mut String) {
     if each < NARROWEST + GAP {
         return list(exhibit, &clock, out);
     }
-    let grid = Grid { exhibit, style, clock, each: each - GAP };
+    let grid = TextGrid { exhibit, style, clock, each: each - GAP };
     grid.draw(&lines, out);
     let left = lines.len().saturating_sub(MOST);
     if left > 0 {
@@ -40,7 +40,7 @@ pub(super) fn to_text(exhibit: &Exhibit, style: Style, out: &mut String) {
 }
 
 /// A line of the time line: some rows of one transaction that stand together.
-struct Line<'a> {
+struct TextLine<'a> {
     row: &'a Row,
     /// What came last in it.
     what: &'a What,
@@ -53,21 +53,29 @@ struct Line<'a> {
     ends: bool,
 }
 
-impl Line<'_> {
-    fn new(row: &Row) -> Line<'_> {
+impl TextLine<'_> {
+    fn new(row: &Row) -> TextLine<'_> {
         let what = &row.what;
-        Line { row, what, text: String::new(), folded: 0, cited: false, begins: false, ends: false }
+        TextLine {
+            row,
+            what,
+            text: String::new(),
+            folded: 0,
+            cited: false,
+            begins: false,
+            ends: false,
+        }
     }
 }
 
 /// One line for each row, but a transaction begins with its first operation and ends with its last
 /// one where no time tells them apart.
-fn lines<'a>(exhibit: &'a Exhibit, style: Style) -> Vec<Line<'a>> {
+fn lines<'a>(exhibit: &'a Exhibit, style: Style) -> Vec<TextLine<'a>> {
     let marks = exhibit.parts.iter().any(|part| part.ops.iter().any(|op| !op.cited));
-    let mut lines: Vec<Line<'a>> = Vec::new();
+    let mut lines: Vec<TextLine<'a>> = Vec::new();
     for row in &exhibit.timeline.rows {
         let part = row.part.map(|at| &exhibit.parts[at]);
-        let mut line = Line::new(row);
+        let mut line = TextLine::new(row);
         match (&row.what, part) {
             (What::Event(name), _) => line.text = format!("({name})"),
             (_, None) => continue,
@@ -99,7 +107,7 @@ fn lines<'a>(exhibit: &'a Exhibit, style: Style) -> Vec<Line<'a>> {
 }
 
 /// Puts a line into the one before it, where both belong together.
-fn joined<'a>(lines: &mut [Line<'a>], line: &Line<'a>) -> bool {
+fn joined<'a>(lines: &mut [TextLine<'a>], line: &TextLine<'a>) -> bool {
     let Some(last) = lines.last_mut() else { return false };
     let same = last.row.part == line.row.part && line.row.part.is_some();
     let untimed = line.row.time.is_none() || line.row.time == last.row.time;
@@ -177,7 +185,7 @@ impl Clock {
 
 // ---- columns ----
 
-struct Grid<'a> {
+struct TextGrid<'a> {
     exhibit: &'a Exhibit,
     style: Style,
     clock: Clock,
@@ -185,8 +193,8 @@ struct Grid<'a> {
     each: usize,
 }
 
-impl Grid<'_> {
-    fn draw(&self, lines: &[Line<'_>], out: &mut String) {
+impl TextGrid<'_> {
+    fn draw(&self, lines: &[TextLine<'_>], out: &mut String) {
         let timeline = &self.exhibit.timeline;
         let widths: Vec<usize> =
             (0..timeline.columns.len()).map(|column| self.width_of(column, lines)).collect();
@@ -218,7 +226,7 @@ impl Grid<'_> {
     }
 
     /// As wide as what stands in it, as far as there is room.
-    fn width_of(&self, column: usize, lines: &[Line<'_>]) -> usize {
+    fn width_of(&self, column: usize, lines: &[TextLine<'_>]) -> usize {
         let own = lines.iter().filter(|line| line.row.column == Some(column));
         let needed = own.map(|line| width(&line.text) + 2).max().unwrap_or(0);
         let name = self.exhibit.timeline.column_name(column);
@@ -226,7 +234,7 @@ impl Grid<'_> {
         needed.max(name).clamp(NARROWEST.min(self.each), self.each.min(WIDEST))
     }
 
-    fn content(&self, line: &Line<'_>, wide: usize) -> String {
+    fn content(&self, line: &TextLine<'_>, wide: usize) -> String {
         let glyphs = self.style.glyphs();
         let border = match (line.begins, line.ends) {
             (true, true) => glyphs.only,
@@ -265,10 +273,10 @@ impl Grid<'_> {
 /// Many sessions: one thing a line.
 fn list(exhibit: &Exhibit, clock: &Clock, out: &mut String) {
     let lines = lines(exhibit, Style::default());
-    let part = |line: &Line<'_>| line.row.part.map(|at| &exhibit.parts[at]);
-    let name = |line: &Line<'_>| part(line).map_or("", |part| &part.name).to_owned();
-    let session = |line: &Line<'_>| shorten(part(line).map_or("", |part| &part.session), 20);
-    let wide = |text: &dyn Fn(&Line<'_>) -> String| {
+    let part = |line: &TextLine<'_>| line.row.part.map(|at| &exhibit.parts[at]);
+    let name = |line: &TextLine<'_>| part(line).map_or("", |part| &part.name).to_owned();
+    let session = |line: &TextLine<'_>| shorten(part(line).map_or("", |part| &part.session), 20);
+    let wide = |text: &dyn Fn(&TextLine<'_>) -> String| {
         lines.iter().map(|line| width(&text(line))).max().unwrap_or(0)
     };
     let (names, sessions) = (wide(&name), wide(&session));

@@ -6,9 +6,10 @@
 //! COMMIT does not know.
 
 mod fault;
+mod happened;
 mod plan;
 mod play;
 
 pub use fault::{Fault, What, When, time};
-pub use play::Happened;
+pub use happened::Happened;
 pub(crate) use play::{Mischief, check};

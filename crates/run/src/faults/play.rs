@@ -6,31 +6,14 @@ use std::time::Duration;
 use isolde_target::{After, Failure, Node, Target};
 
 use super::fault::{Fault, What};
+use super::happened::Happened;
 use super::plan::Plan;
 use crate::clock::RunClock;
-use crate::recorder::Note;
+use crate::note::Note;
 use crate::tally::Tally;
 
 /// How often we look whether the run is over.
 const NAP: Duration = Duration::from_millis(5);
-
-/// A fault that happened.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Happened {
-    /// What it is called.
-    pub name: &'static str,
-    /// To which node or session.
-    pub to: String,
-    /// When, in nanoseconds since the beginning of the run.
-    pub begin: i64,
-    /// When it was mended, if it lasted.
-    pub end: Option<i64>,
-}
-
-impl Happened {
-    /// The code of a fault that could not be done or undone.
-    pub const CODE: &str = "fault";
-}
 
 /// Whether a target can have these faults; if not, why.
 pub(crate) fn check(target: &dyn Target, faults: &[Fault]) -> Result<(), String> {

@@ -31,7 +31,7 @@ pub(super) const KINDS: [(&str, OpKind); 6] = [
 
 /// What a driver says of itself.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct About {
+pub(super) struct DriverAbout {
     /// The database system.
     pub(super) name: String,
     /// Its version.
@@ -44,9 +44,9 @@ pub(super) struct About {
     pub(super) context: String,
 }
 
-impl About {
+impl DriverAbout {
     /// Reads the answer to `hello`; the error says what is wrong with it.
-    pub(super) fn read(answer: &Value) -> Result<About, String> {
+    pub(super) fn read(answer: &Value) -> Result<DriverAbout, String> {
         if answer.get("protocol").and_then(Value::as_u64) != Some(PROTOCOL) {
             return Err(format!("'protocol' has to be {PROTOCOL}"));
         }
@@ -61,7 +61,7 @@ impl About {
             Some(Value::String(text)) if !text.trim().is_empty() => Ok(printable(text, 60)),
             _ => Err(format!("'{name}' has to be a text")),
         };
-        Ok(About {
+        Ok(DriverAbout {
             name: named("name")?,
             version: named("version")?,
             offers: offers(answer.get("levels"))?,
@@ -166,13 +166,13 @@ mod tests {
 
     #[test]
     fn what_a_driver_says_is_read() {
-        let about = About::read(&hello()).unwrap();
+        let about = DriverAbout::read(&hello()).unwrap();
         assert_eq!((about.name.as_str(), about.version.as_str()), ("Some", "2"));
         assert_eq!(about.kinds, [OpKind::Read, OpKind::Write]);
         let offer = Offer { name: "a-1", promises: Level::Serializable, remark: "why" };
         assert_eq!(about.offers, [offer]);
         // Nothing is kept twice.
-        assert!(std::ptr::eq(about.offers, About::read(&hello()).unwrap().offers));
+        assert!(std::ptr::eq(about.offers, DriverAbout::read(&hello()).unwrap().offers));
     }
 
     #[test]
@@ -199,7 +199,7 @@ mod tests {
         ] {
             let mut hello = hello();
             hello[member] = value;
-            let error = About::read(&hello).unwrap_err();
+            let error = DriverAbout::read(&hello).unwrap_err();
             assert!(error.contains(complaint), "{member}: {error}");
         }
     }

@@ -14,13 +14,13 @@ use std::time::Duration;
 
 use isolde_history::OpKind;
 
-use crate::catalogue::OpenOptions;
 use crate::failure::{After, Failure};
 use crate::offer::Offer;
+use crate::open::OpenOptions;
 use crate::path::Path;
 use crate::target::{Contents, OpenError, Session, Table, Target};
 use crate::unique;
-use about::About;
+use about::DriverAbout;
 pub use check::{Check, Found, check_driver};
 use session::DriverSession;
 use talk::{LastWords, PROTOCOL, Talk, quoted};
@@ -55,7 +55,7 @@ fn shell_word(word: &str) -> String {
 struct Driver {
     command: String,
     timeout: Duration,
-    about: About,
+    about: DriverAbout,
     /// A text that nobody else has, for the names of tables.
     run: String,
     control: Mutex<Talk>,
@@ -70,7 +70,7 @@ impl Driver {
         let run = format!("isolde_{}", unique::tag());
         let fields = format_args!(r#","protocol":{PROTOCOL},"run":"{run}""#);
         let answer = control.ask("hello", fields)?;
-        let about = About::read(&answer).map_err(|problem| control.nonsense(&problem))?;
+        let about = DriverAbout::read(&answer).map_err(|problem| control.nonsense(&problem))?;
         Ok(Driver {
             command: command.to_owned(),
             timeout,

@@ -25,7 +25,7 @@ const DYING: Duration = Duration::from_millis(300);
 
 /// Why no line came.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum NoLine {
     /// It ended, or closed its output.
     Ended(Option<ExitStatus>),
     /// It said nothing in time.
@@ -36,16 +36,16 @@ pub(super) enum Trouble {
     Pipe(io::Error),
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for NoLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Trouble::Ended(Some(status)) => write!(f, "the driver ended ({status})"),
-            Trouble::Ended(None) => write!(f, "the driver closed its output"),
-            Trouble::Silent(time) => {
+            NoLine::Ended(Some(status)) => write!(f, "the driver ended ({status})"),
+            NoLine::Ended(None) => write!(f, "the driver closed its output"),
+            NoLine::Silent(time) => {
                 write!(f, "no answer of the driver within {} s", time.as_secs_f64())
             }
-            Trouble::TooLong => write!(f, "the driver wrote a line of more than {MAX_LINE} bytes"),
-            Trouble::Pipe(error) => write!(f, "the pipe to the driver failed: {error}"),
+            NoLine::TooLong => write!(f, "the driver wrote a line of more than {MAX_LINE} bytes"),
+            NoLine::Pipe(error) => write!(f, "the pipe to the driver failed: {error}"),
         }
     }
 }
@@ -84,16 +84,16 @@ impl Process {
     }
 
     /// Writes whole lines, at once.
-    pub(super) fn send(&mut self, lines: &[u8]) -> Result<(), Trouble> {
-        let Some(input) = &mut self.input else { return Err(Trouble::Ended(self.ended)) };
+    pub(super) fn send(&mut self, lines: &[u8]) -> Result<(), NoLine> {
+        let Some(input) = &mut self.input else { return Err(NoLine::Ended(self.ended)) };
         match input.write_all(lines) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(self.dying()),
-            done => done.map_err(Trouble::Pipe),
+            done => done.map_err(NoLine::Pipe),
         }
     }
 
     /// Waits for a line; without its end.
-    pub(super) fn line(&mut self, patience: Duration) -> Result<&[u8], Trouble> {
+    pub(super) fn line(&mut self, patience: Duration) -> Result<&[u8], NoLine> {
         let deadline = Instant::now() + patience;
         let mut looked = self.from;
         loop {
@@ -105,16 +105,16 @@ impl Process {
             }
             looked = self.to;
             if self.to - self.from > MAX_LINE {
-                return Err(Trouble::TooLong);
+                return Err(NoLine::TooLong);
             }
             looked -= self.make_room();
             match self.read(Some(deadline)) {
                 Ok(true) => {}
                 Ok(false) => return Err(self.dying()),
                 Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-                    return Err(Trouble::Silent(patience));
+                    return Err(NoLine::Silent(patience));
                 }
-                Err(error) => return Err(Trouble::Pipe(error)),
+                Err(error) => return Err(NoLine::Pipe(error)),
             }
         }
     }
@@ -173,13 +173,13 @@ impl Process {
     }
 
     /// What is to be said of a process that closed its pipes: it may be on its way to its end.
-    fn dying(&mut self) -> Trouble {
+    fn dying(&mut self) -> NoLine {
         self.watch(Instant::now() + DYING);
         if self.ended.is_none() && self.is_over() {
             // Nobody of its family outlives it.
             self.ended = self.kill();
         }
-        Trouble::Ended(self.ended)
+        NoLine::Ended(self.ended)
     }
 
     /// Reads and throws away until it is over, or until it is time; whether it is over.

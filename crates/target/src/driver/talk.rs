@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::process::{Process, Trouble, printable};
+use super::process::{NoLine, Process, printable};
 use crate::failure::{After, Failure};
 
 /// The version of the protocol.
@@ -107,7 +107,7 @@ impl Talk {
         Failure::new(After::Lost, Failure::IMPOSSIBLE, message)
     }
 
-    fn lost(&mut self, trouble: &Trouble) -> Failure {
+    fn lost(&mut self, trouble: &NoLine) -> Failure {
         self.kill();
         let said = self.process.last_lines();
         if !said.is_empty() {
@@ -116,10 +116,10 @@ impl Talk {
         }
         let said = said.lines().last().map_or(String::new(), |line| format!(": {}", line.trim()));
         let code = match trouble {
-            Trouble::Ended(_) => "driver-ended",
-            Trouble::Silent(_) => "timeout",
-            Trouble::Pipe(_) => "pipe",
-            Trouble::TooLong => Failure::IMPOSSIBLE,
+            NoLine::Ended(_) => "driver-ended",
+            NoLine::Silent(_) => "timeout",
+            NoLine::Pipe(_) => "pipe",
+            NoLine::TooLong => Failure::IMPOSSIBLE,
         };
         Failure::new(After::Lost, code, format!("{trouble}{said}"))
     }

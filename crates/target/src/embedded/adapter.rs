@@ -43,8 +43,8 @@ impl<E: Engine> Embedded<E> {
         self.engine.clone().ok_or_else(|| Failure::new(After::Lost, "closed", "it was closed"))
     }
 
-    fn session(&self, offer: &'static str) -> Result<Client<E>, Failure> {
-        Ok(Client { engine: self.engine()?, offer, txn: None })
+    fn session(&self, offer: &'static str) -> Result<EmbeddedSession<E>, Failure> {
+        Ok(EmbeddedSession { engine: self.engine()?, offer, txn: None })
     }
 
     /// Makes room for the rows of a table, unless one of that number was there before.
@@ -149,19 +149,19 @@ impl<E: Engine> Drop for Embedded<E> {
 }
 
 /// A session: an engine in this process has none of its own, only transactions.
-struct Client<E: Engine> {
+struct EmbeddedSession<E: Engine> {
     engine: Arc<E>,
     offer: &'static str,
     txn: Option<E::Txn>,
 }
 
-impl<E: Engine> Client<E> {
+impl<E: Engine> EmbeddedSession<E> {
     /// Does something inside the transaction.
     fn with<T>(
         &mut self,
         act: impl FnOnce(&E, &mut E::Txn) -> Result<T, Fault>,
     ) -> Result<T, Failure> {
-        let Client { engine, txn, .. } = self;
+        let EmbeddedSession { engine, txn, .. } = self;
         let txn = txn.as_mut().ok_or_else(no_transaction)?;
         // An error leaves the transaction for us to roll back, whatever the engine did to it.
         let answer = guarded(|| act(engine, txn).map_err(|fault| failure(fault, After::Open)));
@@ -208,10 +208,10 @@ impl<E: Engine> Client<E> {
     }
 }
 
-impl<E: Engine> Session for Client<E> {
+impl<E: Engine> Session for EmbeddedSession<E> {
     fn begin(&mut self) -> Result<(), Failure> {
         self.forget();
-        let Client { engine, offer, .. } = self;
+        let EmbeddedSession { engine, offer, .. } = self;
         // There is no transaction to be rolled back if none began.
         let begin = || engine.begin(offer).map_err(|fault| failure(fault, After::Aborted));
         self.txn = Some(guarded(begin)?);
@@ -273,7 +273,7 @@ impl<E: Engine> Session for Client<E> {
     }
 }
 
-impl<E: Engine> Drop for Client<E> {
+impl<E: Engine> Drop for EmbeddedSession<E> {
     fn drop(&mut self) {
         self.forget();
     }
@@ -303,7 +303,7 @@ fn whole(table: u32) -> ([u8; 8], [u8; 8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embedded::engine::{About, Pair};
+    use crate::embedded::engine::{EngineAbout, Pair};
     use isolde_spec::Level;
 
     /// An engine that panics wherever it can.
@@ -324,7 +324,7 @@ mod tests {
         Offer { name: "none", promises: Level::ReadUncommitted, remark: "for tests" };
 
     impl Engine for Bomb {
-        const ABOUT: About = About {
+        const ABOUT: EngineAbout = EngineAbout {
             name: "bomb",
             version: "0",
             offers: &[OFFER],

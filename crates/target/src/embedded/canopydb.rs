@@ -4,10 +4,10 @@ use canopydb::{Database, Error, Tree, WriteTransaction};
 use isolde_spec::Level;
 use tempfile::TempDir;
 
-use crate::catalogue::OpenOptions;
 use crate::embedded::adapter::Embedded;
-use crate::embedded::engine::{About, Engine, Fault, Pair};
+use crate::embedded::engine::{Engine, EngineAbout, Fault, Pair};
 use crate::offer::Offer;
+use crate::open::OpenOptions;
 use crate::target::{OpenError, Target};
 
 const ROWS: &[u8] = b"rows";
@@ -65,7 +65,7 @@ fn rows(txn: &WriteTransaction) -> Result<Tree<'_>, Fault> {
 }
 
 impl Engine for Canopy {
-    const ABOUT: About = About {
+    const ABOUT: EngineAbout = EngineAbout {
         name: "Canopydb",
         version: env!("VERSION_CANOPYDB"),
         offers: OFFERS,

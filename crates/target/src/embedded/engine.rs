@@ -26,7 +26,7 @@ impl Fault {
 }
 
 /// What is known of an engine before it runs.
-pub(crate) struct About {
+pub(crate) struct EngineAbout {
     /// The name of the database system.
     pub(crate) name: &'static str,
     /// Its version.
@@ -50,7 +50,7 @@ pub(crate) type Pair = (Vec<u8>, Vec<u8>);
 /// borrow from tables can open those anew. Whatever is not committed is undone when dropped.
 pub(crate) trait Engine: Send + Sync + 'static {
     /// What is known of it.
-    const ABOUT: About;
+    const ABOUT: EngineAbout;
 
     /// A transaction on its way.
     type Txn: Send;

@@ -5,10 +5,10 @@ use fjall::{OptimisticWriteTx, Readable};
 use isolde_spec::Level;
 use tempfile::TempDir;
 
-use crate::catalogue::OpenOptions;
 use crate::embedded::adapter::Embedded;
-use crate::embedded::engine::{About, Engine, Fault, Pair};
+use crate::embedded::engine::{Engine, EngineAbout, Fault, Pair};
 use crate::offer::Offer;
+use crate::open::OpenOptions;
 use crate::target::{OpenError, Target};
 
 const OFFERS: &[Offer] = &[Offer {
@@ -43,7 +43,7 @@ fn cannot(error: impl ToString) -> OpenError {
 }
 
 impl Engine for Fjall {
-    const ABOUT: About = About {
+    const ABOUT: EngineAbout = EngineAbout {
         name: "fjall",
         version: env!("VERSION_FJALL"),
         offers: OFFERS,

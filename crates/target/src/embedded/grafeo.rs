@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use grafeo::{Error, GrafeoDB, QueryResult, Session, Value};
 use isolde_spec::Level;
 
-use crate::catalogue::OpenOptions;
 use crate::embedded::adapter::Embedded;
-use crate::embedded::engine::{About, Engine, Fault, Pair};
+use crate::embedded::engine::{Engine, EngineAbout, Fault, Pair};
 use crate::offer::Offer;
+use crate::open::OpenOptions;
 use crate::target::{OpenError, Target};
 
 /// Remarks quote the documentation of `IsolationLevel` (grafeo-engine, transaction/manager.rs).
@@ -74,7 +74,7 @@ fn bytes(value: &Value) -> Result<Option<Vec<u8>>, Fault> {
 }
 
 impl Engine for Grafeo {
-    const ABOUT: About = About {
+    const ABOUT: EngineAbout = EngineAbout {
         name: "Grafeo",
         version: env!("VERSION_GRAFEO"),
         offers: OFFERS,

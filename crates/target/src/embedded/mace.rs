@@ -5,10 +5,10 @@ use mace::{Bucket, BucketOptions, Mace, OpCode, Options, TxnKV};
 use self_cell::self_cell;
 use tempfile::TempDir;
 
-use crate::catalogue::OpenOptions;
 use crate::embedded::adapter::Embedded;
-use crate::embedded::engine::{About, Engine, Fault, Pair};
+use crate::embedded::engine::{Engine, EngineAbout, Fault, Pair};
 use crate::offer::Offer;
+use crate::open::OpenOptions;
 use crate::target::{OpenError, Target};
 
 const OFFERS: &[Offer] = &[Offer {
@@ -30,7 +30,7 @@ type Running<'a> = Option<TxnKV<'a>>;
 
 self_cell!(
     /// A transaction with the bucket from which it borrows.
-    struct Owned {
+    struct MaceTxn {
         owner: Bucket,
         #[not_covariant]
         dependent: Running,
@@ -63,7 +63,7 @@ fn fault(error: OpCode) -> Fault {
     }
 }
 
-impl Owned {
+impl MaceTxn {
     fn run<T>(&self, act: impl FnOnce(&TxnKV<'_>) -> Result<T, OpCode>) -> Result<T, Fault> {
         self.with_dependent(|_, txn| match txn {
             Some(txn) => act(txn).map_err(fault),
@@ -73,7 +73,7 @@ impl Owned {
 }
 
 impl Engine for MaceKv {
-    const ABOUT: About = About {
+    const ABOUT: EngineAbout = EngineAbout {
         name: "Mace",
         version: env!("VERSION_MACE_KV"),
         offers: OFFERS,
@@ -82,13 +82,13 @@ impl Engine for MaceKv {
         facts: &[("sync_on_write", "off")],
     };
 
-    type Txn = Owned;
+    type Txn = MaceTxn;
 
-    fn begin(&self, _offer: &str) -> Result<Owned, Fault> {
-        Owned::try_new(self.bucket.clone(), |bucket| bucket.begin().map(Some)).map_err(fault)
+    fn begin(&self, _offer: &str) -> Result<MaceTxn, Fault> {
+        MaceTxn::try_new(self.bucket.clone(), |bucket| bucket.begin().map(Some)).map_err(fault)
     }
 
-    fn get(&self, txn: &mut Owned, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+    fn get(&self, txn: &mut MaceTxn, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
         txn.run(|txn| match txn.get(key) {
             Ok(value) => Ok(Some(value.slice().to_vec())),
             Err(OpCode::NotFound) => Ok(None),
@@ -96,7 +96,7 @@ impl Engine for MaceKv {
         })
     }
 
-    fn scan(&self, txn: &mut Owned, from: &[u8], to: &[u8]) -> Result<Vec<Pair>, Fault> {
+    fn scan(&self, txn: &mut MaceTxn, from: &[u8], to: &[u8]) -> Result<Vec<Pair>, Fault> {
         txn.run(|txn| {
             let mut pairs = Vec::new();
             let mut found = txn.range(from..to);
@@ -107,15 +107,15 @@ impl Engine for MaceKv {
         })
     }
 
-    fn put(&self, txn: &mut Owned, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+    fn put(&self, txn: &mut MaceTxn, key: &[u8], value: &[u8]) -> Result<(), Fault> {
         txn.run(|txn| txn.upsert(key, value))
     }
 
-    fn delete(&self, txn: &mut Owned, key: &[u8]) -> Result<(), Fault> {
+    fn delete(&self, txn: &mut MaceTxn, key: &[u8]) -> Result<(), Fault> {
         txn.run(|txn| txn.del(key))
     }
 
-    fn commit(&self, mut txn: Owned) -> Result<(), Fault> {
+    fn commit(&self, mut txn: MaceTxn) -> Result<(), Fault> {
         txn.with_dependent_mut(|_, txn| match txn.take() {
             Some(txn) => txn.commit().map_err(fault),
             None => Err(Fault::other("the transaction has ended")),

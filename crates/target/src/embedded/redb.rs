@@ -4,10 +4,10 @@ use isolde_spec::Level;
 use redb::{Database, Durability, ReadableTable, TableDefinition, WriteTransaction};
 use tempfile::TempDir;
 
-use crate::catalogue::OpenOptions;
 use crate::embedded::adapter::Embedded;
-use crate::embedded::engine::{About, Engine, Fault, Pair};
+use crate::embedded::engine::{Engine, EngineAbout, Fault, Pair};
 use crate::offer::Offer;
+use crate::open::OpenOptions;
 use crate::target::{OpenError, Target};
 
 const ROWS: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("rows");
@@ -41,7 +41,7 @@ fn cannot(error: impl ToString) -> OpenError {
 }
 
 impl Engine for Redb {
-    const ABOUT: About = About {
+    const ABOUT: EngineAbout = EngineAbout {
         name: "redb",
         version: env!("VERSION_REDB"),
         offers: OFFERS,

@@ -6,10 +6,10 @@ use isolde_spec::Level;
 use skipdb::serializable::{SerializableDb, SerializableTransaction};
 use txn::error::{TransactionError, WtmError};
 
-use crate::catalogue::OpenOptions;
 use crate::embedded::adapter::Embedded;
-use crate::embedded::engine::{About, Engine, Fault, Pair};
+use crate::embedded::engine::{Engine, EngineAbout, Fault, Pair};
 use crate::offer::Offer;
+use crate::open::OpenOptions;
 use crate::target::{OpenError, Target};
 
 const OFFERS: &[Offer] = &[Offer {
@@ -34,7 +34,7 @@ pub(crate) fn open(
 }
 
 impl Engine for Skip {
-    const ABOUT: About = About {
+    const ABOUT: EngineAbout = EngineAbout {
         name: "SkipDB",
         version: env!("VERSION_SKIPDB"),
         offers: OFFERS,

@@ -5,10 +5,10 @@ use isolde_spec::Level;
 use stoolap::api::{Database, Transaction};
 use stoolap::{Error, IsolationLevel};
 
-use crate::catalogue::OpenOptions;
 use crate::embedded::adapter::Embedded;
-use crate::embedded::engine::{About, Engine, Fault, Pair};
+use crate::embedded::engine::{Engine, EngineAbout, Fault, Pair};
 use crate::offer::Offer;
+use crate::open::OpenOptions;
 use crate::target::{OpenError, Target};
 
 /// Remarks quote docs/_docs/sql-features/transactions.md and
@@ -80,7 +80,7 @@ fn bytes(text: &str) -> Result<Vec<u8>, Fault> {
 }
 
 impl Engine for Stoolap {
-    const ABOUT: About = About {
+    const ABOUT: EngineAbout = EngineAbout {
         name: "Stoolap",
         version: env!("VERSION_STOOLAP"),
         offers: OFFERS,

@@ -5,10 +5,10 @@ use surrealkv::{Error, LSMIterator, Transaction, Tree, TreeBuilder};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use crate::catalogue::OpenOptions;
 use crate::embedded::adapter::Embedded;
-use crate::embedded::engine::{About, Engine, Fault, Pair};
+use crate::embedded::engine::{Engine, EngineAbout, Fault, Pair};
 use crate::offer::Offer;
+use crate::open::OpenOptions;
 use crate::target::{OpenError, Target};
 
 const OFFERS: &[Offer] = &[Offer {
@@ -60,7 +60,7 @@ fn fault(error: Error) -> Fault {
 }
 
 impl Engine for SurrealKv {
-    const ABOUT: About = About {
+    const ABOUT: EngineAbout = EngineAbout {
         name: "SurrealKV",
         version: env!("VERSION_SURREALKV"),
         offers: OFFERS,

@@ -2,7 +2,7 @@
 
 use isolde_spec::Level;
 
-use crate::embedded::engine::{About, Engine, Fault, Pair};
+use crate::embedded::engine::{Engine, EngineAbout, Fault, Pair};
 use crate::embedded::surrealmx_pair::surrealmx_engine;
 use crate::offer::Offer;
 
@@ -22,7 +22,7 @@ const OFFERS: &[Offer] = &[
 
 surrealmx_engine!(
     surrealmx,
-    About {
+    EngineAbout {
         name: "SurrealMX",
         version: env!("VERSION_SURREALMX"),
         offers: OFFERS,

@@ -3,7 +3,7 @@
 
 use isolde_spec::Level;
 
-use crate::embedded::engine::{About, Engine, Fault, Pair};
+use crate::embedded::engine::{Engine, EngineAbout, Fault, Pair};
 use crate::embedded::surrealmx_pair::surrealmx_engine;
 use crate::offer::Offer;
 
@@ -23,7 +23,7 @@ const OFFERS: &[Offer] = &[
 
 surrealmx_engine!(
     surrealmx_0_22,
-    About {
+    EngineAbout {
         name: "SurrealMX",
         version: env!("VERSION_SURREALMX_0_22"),
         offers: OFFERS,

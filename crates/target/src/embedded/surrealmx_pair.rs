@@ -10,7 +10,7 @@ macro_rules! surrealmx_engine {
         /// Opens a database in memory.
         pub(crate) fn open(
             _url: Option<&str>,
-            _options: &crate::catalogue::OpenOptions,
+            _options: &crate::open::OpenOptions,
         ) -> Result<Box<dyn crate::target::Target>, crate::target::OpenError> {
             let engine = SurrealMx($version::Database::new());
             Ok(Box::new(crate::embedded::adapter::Embedded::new(engine)))
@@ -25,7 +25,7 @@ macro_rules! surrealmx_engine {
         }
 
         impl Engine for SurrealMx {
-            const ABOUT: About = $about;
+            const ABOUT: EngineAbout = $about;
 
             type Txn = $version::Transaction;
 

@@ -8,10 +8,10 @@ use tempfile::TempDir;
 use tidesdb::{ColumnFamily, ColumnFamilyConfig, Config, Error, ErrorCode, IsolationLevel};
 use tidesdb::{LogLevel, SyncMode, TidesDB, Transaction};
 
-use crate::catalogue::OpenOptions;
 use crate::embedded::adapter::Embedded;
-use crate::embedded::engine::{About, Engine, Fault, Pair};
+use crate::embedded::engine::{Engine, EngineAbout, Fault, Pair};
 use crate::offer::Offer;
+use crate::open::OpenOptions;
 use crate::target::{OpenError, Target};
 
 const ROWS: &str = "rows";
@@ -54,7 +54,7 @@ struct Tides {
 
 self_cell!(
     /// A transaction with the database from which it borrows.
-    struct Owned {
+    struct TidesTxn {
         owner: Arc<TidesDB>,
         #[not_covariant]
         dependent: Transaction,
@@ -88,7 +88,7 @@ fn fault(error: Error) -> Fault {
     }
 }
 
-impl Owned {
+impl TidesTxn {
     fn run<T>(
         &self,
         act: impl FnOnce(&Transaction<'_>, &ColumnFamily<'_>) -> Result<T, Error>,
@@ -101,7 +101,7 @@ impl Owned {
 }
 
 impl Engine for Tides {
-    const ABOUT: About = About {
+    const ABOUT: EngineAbout = EngineAbout {
         name: "TidesDB",
         version: env!("VERSION_TIDESDB"),
         offers: OFFERS,
@@ -110,9 +110,9 @@ impl Engine for Tides {
         facts: &[("sync_mode", "none")],
     };
 
-    type Txn = Owned;
+    type Txn = TidesTxn;
 
-    fn begin(&self, offer: &str) -> Result<Owned, Fault> {
+    fn begin(&self, offer: &str) -> Result<TidesTxn, Fault> {
         let level = match offer {
             "read-uncommitted" => IsolationLevel::ReadUncommitted,
             "read-committed" => IsolationLevel::ReadCommitted,
@@ -121,10 +121,10 @@ impl Engine for Tides {
             _ => IsolationLevel::Serializable,
         };
         let db = Arc::clone(&self.db);
-        Owned::try_new(db, |db| db.begin_transaction_with_isolation(level)).map_err(fault)
+        TidesTxn::try_new(db, |db| db.begin_transaction_with_isolation(level)).map_err(fault)
     }
 
-    fn get(&self, txn: &mut Owned, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+    fn get(&self, txn: &mut TidesTxn, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
         txn.run(|txn, rows| match txn.get(rows, key) {
             Ok(value) => Ok(Some(value)),
             Err(error) if error.code() == Some(ErrorCode::NotFound) => Ok(None),
@@ -132,7 +132,7 @@ impl Engine for Tides {
         })
     }
 
-    fn scan(&self, txn: &mut Owned, from: &[u8], to: &[u8]) -> Result<Vec<Pair>, Fault> {
+    fn scan(&self, txn: &mut TidesTxn, from: &[u8], to: &[u8]) -> Result<Vec<Pair>, Fault> {
         txn.run(|txn, rows| {
             let mut pairs = Vec::new();
             let mut found = txn.new_range_iterator(rows, from, to)?;
@@ -149,19 +149,19 @@ impl Engine for Tides {
         })
     }
 
-    fn put(&self, txn: &mut Owned, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+    fn put(&self, txn: &mut TidesTxn, key: &[u8], value: &[u8]) -> Result<(), Fault> {
         txn.run(|txn, rows| txn.put(rows, key, value))
     }
 
-    fn delete(&self, txn: &mut Owned, key: &[u8]) -> Result<(), Fault> {
+    fn delete(&self, txn: &mut TidesTxn, key: &[u8]) -> Result<(), Fault> {
         txn.run(|txn, rows| txn.delete(rows, key))
     }
 
-    fn commit(&self, mut txn: Owned) -> Result<(), Fault> {
+    fn commit(&self, mut txn: TidesTxn) -> Result<(), Fault> {
         txn.with_dependent_mut(|_, txn| txn.commit()).map_err(fault)
     }
 
-    fn rollback(&self, mut txn: Owned) -> Result<(), Fault> {
+    fn rollback(&self, mut txn: TidesTxn) -> Result<(), Fault> {
         txn.with_dependent_mut(|_, txn| txn.rollback()).map_err(fault)
     }
 }

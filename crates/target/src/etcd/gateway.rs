@@ -16,7 +16,7 @@ pub(super) struct Gateway {
 
 /// What is under a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Found {
+pub(super) struct KeyValue {
     /// The revision that wrote it; 0 if there is nothing.
     pub(super) revision: i64,
     /// What is there.
@@ -56,20 +56,20 @@ impl Gateway {
     }
 
     /// Reads a key: as of now, or as this node has it.
-    pub(super) fn get(&mut self, key: &str, stale: bool) -> Result<Found, Failure> {
+    pub(super) fn get(&mut self, key: &str, stale: bool) -> Result<KeyValue, Failure> {
         let body = json!({"key": encode(key), "serializable": stale});
         let answer = self.ask("/v3/kv/range", &body)?;
         let odd =
             || Failure::new(After::Lost, "answer", "etcd answered a range with something else");
         let Some(pair) = answer.get("kvs").and_then(|kvs| kvs.get(0)) else {
-            return Ok(Found { revision: 0, text: None });
+            return Ok(KeyValue { revision: 0, text: None });
         };
         let revision = pair.get("mod_revision").and_then(Value::as_str);
         let revision = revision.and_then(|r| r.parse().ok()).ok_or_else(odd)?;
         // An empty value is left out.
         let value = pair.get("value").and_then(Value::as_str).unwrap_or_default();
         let text = STANDARD.decode(value).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        Ok(Found { revision, text: Some(text.ok_or_else(odd)?) })
+        Ok(KeyValue { revision, text: Some(text.ok_or_else(odd)?) })
     }
 
     /// Puts all, if everything that was read is as it was; whether it was. If there is nothing to put,

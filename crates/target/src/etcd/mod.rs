@@ -13,17 +13,17 @@ use std::time::Duration;
 use isolde_history::OpKind;
 use isolde_spec::Level;
 
-use crate::catalogue::OpenOptions;
 use crate::failure::{After, Failure};
 use crate::node::Node;
 use crate::offer::Offer;
+use crate::open::OpenOptions;
 use crate::path::Path;
 use crate::relay::Relay;
 use crate::server::{self, Apart, Member};
 use crate::target::{Contents, OpenError, Session, Table, Target, Throwaway};
 use crate::unique;
 use gateway::Gateway;
-use session::EtcdSession;
+use session::{EtcdSession, key};
 
 /// The usual port.
 const PORT: u16 = 2379;
@@ -53,9 +53,9 @@ const OFFERS: [Offer; 2] = [
 
 /// Opens etcd: a throwaway cluster of three nodes, of `etcd:N` nodes, or what a URL names.
 pub(crate) fn open(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Target>, OpenError> {
-    let Started { addresses, members, apart } = match url {
+    let EtcdStarted { addresses, members, apart } = match url {
         Some(url) if url.contains("://") => {
-            Started { addresses: addresses(url)?, members: Vec::new(), apart: None }
+            EtcdStarted { addresses: addresses(url)?, members: Vec::new(), apart: None }
         }
         _ => start(count(url)?, options)?,
     };
@@ -99,14 +99,14 @@ fn addresses(url: &str) -> Result<Vec<String>, OpenError> {
 }
 
 /// Where a cluster is, and what can be done to its nodes if it is ours.
-struct Started {
+struct EtcdStarted {
     addresses: Vec<String>,
     members: Vec<Member>,
     /// Their networks, which have to outlive them.
     apart: Option<Apart>,
 }
 
-fn start(count: u8, options: &OpenOptions) -> Result<Started, OpenError> {
+fn start(count: u8, options: &OpenOptions) -> Result<EtcdStarted, OpenError> {
     let apart = if options.apart { Some(Apart::new(count)?) } else { None };
     // Only our nodes know our names.
     let name_at = |host: &str, port: u16| {
@@ -114,19 +114,15 @@ fn start(count: u8, options: &OpenOptions) -> Result<Started, OpenError> {
     };
     let nodes = server::etcd::start(options, count, apart.as_ref(), &name_at)?;
     let addresses = nodes.iter().map(|node| format!("{}:{}", node.host, node.port)).collect();
-    let member = |(node, number): (server::etcd::Node, u8)| {
-        let server::etcd::Node { server, host, port, name } = node;
+    let member = |(node, number): (server::etcd::EtcdNode, u8)| {
+        let server::etcd::EtcdNode { server, host, port, name } = node;
         let cable = apart.as_ref().map(|apart| apart.cable(number));
         let short = name.split('-').next().unwrap_or_default().to_owned();
         let answers = move || name_at(&host, port).is_some_and(|found| found == name);
         Member::new(short, server, Box::new(answers)).with_cable(cable)
     };
     let members = nodes.into_iter().zip(0..).map(member).collect();
-    Ok(Started { addresses, members, apart })
-}
-
-fn key(prefix: &str, table: u32, row: u32) -> String {
-    format!("{prefix}{table}/{row}")
+    Ok(EtcdStarted { addresses, members, apart })
 }
 
 /// A cluster.

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use isolde_history::OpKind;
 
-use super::gateway::{Found, Gateway};
+use super::gateway::{Gateway, KeyValue};
 use crate::failure::{After, Failure};
 use crate::request::{Answer, Request};
 use crate::target::{Ended, Session};
 
 /// What a transaction has done so far.
 #[derive(Default)]
-struct Txn {
+struct EtcdTxn {
     /// What was read, as it was.
-    read: BTreeMap<String, Found>,
+    read: BTreeMap<String, KeyValue>,
     /// What is to be put.
     puts: BTreeMap<String, String>,
 }
@@ -24,7 +24,7 @@ pub(super) struct EtcdSession {
     prefix: String,
     /// Whether reads are answered by the node alone.
     stale: bool,
-    txn: Option<Txn>,
+    txn: Option<EtcdTxn>,
 }
 
 impl EtcdSession {
@@ -53,12 +53,12 @@ impl EtcdSession {
 
 impl Session for EtcdSession {
     fn begin(&mut self) -> Result<(), Failure> {
-        self.txn = Some(Txn::default());
+        self.txn = Some(EtcdTxn::default());
         Ok(())
     }
 
     fn run(&mut self, request: &Request) -> Result<Answer, Failure> {
-        let key = super::key(&self.prefix, request.table, request.row);
+        let key = key(&self.prefix, request.table, request.row);
         let value = request.value.to_string();
         if request.kind == OpKind::Write {
             return self.put(key, value);
@@ -118,4 +118,8 @@ fn numbers(text: &str) -> Option<Vec<i64>> {
 
 fn no_transaction() -> Failure {
     Failure::new(After::Aborted, "no-transaction", "there is no transaction")
+}
+
+pub(super) fn key(prefix: &str, table: u32, row: u32) -> String {
+    format!("{prefix}{table}/{row}")
 }

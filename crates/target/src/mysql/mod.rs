@@ -1,5 +1,6 @@
 //! MariaDB (throwaway servers, or by URL), MySQL and TiDB (by URL).
 
+mod address;
 mod console;
 mod dialect;
 mod failure;
@@ -8,72 +9,33 @@ mod session;
 mod start;
 
 use std::sync::Mutex;
-use std::time::Duration;
 
 use isolde_history::OpKind;
-use mysql::consts::CapabilityFlags;
 use mysql::prelude::Queryable;
-use mysql::{Conn, Error, OptsBuilder};
+use mysql::{Conn, Error};
 
-use crate::catalogue::OpenOptions;
 use crate::console::Consoles;
 use crate::failure::{After, Failure};
 use crate::node::Node;
 use crate::offer::Offer;
+use crate::open::OpenOptions;
 use crate::path::Path;
 use crate::relay::Relay;
-use crate::server::mariadb::Engine;
+use crate::server::mariadb::StorageEngine;
 use crate::server::{Apart, Member};
 use crate::target::{Contents, OpenError, Session, Table, Target, Throwaway};
 use crate::unique;
-use crate::url::Url;
+use address::{MySqlAddress, address, explain};
 use flavour::Flavour;
 use session::MySqlSession;
-use start::Started;
+use start::MySqlStarted;
 
-/// The usual ports.
-const PORT: u16 = 3306;
-const TIDB_PORT: u16 = 4000;
 /// How many rows one INSERT makes.
 const CHUNK: u32 = 1000;
 
-/// How to reach a server.
-#[derive(Clone, Debug)]
-struct Address {
-    host: String,
-    port: u16,
-    user: String,
-    password: String,
-    database: String,
-    timeout: Duration,
-}
-
-impl Address {
-    fn connect(&self) -> Result<Conn, Error> {
-        // A row that is set to what it already is counts as found.
-        let found = CapabilityFlags::CLIENT_FOUND_ROWS;
-        Conn::new(self.options().additional_capabilities(found))
-    }
-
-    fn options(&self) -> OptsBuilder {
-        OptsBuilder::new()
-            .ip_or_hostname(Some(&self.host))
-            .tcp_port(self.port)
-            .user(Some(&self.user))
-            .pass(Some(&self.password))
-            .db_name(Some(&self.database))
-            .prefer_socket(false)
-            .tcp_connect_timeout(Some(self.timeout))
-            .read_timeout(Some(self.timeout))
-            .write_timeout(Some(self.timeout))
-            // Sessions keep their statements themselves; a cache would close what it drops.
-            .stmt_cache_size(0)
-    }
-}
-
 /// Opens a server with its usual engine: the user's if there is a URL, else a throwaway one.
 pub(crate) fn open(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Target>, OpenError> {
-    open_engine(Engine::InnoDb, url, options)
+    open_engine(StorageEngine::InnoDb, url, options)
 }
 
 /// Opens a MariaDB server and uses MyRocks.
@@ -81,7 +43,7 @@ pub(crate) fn open_rocksdb(
     url: Option<&str>,
     options: &OpenOptions,
 ) -> Result<Box<dyn Target>, OpenError> {
-    open_engine(Engine::RocksDb, url, options)
+    open_engine(StorageEngine::RocksDb, url, options)
 }
 
 /// Opens a throwaway Galera cluster, over which clients are spread.
@@ -89,18 +51,18 @@ pub(crate) fn open_galera(
     _: Option<&str>,
     options: &OpenOptions,
 ) -> Result<Box<dyn Target>, OpenError> {
-    open_started(Engine::InnoDb, start::cluster(options)?, options)
+    open_started(StorageEngine::InnoDb, start::cluster(options)?, options)
 }
 
 fn open_engine(
-    engine: Engine,
+    engine: StorageEngine,
     url: Option<&str>,
     options: &OpenOptions,
 ) -> Result<Box<dyn Target>, OpenError> {
     let started = match url {
         Some(url) => {
             let nodes = vec![address(url, options)?];
-            Started { nodes, members: Vec::new(), apart: None }
+            MySqlStarted { nodes, members: Vec::new(), apart: None }
         }
         None => start::alone(engine, options)?,
     };
@@ -108,11 +70,11 @@ fn open_engine(
 }
 
 fn open_started(
-    engine: Engine,
-    started: Started,
+    engine: StorageEngine,
+    started: MySqlStarted,
     options: &OpenOptions,
 ) -> Result<Box<dyn Target>, OpenError> {
-    let Started { nodes, members, apart } = started;
+    let MySqlStarted { nodes, members, apart } = started;
     let address = nodes.first().ok_or_else(|| OpenError::new("there is no server"))?;
     let explain = |e: Error| explain(&e, address);
     let mut conn = address.connect().map_err(explain)?;
@@ -120,7 +82,8 @@ fn open_started(
     let version = version.unwrap_or_default();
     let snapshots = "SHOW VARIABLES LIKE 'innodb_snapshot_isolation'";
     let snapshots: Option<(String, String)> = conn.query_first(snapshots).map_err(explain)?;
-    let flavour = match Flavour::of(&version, engine == Engine::RocksDb, snapshots.is_some()) {
+    let flavour = match Flavour::of(&version, engine == StorageEngine::RocksDb, snapshots.is_some())
+    {
         Flavour::MariaDb { .. } if nodes.len() > 1 => Flavour::Galera,
         flavour => flavour,
     };
@@ -140,51 +103,10 @@ fn open_started(
     Ok(Box::new(MySql { version, flavour, prefix, made, relay, members, _apart: apart, nodes }))
 }
 
-fn address(url: &str, options: &OpenOptions) -> Result<Address, OpenError> {
-    let url = Url::parse(url)?;
-    url.only_parameters(&[])?;
-    let usual = if url.scheme == "tidb" { TIDB_PORT } else { PORT };
-    let Some(database) = url.database else {
-        return Err(OpenError::new("the URL names no database")
-            .hint("name one in which tables may be made: mysql://user:password@host/database"));
-    };
-    Ok(Address {
-        host: url.host,
-        port: url.port.unwrap_or(usual),
-        user: url.user.unwrap_or_else(|| "root".to_owned()),
-        password: url.password.unwrap_or_default(),
-        database,
-        timeout: options.timeout,
-    })
-}
-
-/// Why a server cannot be reached, in words that help.
-fn explain(error: &Error, address: &Address) -> OpenError {
-    let place = format!("{}:{}", address.host, address.port);
-    let Error::MySqlError(said) = error else {
-        let said = match error {
-            Error::DriverError(error) => error.to_string(),
-            Error::IoError(error) => error.to_string(),
-            other => other.to_string(),
-        };
-        return OpenError::new(format!("cannot connect to {place}: {said}"))
-            .hint("check host and port; does the server listen there?");
-    };
-    let problem = OpenError::new(format!("{place}: {} ({})", said.message, said.code));
-    match said.code {
-        1045 | 1698 => problem.hint("check user and password in the URL"),
-        1044 => problem.hint("the user may not use this database"),
-        1049 => problem.hint(format!("create it: CREATE DATABASE {}", address.database)),
-        1040 => problem.hint("the server has no connection left"),
-        3159 | 4151 => problem.hint("the server wants TLS, which is not supported"),
-        _ => problem,
-    }
-}
-
 /// A server that speaks MySQL's protocol, or a cluster of them.
 struct MySql {
     /// Where to reach each node.
-    nodes: Vec<Address>,
+    nodes: Vec<MySqlAddress>,
     version: String,
     flavour: Flavour,
     /// What its tables are called, but for their numbers.
@@ -204,20 +126,20 @@ impl MySql {
     }
 
     /// Where a client finds its node.
-    fn address(&self, client: u32) -> Result<Address, Error> {
+    fn address(&self, client: u32) -> Result<MySqlAddress, Error> {
         let none = || Error::from(std::io::Error::other("there is no server"));
         let address = self.nodes.get(self.at(client)).cloned().ok_or_else(none)?;
         Ok(match &self.relay {
             None => address,
             Some(relay) => {
                 let port = relay.port(client, &address.host, address.port)?;
-                Address { host: "127.0.0.1".to_owned(), port, ..address }
+                MySqlAddress { host: "127.0.0.1".to_owned(), port, ..address }
             }
         })
     }
 
     /// A connection whose statements the server gives up a little before we do.
-    fn conn(&self, address: &Address) -> Result<Conn, Error> {
+    fn conn(&self, address: &MySqlAddress) -> Result<Conn, Error> {
         let mut conn = address.connect()?;
         let limit = address.timeout.mul_f64(0.8);
         if !matches!(self.flavour, Flavour::MySql | Flavour::TiDb) {

@@ -15,7 +15,7 @@ use crate::sql::{self, Cell, Outcome, Way};
 use crate::target::{Ended, Session};
 
 /// A way to do an access on one table, prepared: each statement with its order of parameters.
-struct Ready {
+struct MySqlReady {
     way: &'static Way,
     steps: Vec<(Statement, Vec<usize>)>,
 }
@@ -25,7 +25,7 @@ pub(super) struct MySqlSession {
     conn: Conn,
     /// What tables are called, but for their numbers.
     prefix: String,
-    ready: HashMap<(u32, OpKind, Path), Ready>,
+    ready: HashMap<(u32, OpKind, Path), MySqlReady>,
     /// The server said that it had ended the transaction. START TRANSACTION would commit one that
     /// is still there, so it is rolled back for certain before the next.
     ended_by_server: bool,
@@ -37,7 +37,7 @@ impl MySqlSession {
         MySqlSession { conn, prefix, ready: HashMap::new(), ended_by_server: false }
     }
 
-    fn prepare(&mut self, request: &Request) -> Result<Ready, Failure> {
+    fn prepare(&mut self, request: &Request) -> Result<MySqlReady, Failure> {
         let Some(way) = sql::find(&WAYS, request.kind, request.path) else {
             let what = format!("{:?} by {}", request.kind, request.path.name());
             return Err(Failure::new(After::Open, "unsupported", format!("cannot do {what}")));
@@ -50,7 +50,7 @@ impl MySqlSession {
             let statement = self.conn.prep(text).map_err(|e| self.failed(&e))?;
             steps.push((statement, order));
         }
-        Ok(Ready { way, steps })
+        Ok(MySqlReady { way, steps })
     }
 
     /// Forgets the statements of other tables: a session goes on from table to table, and a server
@@ -67,7 +67,7 @@ impl MySqlSession {
         failure
     }
 
-    fn steps(&mut self, ready: &Ready, request: &Request) -> Result<Outcome, Error> {
+    fn steps(&mut self, ready: &MySqlReady, request: &Request) -> Result<Outcome, Error> {
         let mut outcome = Outcome::default();
         for (number, (statement, order)) in ready.steps.iter().enumerate() {
             if number > 0 && ready.way.until_done && outcome.rows > 0 {

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error};
 
-use super::{Address, explain};
-use crate::catalogue::OpenOptions;
+use super::address::{MySqlAddress, explain};
 use crate::failure::{After, Failure};
-use crate::server::mariadb::{self, DATABASE, Engine, Plan, Seat, USER};
+use crate::open::OpenOptions;
+use crate::server::mariadb::{self, DATABASE, GaleraSeat, MariadbPlan, StorageEngine, USER};
 use crate::server::{Apart, Member};
 use crate::target::OpenError;
 use crate::unique;
@@ -19,25 +19,28 @@ const NODES: u8 = 3;
 const CATCH_UP: Duration = Duration::from_secs(20);
 
 /// Servers that were started: where clients reach them, and what can be done to them.
-pub(super) struct Started {
-    pub(super) nodes: Vec<Address>,
+pub(super) struct MySqlStarted {
+    pub(super) nodes: Vec<MySqlAddress>,
     pub(super) members: Vec<Member>,
     /// Their networks, which have to outlive them.
     pub(super) apart: Option<Apart>,
 }
 
 /// One server.
-pub(super) fn alone(engine: Engine, options: &OpenOptions) -> Result<Started, OpenError> {
+pub(super) fn alone(
+    engine: StorageEngine,
+    options: &OpenOptions,
+) -> Result<MySqlStarted, OpenError> {
     let (address, member) = start(engine, options, &unique::secret(), None)?;
-    Ok(Started { nodes: vec![address], members: vec![member], apart: None })
+    Ok(MySqlStarted { nodes: vec![address], members: vec![member], apart: None })
 }
 
 /// Three nodes.
-pub(super) fn cluster(options: &OpenOptions) -> Result<Started, OpenError> {
+pub(super) fn cluster(options: &OpenOptions) -> Result<MySqlStarted, OpenError> {
     let apart = if options.apart { Some(Apart::new(NODES)?) } else { None };
     let (password, seats) = (unique::secret(), seats(apart.as_ref())?);
-    let join = |seat: &Seat, options: &OpenOptions| {
-        let (address, member) = start(Engine::InnoDb, options, &password, Some(seat))?;
+    let join = |seat: &GaleraSeat, options: &OpenOptions| {
+        let (address, member) = start(StorageEngine::InnoDb, options, &password, Some(seat))?;
         let cable = seat.inside.and(apart.as_ref()).map(|apart| apart.cable(number(seat)));
         Ok((address, member.with_cable(cable)))
     };
@@ -56,21 +59,21 @@ pub(super) fn cluster(options: &OpenOptions) -> Result<Started, OpenError> {
         started.push(node?);
     }
     let (nodes, members) = started.into_iter().unzip();
-    Ok(Started { nodes, members, apart })
+    Ok(MySqlStarted { nodes, members, apart })
 }
 
-fn number(seat: &Seat) -> u8 {
+fn number(seat: &GaleraSeat) -> u8 {
     seat.name.trim_start_matches('n').parse::<u8>().map_or(0, |n| n - 1)
 }
 
 /// Where each node sits.
-fn seats(apart: Option<&Apart>) -> Result<Vec<Seat>, OpenError> {
+fn seats(apart: Option<&Apart>) -> Result<Vec<GaleraSeat>, OpenError> {
     let cluster = format!("isolde_{}", unique::tag());
     let mut seats = Vec::new();
     for node in 0..NODES {
         let local = || "127.0.0.1".to_owned();
         let ports = [mariadb::free_port()?, mariadb::free_port()?, mariadb::free_port()?];
-        seats.push(Seat {
+        seats.push(GaleraSeat {
             name: format!("n{}", node + 1),
             cluster: cluster.clone(),
             host: apart.map_or_else(local, |apart| apart.for_clients(node)),
@@ -81,19 +84,19 @@ fn seats(apart: Option<&Apart>) -> Result<Vec<Seat>, OpenError> {
             inside: apart.and_then(|apart| apart.holder(node)),
         });
     }
-    let place = |seat: &Seat| format!("{}:{}", seat.peer_host, seat.ports[0]);
+    let place = |seat: &GaleraSeat| format!("{}:{}", seat.peer_host, seat.ports[0]);
     let all = format!("gcomm://{}", seats.iter().map(place).collect::<Vec<_>>().join(","));
     seats.iter_mut().for_each(|seat| seat.all.clone_from(&all));
     Ok(seats)
 }
 
 fn start(
-    engine: Engine,
+    engine: StorageEngine,
     options: &OpenOptions,
     password: &str,
-    seat: Option<&Seat>,
-) -> Result<(Address, Member), OpenError> {
-    let at = |port| Address {
+    seat: Option<&GaleraSeat>,
+) -> Result<(MySqlAddress, Member), OpenError> {
+    let at = |port| MySqlAddress {
         host: seat.map_or("127.0.0.1", |seat| &seat.host).to_owned(),
         port,
         user: USER.to_owned(),
@@ -112,8 +115,9 @@ fn start(
         let folder: Result<Option<String>, Error> = conn.query_first("SELECT @@datadir");
         Some(folder.map(Option::unwrap_or_default).map_err(|e| explain(&e, &at(port))))
     };
-    let (server, port) = mariadb::start(options, &Plan { engine, password, probe: &probe, seat })?;
-    let address = Address { timeout: Duration::from_secs(2), ..at(port) };
+    let (server, port) =
+        mariadb::start(options, &MariadbPlan { engine, password, probe: &probe, seat })?;
+    let address = MySqlAddress { timeout: Duration::from_secs(2), ..at(port) };
     let answers = move || match address.connect() {
         Ok(mut conn) => !in_cluster || is_ready(&mut conn),
         Err(_) => false,
@@ -130,7 +134,7 @@ fn is_ready(conn: &mut Conn) -> bool {
 }
 
 /// Waits until a node has everything that the cluster has now: a table that was just made, its rows.
-pub(super) fn catch_up(node: &Address, table: &str, rows: u64) -> Result<(), Failure> {
+pub(super) fn catch_up(node: &MySqlAddress, table: &str, rows: u64) -> Result<(), Failure> {
     let began = Instant::now();
     let mut last = "it does not answer".to_owned();
     while began.elapsed() < CATCH_UP {

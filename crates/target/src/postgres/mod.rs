@@ -1,5 +1,6 @@
 //! PostgreSQL: a throwaway server, or the user's by URL.
 
+mod address;
 mod console;
 mod dialect;
 mod failure;
@@ -11,30 +12,27 @@ use std::sync::Mutex;
 
 use isolde_history::OpKind;
 
-use crate::catalogue::OpenOptions;
 use crate::console::Consoles;
 use crate::failure::{After, Failure};
 use crate::node::Node;
 use crate::offer::Offer;
+use crate::open::OpenOptions;
 use crate::path::Path;
 use crate::relay::Relay;
-use crate::server::{self, Apart, Member};
+use crate::server::{Apart, Member};
 use crate::target::{Contents, OpenError, Session, Table, Target, Throwaway};
 use crate::unique;
-use crate::url::Url;
+use address::{address, explain};
 use session::PostgresSession;
-use start::Started;
-use wire::{Address, Trouble, Wire};
-
-/// The usual port.
-const PORT: u16 = 5432;
+use start::PostgresStarted;
+use wire::{PostgresAddress, Trouble, Wire};
 
 /// Opens a server: the user's if there is a URL, else a throwaway one.
 pub(crate) fn open(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Target>, OpenError> {
     let started = match url {
         Some(url) => {
             let nodes = vec![address(url, options)?];
-            Started { nodes, members: Vec::new(), apart: None }
+            PostgresStarted { nodes, members: Vec::new(), apart: None }
         }
         None => start::alone(options)?,
     };
@@ -49,59 +47,10 @@ pub(crate) fn open_pair(
     Ok(Box::new(Postgres::new(start::pair(options)?, options)?))
 }
 
-fn show(wire: &mut Wire, setting: &str) -> Result<String, Trouble> {
-    let reply = wire.simple(&format!("SHOW {setting}"))?;
-    Ok(String::from_utf8_lossy(&reply.cell.unwrap_or_default()).into_owned())
-}
-
-fn address(url: &str, options: &OpenOptions) -> Result<Address, OpenError> {
-    let url = Url::parse(url)?;
-    url.only_parameters(&["sslmode"])?;
-    if let Some(mode @ ("require" | "verify-ca" | "verify-full")) = url.parameter("sslmode") {
-        return Err(OpenError::new(format!("TLS is not supported (sslmode={mode})"))
-            .hint("use a server that accepts plain connections, or a tunnel to it"));
-    }
-    let fallback = || std::env::var("USER").unwrap_or_else(|_| server::postgres::USER.to_owned());
-    let user = url.user.unwrap_or_else(fallback);
-    Ok(Address {
-        host: url.host,
-        port: url.port.unwrap_or(PORT),
-        database: url.database.unwrap_or_else(|| user.clone()),
-        user,
-        password: url.password.unwrap_or_default(),
-        timeout: options.timeout,
-    })
-}
-
-/// Why a server cannot be reached, in words that help.
-fn explain(trouble: Trouble, address: &Address) -> OpenError {
-    let place = format!("{}:{}", address.host, address.port);
-    match trouble {
-        Trouble::Gone(message) => {
-            OpenError::new(format!("cannot connect to PostgreSQL at {place}: {message}"))
-                .hint("check host and port; does the server listen there?")
-        }
-        Trouble::Error(error) => {
-            let hint = match error.code.as_str() {
-                "28P01" => "check user and password in the URL".to_owned(),
-                "28000" if error.message.contains("no encryption") => {
-                    "the server wants TLS, which is not supported; use a plain connection"
-                        .to_owned()
-                }
-                "28000" => "the server does not let this user in; see its pg_hba.conf".to_owned(),
-                "3D000" => format!("create it: createdb {}", address.database),
-                "53300" => "the server has no connection left".to_owned(),
-                _ => return OpenError::new(format!("PostgreSQL at {place}: {}", error.message)),
-            };
-            OpenError::new(format!("PostgreSQL at {place}: {}", error.message)).hint(hint)
-        }
-    }
-}
-
 /// A PostgreSQL server, maybe with a copy.
 struct Postgres {
     /// Where to reach the primary and its standby, if there is one.
-    nodes: Vec<Address>,
+    nodes: Vec<PostgresAddress>,
     version: String,
     /// What its tables are called, but for their numbers.
     prefix: String,
@@ -114,11 +63,11 @@ struct Postgres {
 }
 
 impl Postgres {
-    fn new(started: Started, options: &OpenOptions) -> Result<Postgres, OpenError> {
-        let Started { nodes, members, apart } = started;
+    fn new(started: PostgresStarted, options: &OpenOptions) -> Result<Postgres, OpenError> {
+        let PostgresStarted { nodes, members, apart } = started;
         let address = nodes.first().ok_or_else(|| OpenError::new("there is no server"))?;
         let mut wire = Wire::connect(address).map_err(|t| explain(t, address))?;
-        let version = show(&mut wire, "server_version").map_err(|t| explain(t, address))?;
+        let version = wire.show("server_version").map_err(|t| explain(t, address))?;
         Ok(Postgres {
             version,
             prefix: format!("isolde_{}_", unique::tag()),
@@ -136,20 +85,20 @@ impl Postgres {
     }
 
     /// Where a client finds its node.
-    fn address(&self, client: u32) -> Result<Address, Trouble> {
+    fn address(&self, client: u32) -> Result<PostgresAddress, Trouble> {
         let node = self.nodes.get(self.at(client)).cloned();
         let address = node.ok_or_else(|| Trouble::Gone("there is no server".to_owned()))?;
         Ok(match &self.relay {
             None => address,
             Some(relay) => {
                 let port = relay.port(client, &address.host, address.port)?;
-                Address { host: "127.0.0.1".to_owned(), port, ..address }
+                PostgresAddress { host: "127.0.0.1".to_owned(), port, ..address }
             }
         })
     }
 
     /// A connection whose statements the server gives up a little before we do.
-    fn wire(address: &Address) -> Result<Wire, Trouble> {
+    fn wire(address: &PostgresAddress) -> Result<Wire, Trouble> {
         let mut wire = Wire::connect(address)?;
         let limit = (address.timeout.as_millis() * 4 / 5).max(1);
         // Tables are small: the planner would read them whole, whatever path was asked for. A plan
@@ -189,7 +138,7 @@ impl Target for Postgres {
         let settings = ["fsync", "synchronous_commit", "max_connections", "deadlock_timeout"];
         if let Ok(mut wire) = Wire::connect(primary) {
             for name in settings {
-                facts.extend(show(&mut wire, name).ok().map(|value| (name.to_owned(), value)));
+                facts.extend(wire.show(name).ok().map(|value| (name.to_owned(), value)));
             }
         }
         facts

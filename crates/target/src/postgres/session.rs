@@ -20,7 +20,7 @@ struct Prepared {
 }
 
 /// A way to do an access on one table, prepared.
-struct Ready {
+struct PostgresReady {
     way: &'static Way,
     steps: Vec<Prepared>,
 }
@@ -30,7 +30,7 @@ pub(super) struct PostgresSession {
     wire: Wire,
     /// What tables are called, but for their numbers.
     prefix: String,
-    ready: HashMap<(u32, OpKind, Path), Ready>,
+    ready: HashMap<(u32, OpKind, Path), PostgresReady>,
     /// How many statements were prepared, also of ways that could not be prepared to the end.
     prepared: u64,
     /// BEGIN was asked for and goes out together with the first statement. The server takes its
@@ -62,7 +62,7 @@ impl PostgresSession {
 
     /// Prepares a way the first time it is taken: outside of transactions it would be simpler, but
     /// nobody says beforehand which tables and ways there will be.
-    fn prepare(&mut self, request: &Request) -> Result<Ready, Failure> {
+    fn prepare(&mut self, request: &Request) -> Result<PostgresReady, Failure> {
         let Some(way) = sql::find(&WAYS, request.kind, request.path) else {
             let what = format!("{:?} by {}", request.kind, request.path.name());
             return Err(Failure::new(After::Open, "unsupported", format!("cannot do {what}")));
@@ -79,7 +79,7 @@ impl PostgresSession {
             prepared.map_err(|e| self.failed(e))?;
             steps.push(Prepared { name, parameters });
         }
-        Ok(Ready { way, steps })
+        Ok(PostgresReady { way, steps })
     }
 
     /// Forgets the statements of other tables: a session goes on from table to table, and a server
@@ -94,7 +94,7 @@ impl PostgresSession {
         failure::in_transaction(trouble, self.wire.status)
     }
 
-    fn steps(&mut self, ready: &Ready, request: &Request) -> Result<Outcome, Trouble> {
+    fn steps(&mut self, ready: &PostgresReady, request: &Request) -> Result<Outcome, Trouble> {
         let all = [1, 2, 3].map(|number| sql::parameter(request, number));
         let mut reply = Reply::default();
         for (number, step) in ready.steps.iter().enumerate() {

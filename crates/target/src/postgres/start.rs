@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use super::wire::{Address, Wire};
-use super::{explain, show};
-use crate::catalogue::OpenOptions;
+use super::address::explain;
+use super::wire::{PostgresAddress, Wire};
 use crate::failure::{After, Failure};
-use crate::server::postgres::{Plan, Role, USER};
+use crate::open::OpenOptions;
+use crate::server::postgres::{PostgresPlan, Role, USER};
 use crate::server::{Apart, Member, postgres};
 use crate::target::OpenError;
 use crate::unique;
@@ -15,23 +15,23 @@ use crate::unique;
 const CATCH_UP: Duration = Duration::from_secs(20);
 
 /// Servers that were started: where clients reach them, and what can be done to them.
-pub(super) struct Started {
+pub(super) struct PostgresStarted {
     /// The primary first.
-    pub(super) nodes: Vec<Address>,
+    pub(super) nodes: Vec<PostgresAddress>,
     pub(super) members: Vec<Member>,
     /// Their networks, which have to outlive them.
     pub(super) apart: Option<Apart>,
 }
 
 /// One server.
-pub(super) fn alone(options: &OpenOptions) -> Result<Started, OpenError> {
+pub(super) fn alone(options: &OpenOptions) -> Result<PostgresStarted, OpenError> {
     let password = unique::secret();
     let (address, member) = start(options, Role::Alone, &password, None)?;
-    Ok(Started { nodes: vec![address], members: vec![member], apart: None })
+    Ok(PostgresStarted { nodes: vec![address], members: vec![member], apart: None })
 }
 
 /// A primary and its hot standby.
-pub(super) fn pair(options: &OpenOptions) -> Result<Started, OpenError> {
+pub(super) fn pair(options: &OpenOptions) -> Result<PostgresStarted, OpenError> {
     let password = unique::secret();
     let apart = if options.apart { Some(Apart::new(2)?) } else { None };
     // A port that the user names is that of the primary.
@@ -41,7 +41,7 @@ pub(super) fn pair(options: &OpenOptions) -> Result<Started, OpenError> {
     let role = Role::Standby { host, port: primary.port };
     let options = OpenOptions { port: None, ..options.clone() };
     let (standby, second) = start(&options, role, &password, apart.as_ref().map(|a| (a, 1)))?;
-    Ok(Started { nodes: vec![primary, standby], members: vec![first, second], apart })
+    Ok(PostgresStarted { nodes: vec![primary, standby], members: vec![first, second], apart })
 }
 
 fn start(
@@ -49,11 +49,11 @@ fn start(
     role: Role,
     password: &str,
     apart: Option<(&Apart, u8)>,
-) -> Result<(Address, Member), OpenError> {
+) -> Result<(PostgresAddress, Member), OpenError> {
     let inside =
         apart.and_then(|(apart, node)| Some((apart.for_clients(node), apart.holder(node)?)));
     let host = inside.as_ref().map_or("127.0.0.1", |(host, _)| host).to_owned();
-    let at = |port| Address {
+    let at = |port| PostgresAddress {
         host: host.clone(),
         port,
         user: USER.to_owned(),
@@ -64,20 +64,24 @@ fn start(
     // Only our server knows the password; it also has to name our folder.
     let probe = |port| {
         let mut wire = Wire::connect(&at(port)).ok()?;
-        Some(show(&mut wire, "data_directory").map_err(|t| explain(t, &at(port))))
+        Some(wire.show("data_directory").map_err(|t| explain(t, &at(port))))
     };
     let name = if matches!(role, Role::Standby { .. }) { "standby" } else { "primary" };
-    let (server, port) = postgres::start(options, &Plan { role, password, probe: &probe, inside })?;
-    let address = Address { timeout: Duration::from_secs(2), ..at(port) };
+    let (server, port) =
+        postgres::start(options, &PostgresPlan { role, password, probe: &probe, inside })?;
+    let address = PostgresAddress { timeout: Duration::from_secs(2), ..at(port) };
     let answers = move || Wire::connect(&address).is_ok();
     let cable = apart.map(|(apart, node)| apart.cable(node));
     Ok((at(port), Member::new(name, server, Box::new(answers)).with_cable(cable)))
 }
 
 /// Waits until a standby has everything that its primary has now.
-pub(super) fn catch_up(primary: &Address, standby: &Address) -> Result<(), Failure> {
+pub(super) fn catch_up(
+    primary: &PostgresAddress,
+    standby: &PostgresAddress,
+) -> Result<(), Failure> {
     let lost = |what: String| Failure::new(After::Lost, "standby", what);
-    let ask = |address: &Address, question: &str| {
+    let ask = |address: &PostgresAddress, question: &str| {
         let mut wire = Wire::connect(address).map_err(|t| lost(explain(t, address).problem))?;
         let reply = wire.simple(question).map_err(|t| lost(explain(t, address).problem))?;
         Ok(String::from_utf8_lossy(&reply.cell.unwrap_or_default()).into_owned())

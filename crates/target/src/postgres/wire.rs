@@ -23,7 +23,7 @@ const BIGINT: u32 = 20;
 
 /// How to reach a server.
 #[derive(Clone, Debug)]
-pub(super) struct Address {
+pub(super) struct PostgresAddress {
     /// Name or number.
     pub(super) host: String,
     /// The port.
@@ -97,7 +97,7 @@ pub(super) struct Wire {
 
 impl Wire {
     /// Connects and proves who we are.
-    pub(super) fn connect(address: &Address) -> Result<Wire, Trouble> {
+    pub(super) fn connect(address: &PostgresAddress) -> Result<Wire, Trouble> {
         let places = (address.host.as_str(), address.port).to_socket_addrs()?;
         let mut last = Trouble::Gone("the host has no address".to_owned());
         for place in places {
@@ -109,7 +109,7 @@ impl Wire {
         Err(last)
     }
 
-    fn start(stream: TcpStream, address: &Address) -> Result<Wire, Trouble> {
+    fn start(stream: TcpStream, address: &PostgresAddress) -> Result<Wire, Trouble> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(address.timeout))?;
         stream.set_write_timeout(Some(address.timeout))?;
@@ -128,7 +128,7 @@ impl Wire {
         Ok(wire)
     }
 
-    fn authenticate(&mut self, address: &Address) -> Result<(), Trouble> {
+    fn authenticate(&mut self, address: &PostgresAddress) -> Result<(), Trouble> {
         let password = address.password.as_bytes();
         let mut scram = None;
         loop {
@@ -167,6 +167,12 @@ impl Wire {
         frontend::query(sql, &mut self.out)?;
         self.send()?;
         self.finish()
+    }
+
+    /// What the server says of a setting.
+    pub(super) fn show(&mut self, setting: &str) -> Result<String, Trouble> {
+        let reply = self.simple(&format!("SHOW {setting}"))?;
+        Ok(String::from_utf8_lossy(&reply.cell.unwrap_or_default()).into_owned())
     }
 
     /// Prepares a statement; all its parameters are of type `bigint`.

@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use super::apart::Apart;
 use super::find::Program;
 use super::place;
+use super::running::{Server, Start};
 use super::supervise::Orders;
-use super::{Apart, Server, Start};
-use crate::catalogue::OpenOptions;
+use crate::open::OpenOptions;
 use crate::target::OpenError;
 use crate::unique;
 
@@ -25,7 +26,7 @@ const USER: &str = "etcd";
 type NameAt<'a> = &'a (dyn Fn(&str, u16) -> Option<String> + Sync);
 
 /// A node that runs.
-pub(crate) struct Node {
+pub(crate) struct EtcdNode {
     pub(crate) server: Server,
     /// Where clients reach it.
     pub(crate) host: String,
@@ -35,7 +36,7 @@ pub(crate) struct Node {
 }
 
 /// The place of a node in its cluster.
-struct Seat {
+struct EtcdSeat {
     name: String,
     /// Where clients reach it, but for the port.
     host: String,
@@ -51,7 +52,7 @@ pub(crate) fn start(
     count: u8,
     apart: Option<&Apart>,
     name_at: NameAt<'_>,
-) -> Result<Vec<Node>, OpenError> {
+) -> Result<Vec<EtcdNode>, OpenError> {
     let program = ETCD.find(options.server_bin.as_deref())?;
     let program = program.to_string_lossy();
     let token = unique::tag();
@@ -59,7 +60,7 @@ pub(crate) fn start(
     for number in 0..count {
         let local = || "127.0.0.1".to_owned();
         let peer = apart.map_or_else(local, |apart| apart.for_nodes(number));
-        seats.push(Seat {
+        seats.push(EtcdSeat {
             name: format!("n{}-{token}", number + 1),
             host: apart.map_or_else(local, |apart| apart.for_clients(number)),
             peer: format!("http://{peer}:{}", place::port(None)?),
@@ -86,11 +87,11 @@ pub(crate) fn start(
 fn node(
     options: &OpenOptions,
     program: &str,
-    seat: &Seat,
+    seat: &EtcdSeat,
     [token, cluster]: &[String; 2],
     name_at: NameAt<'_>,
-) -> Result<Node, OpenError> {
-    let Seat { name, host, peer, inside } = seat;
+) -> Result<EtcdNode, OpenError> {
+    let EtcdSeat { name, host, peer, inside } = seat;
     // etcd does not tell its folder. Its name is one that only our node has, so who answers by that name
     // serves the folder that it was given.
     let given = Mutex::new(String::new());
@@ -134,5 +135,5 @@ fn node(
     let url = |port: u16| format!("etcd://{host}:{port}");
     let start = Start { name: "etcd", user: USER, orders: &orders, probe: &probe, url: &url };
     let (server, port) = Server::start(&start, options)?;
-    Ok(Node { server, host: host.clone(), port, name: name.clone() })
+    Ok(EtcdNode { server, host: host.clone(), port, name: name.clone() })
 }

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::find::Program;
 use super::place;
+use super::running::{Probe, Server, Start};
 use super::supervise::Orders;
-use super::{Probe, Server, Start};
-use crate::catalogue::OpenOptions;
+use crate::open::OpenOptions;
 use crate::target::OpenError;
 
 const INSTALL: &str = "apt-get install mariadb-server";
@@ -66,7 +66,7 @@ const ROCKSDB: &[&str] = &[
 
 /// Which storage engine a throwaway server has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Engine {
+pub(crate) enum StorageEngine {
     /// The usual one.
     InnoDb,
     /// MyRocks, a plugin.
@@ -74,18 +74,18 @@ pub(crate) enum Engine {
 }
 
 /// What to start.
-pub(crate) struct Plan<'p> {
-    pub(crate) engine: Engine,
+pub(crate) struct MariadbPlan<'p> {
+    pub(crate) engine: StorageEngine,
     pub(crate) password: &'p str,
     /// Given the port, tells which folder the server there serves.
     pub(crate) probe: Probe<'p>,
     /// Its place in a cluster, if it is a node.
-    pub(crate) seat: Option<&'p Seat>,
+    pub(crate) seat: Option<&'p GaleraSeat>,
 }
 
 /// The place of a node in a Galera cluster.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Seat {
+pub(crate) struct GaleraSeat {
     /// What it is called.
     pub(crate) name: String,
     /// A name that no other cluster has.
@@ -118,7 +118,10 @@ pub(crate) fn free_port() -> Result<u16, OpenError> {
 }
 
 /// Starts one.
-pub(crate) fn start(options: &OpenOptions, plan: &Plan<'_>) -> Result<(Server, u16), OpenError> {
+pub(crate) fn start(
+    options: &OpenOptions,
+    plan: &MariadbPlan<'_>,
+) -> Result<(Server, u16), OpenError> {
     let server = SERVER.find(options.server_bin.as_deref())?;
     // Beside the server, or in `bin` or `scripts` where the server is in `sbin`.
     let given = options.server_bin.as_deref();
@@ -127,7 +130,7 @@ pub(crate) fn start(options: &OpenOptions, plan: &Plan<'_>) -> Result<(Server, u
         Err(_) if above.is_some() => INSTALLER.find(above)?,
         found => found?,
     };
-    if plan.engine == Engine::RocksDb {
+    if plan.engine == StorageEngine::RocksDb {
         find_plugin(&server)?;
     }
     let galera = match plan.seat {
@@ -140,8 +143,8 @@ pub(crate) fn start(options: &OpenOptions, plan: &Plan<'_>) -> Result<(Server, u
     let programs = Programs { server, installer, galera };
     let orders = |folder: &Path, port| commands(options, plan, &programs, folder, port);
     let scheme = match plan.engine {
-        Engine::InnoDb => "mariadb",
-        Engine::RocksDb => "mariadb-rocksdb",
+        StorageEngine::InnoDb => "mariadb",
+        StorageEngine::RocksDb => "mariadb-rocksdb",
     };
     let (host, password) = (plan.seat.map_or("127.0.0.1", |seat| &seat.host), plan.password);
     let url = |port: u16| format!("{scheme}://{USER}:{password}@{host}:{port}/{DATABASE}");
@@ -160,7 +163,7 @@ struct Programs {
 
 fn commands(
     options: &OpenOptions,
-    plan: &Plan<'_>,
+    plan: &MariadbPlan<'_>,
     programs: &Programs,
     folder: &Path,
     port: u16,
@@ -192,7 +195,7 @@ fn commands(
     let inside = plan.seat.and_then(|seat| seat.inside);
     let listen = if inside.is_some() { "0.0.0.0" } else { "127.0.0.1" };
     serve.push(format!("--bind-address={listen}"));
-    if plan.engine == Engine::RocksDb {
+    if plan.engine == StorageEngine::RocksDb {
         serve.extend(words(ROCKSDB));
         serve.push(format!("--rocksdb-flush-log-at-trx-commit={}", u8::from(options.durable)));
     }
@@ -228,8 +231,8 @@ fn first_statements(password: &str, folder: &Path) -> Result<PathBuf, OpenError>
 }
 
 /// What makes a server a node.
-fn cluster(seat: &Seat, galera: &Path) -> Vec<String> {
-    let Seat { name, cluster, peer_host, ports: [messages, missed, copy], all, .. } = seat;
+fn cluster(seat: &GaleraSeat, galera: &Path) -> Vec<String> {
+    let GaleraSeat { name, cluster, peer_host, ports: [messages, missed, copy], all, .. } = seat;
     let provider = format!(
         "gmcast.listen_addr=tcp://{peer_host}:{messages};ist.recv_addr={peer_host}:{missed};\
          base_port={messages};gcache.size=64M;pc.recovery=false;evs.suspect_timeout=PT2S;\

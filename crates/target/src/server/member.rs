@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::Server;
 use super::apart::Cable;
+use super::running::Server;
 use super::supervise::Word;
 use crate::node::{Mishap, Node};
 

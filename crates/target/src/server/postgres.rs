@@ -6,9 +6,9 @@ use std::process::Command;
 
 use super::find::Program;
 use super::place;
+use super::running::{Probe, Server, Start};
 use super::supervise::Orders;
-use super::{Probe, Server, Start};
-use crate::catalogue::OpenOptions;
+use crate::open::OpenOptions;
 use crate::target::OpenError;
 
 const INSTALL: &str = "apt-get install postgresql-15";
@@ -74,7 +74,7 @@ pub(crate) enum Role {
 }
 
 /// What to start.
-pub(crate) struct Plan<'p> {
+pub(crate) struct PostgresPlan<'p> {
     pub(crate) role: Role,
     pub(crate) password: &'p str,
     /// Given the port, tells which folder the server there serves.
@@ -84,7 +84,10 @@ pub(crate) struct Plan<'p> {
 }
 
 /// Starts one.
-pub(crate) fn start(options: &OpenOptions, plan: &Plan<'_>) -> Result<(Server, u16), OpenError> {
+pub(crate) fn start(
+    options: &OpenOptions,
+    plan: &PostgresPlan<'_>,
+) -> Result<(Server, u16), OpenError> {
     // All of the same installation: the others beside the server.
     let postgres = POSTGRES.find(options.server_bin.as_deref())?;
     let copies = matches!(plan.role, Role::Standby { .. });
@@ -100,7 +103,7 @@ pub(crate) fn start(options: &OpenOptions, plan: &Plan<'_>) -> Result<(Server, u
     Ok(started)
 }
 
-impl Plan<'_> {
+impl PostgresPlan<'_> {
     fn host(&self) -> &str {
         self.inside.as_ref().map_or("127.0.0.1", |(host, _)| host)
     }
@@ -130,7 +133,7 @@ impl Plan<'_> {
 
 fn orders(
     options: &OpenOptions,
-    plan: &Plan<'_>,
+    plan: &PostgresPlan<'_>,
     [postgres, maker]: &[PathBuf; 2],
     folder: &Path,
     port: u16,

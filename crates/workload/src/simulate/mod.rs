@@ -35,6 +35,7 @@ use isolde_history::{HistoryBuilder, Sink, SinkError};
 
 pub use plan::{Database, Plan, Planted};
 pub use recipes::plantable;
+pub use recorder::Simulated;
 
 use cells::{Lists, Registers};
 use recorder::Recorder;
@@ -49,19 +50,6 @@ pub enum SimulateError {
     /// The history has nowhere to go.
     #[error(transparent)]
     Sink(#[from] SinkError),
-}
-
-/// What was simulated.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Simulated {
-    /// How many transactions are in the history.
-    pub txns: u64,
-    /// How many of them committed.
-    pub committed: u64,
-    /// How many operations they have.
-    pub ops: u64,
-    /// How many violations were planted.
-    pub planted: u64,
 }
 
 /// Simulates, and pushes each transaction as its answer arrives.

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use isolde_spec::{Anomaly, CATALOGUE, Level};
 
-use super::recipes;
+use super::recipes::{self, Recipe};
 use crate::settings::{Kind, Settings};
 use crate::workload::Workload;
 
@@ -138,6 +138,11 @@ impl Plan {
         (slots.round() as u32).clamp(1, self.workload.sessions.max(1))
     }
 
+    /// What is planted where nothing is named.
+    pub(crate) fn mixture(&self) -> Vec<&'static Recipe> {
+        recipes::mixture(self.workload.kind, self.slots() as usize, self.database.keeps())
+    }
+
     /// The workload, unless something is wrong with the plan.
     pub(crate) fn validate(&self) -> Result<Workload, String> {
         let workload = Workload::new(self.workload.clone())?;
@@ -166,7 +171,7 @@ impl Plan {
     fn validate_planted(&self, planted: Planted) -> Result<(), String> {
         let (kind, slots) = (self.workload.kind, self.slots() as usize);
         let Some(anomaly) = planted.anomaly else {
-            if recipes::mixture(self).is_empty() {
+            if self.mixture().is_empty() {
                 return Err(format!("with {slots} session(s) at a time there is nothing to plant"));
             }
             return Ok(());

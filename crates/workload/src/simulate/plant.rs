@@ -55,7 +55,7 @@ impl Beds {
             let forbidden = Anomaly::LostUpdate.forbidden_at(plan.database.keeps());
             let conflict = kind != Kind::Cas && plan.slots() > 1 && forbidden;
             let conflict = conflict.then_some(None);
-            conflict.into_iter().chain(recipes::mixture(plan).into_iter().map(Some)).collect()
+            conflict.into_iter().chain(plan.mixture().into_iter().map(Some)).collect()
         };
         let beds = plan.planted.iter().filter(|planted| planted.count > 0).map(|planted| Bed {
             recipes: planted.anomaly.map_or_else(mixture, named),

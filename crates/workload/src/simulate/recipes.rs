@@ -4,9 +4,8 @@
 //! their own, which run at the same time: so nothing but the values is wrong with it, and it is
 //! forbidden where the catalogue says and nowhere else.
 
-use isolde_spec::Anomaly;
+use isolde_spec::{Anomaly, Level};
 
-use super::plan::Plan;
 use crate::settings::Kind;
 
 /// An operation: on which key, and the version that is read or made. Version 0 is the initial state.
@@ -208,10 +207,10 @@ pub fn plantable(kind: Kind) -> impl Iterator<Item = Anomaly> {
     RECIPES.iter().filter(move |recipe| recipe.fits(kind)).map(|recipe| recipe.anomaly)
 }
 
-/// All that can be planted and that the database forbids, for plans that name none.
-pub(crate) fn mixture(plan: &Plan) -> Vec<&'static Recipe> {
-    let (kind, slots) = (plan.workload.kind, plan.slots() as usize);
-    let forbidden = |recipe: &&Recipe| recipe.anomaly.forbidden_at(plan.database.keeps());
+/// All that can be planted with so many sessions at a time and that the level forbids, for plans that
+/// name none.
+pub(crate) fn mixture(kind: Kind, slots: usize, keeps: Level) -> Vec<&'static Recipe> {
+    let forbidden = |recipe: &&Recipe| recipe.anomaly.forbidden_at(keeps);
     let possible = |recipe: &&Recipe| recipe.at_a_time(kind == Kind::Append) <= slots;
     RECIPES.iter().filter(|r| r.fits(kind)).filter(forbidden).filter(possible).collect()
 }

@@ -4,10 +4,22 @@ use isolde_history::{Clock, Effect, InitialState, Interval, Outcome, Sink, SinkE
 use isolde_history::{Pool, TxnDraft, Value, info};
 use isolde_spec::Anomaly;
 
-use super::Simulated;
 use super::plan::Plan;
 use super::running::{Act, Running};
 use crate::workload::Workload;
+
+/// What was simulated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Simulated {
+    /// How many transactions are in the history.
+    pub txns: u64,
+    /// How many of them committed.
+    pub committed: u64,
+    /// How many operations they have.
+    pub ops: u64,
+    /// How many violations were planted.
+    pub planted: u64,
+}
 
 /// Takes transactions as their answers arrive.
 pub(crate) struct Recorder<'s, S> {

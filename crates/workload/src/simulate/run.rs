@@ -4,10 +4,9 @@ use std::collections::VecDeque;
 
 use isolde_history::{OpKind, Outcome, Sink, SinkError};
 
-use super::Simulated;
 use super::plan::{Database, Plan};
 use super::plant::{Beds, Group};
-use super::recorder::Recorder;
+use super::recorder::{Recorder, Simulated};
 use super::running::{Act, Fate, Running};
 use super::slots::{Session, Slot, Slots, Stage};
 use super::store::{Access, Store, may_commit};

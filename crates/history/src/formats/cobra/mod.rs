@@ -35,7 +35,7 @@ mod record;
 #[cfg(test)]
 mod tests;
 
-use crate::formats::Format;
+use crate::format::Format;
 use crate::formats::cobra::record::{Layout, Record, Records};
 use crate::source::Source;
 

@@ -27,7 +27,7 @@ const NANOSECONDS_PER_MILLISECOND: i64 = 1_000_000;
 /// Reads a folder of logs, or one log.
 pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
     let (layout, unknown_writers) = layout::detect(source)?;
-    let mut reader = Reader::new(layout, unknown_writers, sink);
+    let mut reader = CobraReader::new(layout, unknown_writers, sink);
     for input in source.files() {
         reader.collect(input).map_err(|fault| input.binary_error(fault))?;
     }
@@ -64,7 +64,7 @@ struct Before {
 }
 
 /// The names that many operations need.
-struct Names {
+struct CobraNames {
     init: Value,
     missing: Value,
     gc_true: Value,
@@ -77,7 +77,7 @@ struct Names {
 
 /// The times of a file, which only the records around them make an interval of.
 #[derive(Default)]
-struct Times {
+struct FileTimes {
     /// When the open transaction says that it started.
     start: Option<i64>,
     /// When the one before it said that it would commit.
@@ -86,10 +86,10 @@ struct Times {
     ended: Option<usize>,
 }
 
-struct Reader<'a, 's> {
+struct CobraReader<'a, 's> {
     layout: Layout,
     sink: &'s mut dyn Sink,
-    names: Names,
+    names: CobraNames,
     known: HashMap<(i64, KeyName<'a>), Known>,
     /// The keys that some transaction deletes: their absence says nothing of the time before.
     deleted: HashSet<KeyName<'a>>,
@@ -102,10 +102,10 @@ struct Reader<'a, 's> {
     draft: TxnDraft,
 }
 
-impl<'a, 's> Reader<'a, 's> {
-    fn new(layout: Layout, unknown_writers: bool, sink: &'s mut dyn Sink) -> Reader<'a, 's> {
+impl<'a, 's> CobraReader<'a, 's> {
+    fn new(layout: Layout, unknown_writers: bool, sink: &'s mut dyn Sink) -> CobraReader<'a, 's> {
         let pool = sink.pool();
-        let names = Names {
+        let names = CobraNames {
             init: pool.symbol("init"),
             missing: pool.symbol("missing"),
             gc_true: pool.symbol("gc-true"),
@@ -115,7 +115,7 @@ impl<'a, 's> Reader<'a, 's> {
             start: pool.text("start-time"),
             commit: pool.text("commit-time"),
         };
-        Reader {
+        CobraReader {
             layout,
             sink,
             names,
@@ -199,7 +199,7 @@ impl<'a, 's> Reader<'a, 's> {
         let session = self.sink.pool().session(name);
         let mut records = Records::new(&input.bytes, self.layout);
         let mut end = 0;
-        let mut times = Times::default();
+        let mut times = FileTimes::default();
         while let Some((at, record)) = records.next()? {
             end = at;
             let place = Place { input, at };
@@ -244,7 +244,7 @@ impl<'a, 's> Reader<'a, 's> {
     /// before the one and ends after the other. What is sure is that the client sends nothing
     /// before the last transaction is over: it begins after the last `C`, and ends before the
     /// next `S`.
-    fn push_ended(&mut self, times: &mut Times) -> Result<(), Fault> {
+    fn push_ended(&mut self, times: &mut FileTimes) -> Result<(), Fault> {
         let Some(at) = times.ended.take() else { return Ok(()) };
         self.draft.interval.end = times.start;
         self.push(at)
@@ -257,7 +257,7 @@ impl<'a, 's> Reader<'a, 's> {
         }
     }
 
-    fn check_times(&mut self, place: Place<'_>, txn: i64, times: &Times) {
+    fn check_times(&mut self, place: Place<'_>, txn: i64, times: &FileTimes) {
         if let (Some(begin), Some(end)) = (times.start, times.last_commit)
             && begin > end
         {

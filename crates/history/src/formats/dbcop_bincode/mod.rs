@@ -18,7 +18,7 @@ mod read;
 mod tests;
 mod write;
 
-use crate::formats::Format;
+use crate::format::Format;
 use crate::formats::dbcop_common::head;
 use crate::source::Source;
 

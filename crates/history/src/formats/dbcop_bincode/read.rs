@@ -3,7 +3,9 @@
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::evidence::Outcome;
-use crate::formats::dbcop_common::{END, Event, PARAMETERS, START, Tally, push_event, set_text};
+use crate::formats::dbcop_common::{
+    DbcopEvent, END, PARAMETERS, START, Tally, push_event, set_text,
+};
 use crate::meta::{InitialState, info};
 use crate::sink::Sink;
 use crate::source::Source;
@@ -64,7 +66,7 @@ fn transaction(
     draft: &mut TxnDraft,
 ) -> Result<bool, Fault> {
     for _ in 0..bytes.count("the number of events", EVENT_LEN)? {
-        let event = Event {
+        let event = DbcopEvent {
             write: bytes.flag("an event's kind: 0 (read) or 1 (write)")?,
             variable: bytes.number("a variable")?,
             value: bytes.number("a value")?,

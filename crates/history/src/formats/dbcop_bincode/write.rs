@@ -4,13 +4,13 @@
 use std::io::Write;
 
 use crate::attributes::Entity;
+use crate::error::SinkError;
 use crate::evidence::Outcome;
 use crate::formats::dbcop_common::{END, FAILED_VALUE, PARAMETERS, START};
 use crate::history::{History, Txn};
 use crate::ids::{OpId, SessionId};
 use crate::meta::info;
 use crate::op::{Effect, Op, OpKind};
-use crate::sink::SinkError;
 use crate::value::{Datum, Value};
 
 /// What stands for a time that nobody noted.

@@ -6,16 +6,16 @@ use crate::error::Fault;
 use crate::text::Cursor;
 
 /// What a line says.
-pub(super) enum Line<'a> {
-    Operation(Operation<'a>),
+pub(super) enum TraceLine<'a> {
+    Operation(TracedOperation<'a>),
     /// A message of the recorder.
     Replay,
     Blank,
 }
 
 /// An operation as the line spells it.
-pub(super) struct Operation<'a> {
-    pub(super) action: Action,
+pub(super) struct TracedOperation<'a> {
+    pub(super) action: TracedAction,
     pub(super) key: &'a str,
     /// The set that the key is a member of.
     pub(super) set: Option<&'a str>,
@@ -24,7 +24,7 @@ pub(super) struct Operation<'a> {
 
 /// What an operation does.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum TracedAction {
     Read(Name),
     Write,
     Delete,
@@ -54,20 +54,26 @@ impl fmt::Display for Name {
 }
 
 /// Reads a line and its end.
-pub(super) fn line<'a>(cursor: &mut Cursor<'a>) -> Result<Line<'a>, Fault> {
+pub(super) fn line<'a>(cursor: &mut Cursor<'a>) -> Result<TraceLine<'a>, Fault> {
     cursor.skip_blanks();
     let start = cursor.pos;
     let line = match cursor.take_while(|b| b.is_ascii_uppercase()) {
-        b"READ" => operation(cursor, Form { reads: true, deletes: false, set: None })?,
-        b"WRITE" => operation(cursor, Form { reads: false, deletes: false, set: None })?,
-        b"INSERT" => operation(cursor, Form { reads: false, deletes: false, set: Some("to") })?,
-        b"CONTAINS" => operation(cursor, Form { reads: true, deletes: false, set: Some("in") })?,
-        b"DELETE" => operation(cursor, Form { reads: false, deletes: true, set: Some("from") })?,
+        b"READ" => operation(cursor, OperationShape { reads: true, deletes: false, set: None })?,
+        b"WRITE" => operation(cursor, OperationShape { reads: false, deletes: false, set: None })?,
+        b"INSERT" => {
+            operation(cursor, OperationShape { reads: false, deletes: false, set: Some("to") })?
+        }
+        b"CONTAINS" => {
+            operation(cursor, OperationShape { reads: true, deletes: false, set: Some("in") })?
+        }
+        b"DELETE" => {
+            operation(cursor, OperationShape { reads: false, deletes: true, set: Some("from") })?
+        }
         b"REPLAY" => {
             cursor.line();
-            return Ok(Line::Replay);
+            return Ok(TraceLine::Replay);
         }
-        b"" if matches!(cursor.peek(), None | Some(b'\r' | b'\n')) => Line::Blank,
+        b"" if matches!(cursor.peek(), None | Some(b'\r' | b'\n')) => TraceLine::Blank,
         _ => {
             return Err(Fault::expected(start, "READ, WRITE, INSERT, CONTAINS or DELETE"));
         }
@@ -82,14 +88,14 @@ pub(super) fn line<'a>(cursor: &mut Cursor<'a>) -> Result<Line<'a>, Fault> {
 
 /// What the operations have that their first word does not say.
 #[derive(Clone, Copy)]
-struct Form {
+struct OperationShape {
     reads: bool,
     deletes: bool,
     /// The word before the set, if there is one.
     set: Option<&'static str>,
 }
 
-fn operation<'a>(cursor: &mut Cursor<'a>, form: Form) -> Result<Line<'a>, Fault> {
+fn operation<'a>(cursor: &mut Cursor<'a>, form: OperationShape) -> Result<TraceLine<'a>, Fault> {
     cursor.skip_blanks();
     cursor.eat_all(b"KEY");
     let key = bracketed(cursor, "a key")?;
@@ -99,11 +105,11 @@ fn operation<'a>(cursor: &mut Cursor<'a>, form: Form) -> Result<Line<'a>, Fault>
     };
     let (txn, from) = transactions(cursor, form.reads)?;
     let action = match from {
-        Some(from) => Action::Read(from),
-        None if form.deletes => Action::Delete,
-        None => Action::Write,
+        Some(from) => TracedAction::Read(from),
+        None if form.deletes => TracedAction::Delete,
+        None => TracedAction::Write,
     };
-    Ok(Line::Operation(Operation { action, key, set, txn }))
+    Ok(TraceLine::Operation(TracedOperation { action, key, set, txn }))
 }
 
 fn set_of<'a>(cursor: &mut Cursor<'a>, word: &str) -> Result<&'a str, Fault> {

@@ -30,7 +30,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-use crate::formats::Format;
+use crate::format::Format;
 use crate::source::Source;
 use crate::text::Cursor;
 
@@ -52,7 +52,7 @@ fn looks_like(source: &Source) -> bool {
     let mut cursor = Cursor::new(input.bytes.get(..BEGINNING).unwrap_or(&input.bytes));
     while !cursor.at_end() {
         match line::line(&mut cursor) {
-            Ok(line::Line::Operation(_)) => return true,
+            Ok(line::TraceLine::Operation(_)) => return true,
             Ok(_) => {}
             Err(_) => return false,
         }

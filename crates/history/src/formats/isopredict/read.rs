@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 
-use super::line::{Action, Line, Name, Operation, line};
+use super::line::{Name, TraceLine, TracedAction, TracedOperation, line};
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::ids::Key;
@@ -44,7 +44,7 @@ struct Traced {
 }
 
 struct TracedOp {
-    action: Action,
+    action: TracedAction,
     key: Key,
     /// Where the line begins.
     offset: usize,
@@ -66,9 +66,9 @@ impl Trace {
         while !cursor.at_end() {
             let offset = cursor.pos;
             match line(&mut cursor)? {
-                Line::Operation(op) => self.operation(&op, offset, pool)?,
-                Line::Replay => self.replay = self.replay.or(Some(offset)),
-                Line::Blank => {}
+                TraceLine::Operation(op) => self.operation(&op, offset, pool)?,
+                TraceLine::Replay => self.replay = self.replay.or(Some(offset)),
+                TraceLine::Blank => {}
             }
         }
         Ok(())
@@ -76,14 +76,14 @@ impl Trace {
 
     fn operation(
         &mut self,
-        op: &Operation<'_>,
+        op: &TracedOperation<'_>,
         offset: usize,
         pool: &mut Pool,
     ) -> Result<(), Fault> {
         let key = key(op, pool);
         let at = self.transaction(op.txn, offset)?;
         self.txns[at].ops.push(TracedOp { action: op.action, key, offset });
-        if !matches!(op.action, Action::Read(_)) {
+        if !matches!(op.action, TracedAction::Read(_)) {
             let writes = self.writes.entry((op.txn, key)).or_default();
             writes.count += 1;
         }
@@ -159,7 +159,7 @@ impl Trace {
         draft: &mut TxnDraft,
         pool: &mut Pool,
     ) -> Result<(), Fault> {
-        if let Action::Read(from) = op.action {
+        if let TracedAction::Read(from) = op.action {
             return self.read(txn, op, from, draft, pool);
         }
         let Some(writes) = self.writes.get_mut(&(txn, op.key)) else { return Ok(()) };
@@ -170,7 +170,7 @@ impl Trace {
         };
         writes.now = Some(value);
         draft.write(op.key, value);
-        if op.action == Action::Delete {
+        if op.action == TracedAction::Delete {
             draft.op_attr(pool.text(DELETES), Value::TRUE);
         }
         Ok(())
@@ -202,7 +202,7 @@ impl Trace {
 
 impl Traced {
     fn first_read(&self) -> Option<usize> {
-        let read = self.ops.iter().find(|op| matches!(op.action, Action::Read(_)));
+        let read = self.ops.iter().find(|op| matches!(op.action, TracedAction::Read(_)));
         read.map(|op| op.offset)
     }
 }
@@ -212,7 +212,7 @@ fn text(name: Name, pool: &mut Pool) -> Value {
     pool.text(&format!("{}.{}", name.session, name.number))
 }
 
-fn key(op: &Operation<'_>, pool: &mut Pool) -> Key {
+fn key(op: &TracedOperation<'_>, pool: &mut Pool) -> Key {
     let key = name_value(op.key, pool);
     let name = match op.set {
         None => key,

@@ -7,11 +7,11 @@ use crate::draft::TxnDraft;
 use crate::error::Fault;
 use crate::evidence::Outcome;
 use crate::formats::jepsen::event::{Function, LogEvent, Phase};
+use crate::formats::jepsen::keys::LABEL_KEY;
 use crate::formats::jepsen::mutex;
 use crate::formats::jepsen::notation::{Notation, Shape};
 use crate::formats::jepsen::operations::{Dialect, keys_and_values};
 use crate::formats::jepsen::pairing::{Paired, Pairing, Placed, Step};
-use crate::formats::jepsen::write::LABEL_KEY;
 use crate::ids::Key;
 use crate::meta::{Clock, Event, InitialState};
 use crate::pool::Pool;
@@ -196,7 +196,7 @@ fn event(placed: Option<Placed>) -> Option<LogEvent> {
 }
 
 /// Reads a whole log: pairs its events and pushes what they make.
-pub(crate) struct Reader<'a, 's, D> {
+pub(crate) struct LogReader<'a, 's, D> {
     input: &'a Input,
     pub(crate) interpreter: Interpreter<'a, D>,
     pub(crate) pairing: Pairing,
@@ -205,12 +205,16 @@ pub(crate) struct Reader<'a, 's, D> {
     pub(crate) sink: &'s mut dyn Sink,
 }
 
-impl<'a, 's, D: Dialect<'a>> Reader<'a, 's, D> {
-    pub(crate) fn new(input: &'a Input, dialect: D, sink: &'s mut dyn Sink) -> Reader<'a, 's, D> {
+impl<'a, 's, D: Dialect<'a>> LogReader<'a, 's, D> {
+    pub(crate) fn new(
+        input: &'a Input,
+        dialect: D,
+        sink: &'s mut dyn Sink,
+    ) -> LogReader<'a, 's, D> {
         let meta = sink.meta();
         meta.clock = Clock::Events;
         meta.initial = InitialState::every(Value::ABSENT);
-        Reader::resume(input, dialect, Pairing::default(), sink)
+        LogReader::resume(input, dialect, Pairing::default(), sink)
     }
 
     /// In the middle of a log.
@@ -219,9 +223,9 @@ impl<'a, 's, D: Dialect<'a>> Reader<'a, 's, D> {
         dialect: D,
         pairing: Pairing,
         sink: &'s mut dyn Sink,
-    ) -> Reader<'a, 's, D> {
+    ) -> LogReader<'a, 's, D> {
         let interpreter = Interpreter::new(&input.bytes, dialect);
-        Reader { input, interpreter, pairing, mutexes: HashSet::new(), sink }
+        LogReader { input, interpreter, pairing, mutexes: HashSet::new(), sink }
     }
 
     /// The next event of the log.

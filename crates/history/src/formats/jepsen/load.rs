@@ -17,11 +17,12 @@ use std::thread;
 
 use crate::builder::HistoryBuilder;
 use crate::error::{Fault, ReadError};
-use crate::formats::jepsen::event::{LogEvent, scan_event};
-use crate::formats::jepsen::interpret::{Interpreter, Reader};
+use crate::formats::jepsen::event::LogEvent;
+use crate::formats::jepsen::interpret::{Interpreter, LogReader};
 use crate::formats::jepsen::operations::Standard;
 use crate::formats::jepsen::pairing::{Paired, Pairing, Step};
 use crate::formats::jepsen::read::{edn_holds_lists, read_edn};
+use crate::formats::jepsen::scan::scan_event;
 use crate::sink::Sink;
 use crate::source::{Input, Source};
 use crate::text::Edn;
@@ -46,7 +47,7 @@ pub(super) fn load_edn(source: &Source) -> Result<HistoryBuilder, ReadError> {
     Ok(builder)
 }
 
-type Dialect<'a> = Standard<'a, Edn<'a>>;
+type EdnDialect<'a> = Standard<'a, Edn<'a>>;
 
 fn load_on(cores: usize, input: &Input) -> Option<HistoryBuilder> {
     let mut edn = Edn::new(&input.bytes);
@@ -54,13 +55,13 @@ fn load_on(cores: usize, input: &Input) -> Option<HistoryBuilder> {
     if edn.cursor.peek() != Some(b'{') {
         return None;
     }
-    let dialect: Dialect<'_> = Standard::new(&input.bytes, edn_holds_lists(&input.bytes));
+    let dialect: EdnDialect<'_> = Standard::new(&input.bytes, edn_holds_lists(&input.bytes));
     let mut builder = HistoryBuilder::new();
-    let pairing = Reader::new(input, dialect.clone(), &mut builder).pairing;
-    let plan = Plan {
+    let pairing = LogReader::new(input, dialect.clone(), &mut builder).pairing;
+    let plan = SharedLoad {
         input,
         dialect,
-        line: Mutex::new(Line { builder, pairing }),
+        line: Mutex::new(InFileOrder { builder, pairing }),
         pieces: Mutex::new(Pieces { cut: start, ..Pieces::default() }),
         change: Condvar::new(),
     };
@@ -71,23 +72,23 @@ fn load_on(cores: usize, input: &Input) -> Option<HistoryBuilder> {
         plan.work();
     });
     let failed = plan.lock().failed;
-    let Line { mut builder, pairing } = plan.line.into_inner().ok()?;
-    let mut reader = Reader::resume(input, plan.dialect, pairing, &mut builder);
+    let InFileOrder { mut builder, pairing } = plan.line.into_inner().ok()?;
+    let mut reader = LogReader::resume(input, plan.dialect, pairing, &mut builder);
     (!failed && reader.finish().is_ok()).then_some(builder)
 }
 
 /// What all cores share.
-struct Plan<'a> {
+struct SharedLoad<'a> {
     input: &'a Input,
-    dialect: Dialect<'a>,
-    line: Mutex<Line>,
+    dialect: EdnDialect<'a>,
+    line: Mutex<InFileOrder>,
     pieces: Mutex<Pieces>,
     /// Something can be done that could not be done before.
     change: Condvar,
 }
 
 /// What goes in the order of the file, one core at a time.
-struct Line {
+struct InFileOrder {
     builder: HistoryBuilder,
     pairing: Pairing,
 }
@@ -150,7 +151,7 @@ impl Pieces {
     }
 }
 
-impl Plan<'_> {
+impl SharedLoad<'_> {
     fn lock(&self) -> MutexGuard<'_, Pieces> {
         self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -165,7 +166,7 @@ impl Plan<'_> {
                 continue;
             };
             drop(pieces);
-            let alarm = Alarm(self);
+            let alarm = LoadAlarm(self);
             let done = self.step(job).is_some();
             drop(alarm);
             pieces = self.lock();
@@ -203,9 +204,9 @@ impl Plan<'_> {
     /// The transactions that end in these events; whatever else they are is pushed at once.
     fn pair(&self, events: Vec<LogEvent>) -> Option<Vec<Paired>> {
         let mut line = self.line.lock().ok()?;
-        let Line { builder, pairing } = &mut *line;
+        let InFileOrder { builder, pairing } = &mut *line;
         let resumed = std::mem::take(pairing);
-        let mut reader = Reader::resume(self.input, self.dialect.clone(), resumed, builder);
+        let mut reader = LogReader::resume(self.input, self.dialect.clone(), resumed, builder);
         let paired = pair_events(&mut reader, events);
         *pairing = reader.pairing;
         paired
@@ -224,9 +225,9 @@ impl Plan<'_> {
 }
 
 /// A core that panics must not leave the others waiting.
-struct Alarm<'p, 'a>(&'p Plan<'a>);
+struct LoadAlarm<'p, 'a>(&'p SharedLoad<'a>);
 
-impl Drop for Alarm<'_, '_> {
+impl Drop for LoadAlarm<'_, '_> {
     fn drop(&mut self) {
         if thread::panicking() {
             self.0.lock().failed = true;
@@ -236,7 +237,7 @@ impl Drop for Alarm<'_, '_> {
 }
 
 fn pair_events<'a>(
-    reader: &mut Reader<'a, '_, Dialect<'a>>,
+    reader: &mut LogReader<'a, '_, EdnDialect<'a>>,
     events: Vec<LogEvent>,
 ) -> Option<Vec<Paired>> {
     let mut paired = Vec::with_capacity(events.len() / 2 + 1);

@@ -20,23 +20,25 @@
 mod event;
 mod fast;
 mod interpret;
+mod keys;
 mod load;
 mod mutex;
 mod notation;
 mod operations;
 mod pairing;
 mod read;
+mod scan;
 #[cfg(test)]
 mod tests;
 mod write;
 
 pub(crate) use event::{Function, LogEvent, Phase, Process};
-pub(crate) use interpret::Reader;
+pub(crate) use interpret::LogReader;
 pub(crate) use notation::Notation;
 pub(crate) use operations::{Dialect, Standard, unusual_keys};
-pub(crate) use read::{each_event, explain, first_map, head};
+pub(crate) use read::{each_event, explain, head, is_key_value};
 
-use crate::formats::Format;
+use crate::format::Format;
 
 pub(crate) static JEPSEN_EDN: Format = Format {
     name: "jepsen-edn",

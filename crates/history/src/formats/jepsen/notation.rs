@@ -115,11 +115,11 @@ impl<'a> Notation<'a> for Edn<'a> {
         let mut ahead = self.clone();
         ahead.eat_tag()?;
         Ok(match ahead.peek()? {
-            edn::Kind::Nil => Shape::Nil,
-            edn::Kind::Word => Shape::Name,
-            edn::Kind::Sequence => Shape::Sequence,
-            edn::Kind::Map => Shape::Map,
-            edn::Kind::Set => Shape::Set,
+            edn::EdnKind::Nil => Shape::Nil,
+            edn::EdnKind::Word => Shape::Name,
+            edn::EdnKind::Sequence => Shape::Sequence,
+            edn::EdnKind::Map => Shape::Map,
+            edn::EdnKind::Set => Shape::Set,
             _ => Shape::Other,
         })
     }
@@ -229,10 +229,10 @@ impl<'a> Notation<'a> for Json<'a> {
 
     fn shape(&mut self) -> Result<Shape, Fault> {
         Ok(match self.peek()? {
-            json::Kind::Null => Shape::Nil,
-            json::Kind::String => Shape::Name,
-            json::Kind::Array => Shape::Sequence,
-            json::Kind::Object => Shape::Map,
+            json::JsonKind::Null => Shape::Nil,
+            json::JsonKind::String => Shape::Name,
+            json::JsonKind::Array => Shape::Sequence,
+            json::JsonKind::Object => Shape::Map,
             _ => Shape::Other,
         })
     }
@@ -295,7 +295,7 @@ impl<'a> Notation<'a> for Json<'a> {
 
     #[inline]
     fn integer_or_skip(&mut self) -> Result<Option<i64>, Fault> {
-        if self.peek()? != json::Kind::Number {
+        if self.peek()? != json::JsonKind::Number {
             return Json::skip_value(self).map(|()| None);
         }
         match self.number()? {

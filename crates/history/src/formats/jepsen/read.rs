@@ -1,10 +1,11 @@
 //! Reading whole files.
 
 use crate::error::{Fault, ReadError};
-use crate::formats::jepsen::event::{LogEvent, Phase, scan_event};
-use crate::formats::jepsen::interpret::Reader;
+use crate::formats::jepsen::event::{LogEvent, Phase};
+use crate::formats::jepsen::interpret::LogReader;
 use crate::formats::jepsen::notation::{Notation, Shape};
 use crate::formats::jepsen::operations::Standard;
+use crate::formats::jepsen::scan::scan_event;
 use crate::sink::Sink;
 use crate::source::{Input, Source};
 use crate::text::{Edn, Json};
@@ -33,7 +34,7 @@ fn read<'a, N: Notation<'a>>(
     lists: bool,
     sink: &mut dyn Sink,
 ) -> Result<(), ReadError> {
-    let mut reader = Reader::new(input, Standard::<N>::new(&input.bytes, lists), sink);
+    let mut reader = LogReader::new(input, Standard::<N>::new(&input.bytes, lists), sink);
     each_event::<N>(&input.bytes, |event| reader.event(event))
         .and_then(|()| reader.finish())
         .map_err(|fault| explain(input, fault))
@@ -125,9 +126,27 @@ pub(super) fn looks_like_edn(source: &Source) -> bool {
         let rest = n.cursor.rest();
         rest.first() == Some(&b'{') && rest[1..].trim_ascii_start().first() == Some(&b':')
     });
-    is_map
-        && memchr::memmem::find(head, b":type").is_some()
-        && !crate::formats::porcupine_kv::is_key_value(head)
+    is_map && memchr::memmem::find(head, b":type").is_some() && !is_key_value(head)
+}
+
+/// Whether the first operation has a `:key` and a function of Porcupine's, whose files are then no
+/// files of this format.
+pub(crate) fn is_key_value(head: &[u8]) -> bool {
+    let Ok(mut edn) = first_map::<Edn<'_>>(head) else { return false };
+    let (mut key, mut function) = (false, false);
+    // The map may be longer than the head: what has been seen until then counts.
+    let _ = (|| -> Result<(), Fault> {
+        Notation::begin_map(&mut edn)?;
+        while let Some(name) = edn.next_raw_key()? {
+            key |= *name == *b"key";
+            if *name == *b"f" {
+                function = matches!(edn.clone().word("a name")?, b"get" | b"put" | b"append");
+            }
+            edn.skip_value()?;
+        }
+        Ok(())
+    })();
+    key && function
 }
 
 /// Before the first operation map.

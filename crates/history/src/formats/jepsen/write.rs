@@ -7,29 +7,28 @@
 use std::io::Write;
 
 use crate::attributes::names;
+use crate::error::SinkError;
 use crate::evidence::Outcome;
+use crate::formats::jepsen::keys::LABEL_KEY;
 use crate::formats::jepsen::write::form::Form;
-use crate::formats::jepsen::write::log::{Line, Log, What};
+use crate::formats::jepsen::write::log::{Log, LogLine, What};
 use crate::history::{History, Txn};
-use crate::ids::TxnId;
 use crate::pool::Pool;
-use crate::sink::SinkError;
 use crate::value::{Datum, Value};
 
 mod form;
 mod literal;
 mod log;
+mod refusal;
 
 use literal::{is_key_name, literal};
-
-/// The key under which a transaction's label is kept where it is not the index.
-pub(super) const LABEL_KEY: &str = "isolde/label";
+use refusal::refused;
 
 pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), SinkError> {
     form::check_frame(history)?;
     let form = Form::of(history)?;
     let log = Log::of(history)?;
-    let writer = Writer { history, form, indexed: labels_are_positions(history, &log) };
+    let writer = LogWriter { history, form, indexed: labels_are_positions(history, &log) };
     let mut text = String::new();
     for (position, line) in log.lines.iter().enumerate() {
         text.clear();
@@ -37,10 +36,6 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), SinkEr
         out.write_all(text.as_bytes())?;
     }
     Ok(())
-}
-
-fn refused<T>(what: impl Into<String>) -> Result<T, SinkError> {
-    Err(SinkError::Refused(format!("jepsen-edn has no way to say: {}", what.into())))
 }
 
 /// Whether the labels are what a reader would make of the positions in the log.
@@ -57,17 +52,17 @@ fn labels_are_positions(history: &History, log: &Log) -> bool {
     })
 }
 
-struct Writer<'h> {
+struct LogWriter<'h> {
     history: &'h History,
     form: Form,
     indexed: bool,
 }
 
-impl Writer<'_> {
+impl LogWriter<'_> {
     fn line(
         &self,
         position: usize,
-        line: &Line,
+        line: &LogLine,
         log: &Log,
         text: &mut String,
     ) -> Result<(), SinkError> {
@@ -158,15 +153,6 @@ fn timed(pool: &Pool, detail: Value) -> Option<(i64, Value)> {
     let time = time.and_then(|time| i64::try_from(time).ok()).filter(|&time| time != -1);
     let (_, value) = column("value").filter(|_| row.pairs().count() == 2)?;
     Some((time?, value))
-}
-
-fn describe(history: &History, txn: TxnId) -> String {
-    let txn = history.txn(txn);
-    let mut text = String::from("transaction ");
-    match txn.label() {
-        Some(label) if literal(history.pool(), label, &mut text).is_ok() => text,
-        _ => format!("transaction number {}", txn.id().0),
-    }
 }
 
 #[cfg(test)]

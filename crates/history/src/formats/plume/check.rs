@@ -1,7 +1,7 @@
 //! What the tests of the small text formats share.
 
 use crate::builder::HistoryBuilder;
-use crate::formats::Format;
+use crate::format::Format;
 use crate::history::History;
 use crate::notation::to_text;
 use crate::source::{Input, Source};

@@ -24,7 +24,7 @@ mod scan;
 mod tests;
 mod write;
 
-use crate::formats::Format;
+use crate::format::Format;
 use crate::source::Source;
 use crate::text::Cursor;
 

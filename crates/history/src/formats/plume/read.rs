@@ -2,17 +2,18 @@
 
 use hashbrown::HashMap;
 
-use super::scan::{ABORTED, Part, Run, Split, scan};
+use super::scan::{ABORTED, LineRun, PlumePart, Split, scan};
 use crate::builder::HistoryBuilder;
-use crate::columns::Remap;
 use crate::draft::TxnDraft;
-use crate::error::{Fault, ReadError};
+use crate::error::{Fault, ReadError, SinkError};
 use crate::evidence::Outcome;
+use crate::group::grouped;
 use crate::ids::SessionId;
 use crate::meta::{InitialState, info};
 use crate::op::OpKind;
 use crate::pool::Pool;
-use crate::sink::{Sink, SinkError};
+use crate::remap::Remap;
+use crate::sink::Sink;
 use crate::source::{Input, Source};
 use crate::value::Value;
 
@@ -49,7 +50,7 @@ pub(super) fn load_split(input: &Input, split: Split) -> Result<HistoryBuilder, 
 
 /// A scanned file, and which run of lines belongs to which transaction.
 struct Text {
-    parts: Vec<Part>,
+    parts: Vec<PlumePart>,
     /// How the identifiers of each part read in the sink's pool.
     maps: Vec<Remap>,
     plan: Plan,
@@ -168,13 +169,13 @@ impl Text {
 }
 
 /// Transactions and operations are numbered with 32 bits, here as in the history.
-fn check_room(parts: &[Part]) -> Result<(), SinkError> {
+fn check_room(parts: &[PlumePart]) -> Result<(), SinkError> {
     const MOST: usize = u32::MAX as usize - 1;
     let ops: usize = parts.iter().map(|part| part.codes.len()).sum();
     if ops > MOST { Err(SinkError::limit("operations", MOST as u64)) } else { Ok(()) }
 }
 
-fn outcome_and_label(run: &Run, pool: &mut Pool) -> (Outcome, Option<Value>) {
+fn outcome_and_label(run: &LineRun, pool: &mut Pool) -> (Outcome, Option<Value>) {
     if run.txn == ABORTED {
         (Outcome::Aborted, None)
     } else {
@@ -192,25 +193,11 @@ fn running_sum(lens: impl Iterator<Item = usize>) -> Vec<usize> {
 }
 
 impl Plan {
-    /// The runs of each transaction, and where they end: a counting sort that keeps file order.
+    /// The runs of each transaction in file order, and where they end.
     fn runs_by_txn(&self) -> (Vec<u32>, Vec<u32>) {
-        let mut ends = vec![0u32; self.sessions.len()];
-        for &txn in &self.txns {
-            ends[txn as usize] += 1;
-        }
-        let mut sum = 0;
-        for end in &mut ends {
-            let count = *end;
-            *end = sum;
-            sum += count;
-        }
-        let mut order = vec![0u32; self.txns.len()];
-        for (run, &txn) in self.txns.iter().enumerate() {
-            let at = &mut ends[txn as usize];
-            order[*at as usize] = run as u32;
-            *at += 1;
-        }
-        (order, ends)
+        grouped(self.sessions.len(), 0, || {
+            self.txns.iter().enumerate().map(|(run, &txn)| (txn as usize, run as u32))
+        })
     }
 }
 
@@ -224,7 +211,7 @@ enum Numbers {
 
 impl Numbers {
     /// Tables that grow with the file, not with a number that it names.
-    fn new(parts: &[Part]) -> Numbers {
+    fn new(parts: &[PlumePart]) -> Numbers {
         let runs: usize = parts.iter().map(|part| part.runs.len()).sum();
         let largest = parts.iter().flat_map(|part| &part.runs).map(|run| run.txn).max();
         match usize::try_from(largest.unwrap_or(0)) {
@@ -274,14 +261,14 @@ struct Planner<'p> {
 }
 
 impl<'p> Planner<'p> {
-    fn new(parts: &[Part], pool: &'p Pool) -> Planner<'p> {
+    fn new(parts: &[PlumePart], pool: &'p Pool) -> Planner<'p> {
         let current = vec![NOT_STARTED; pool.session_names().len()];
         let mut plan = Plan { in_order: true, ..Plan::default() };
         plan.txns.reserve_exact(parts.iter().map(|part| part.runs.len()).sum());
         Planner { pool, numbers: Numbers::new(parts), current, plan }
     }
 
-    fn plan(mut self, parts: &[Part], maps: &[Remap]) -> Result<Plan, Fault> {
+    fn plan(mut self, parts: &[PlumePart], maps: &[Remap]) -> Result<Plan, Fault> {
         for (part, map) in parts.iter().zip(maps) {
             for run in &part.runs {
                 let session = map.sessions.get(run.session.index()).copied();

@@ -1,10 +1,10 @@
 //! From bytes to operations: each part of the file by itself, on all cores.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::Fault;
 use crate::ids::{Key, SessionId};
+use crate::in_order::in_order;
 use crate::op::{Effect, OpCode, OpKind};
 use crate::pool::Pool;
 use crate::text::Cursor;
@@ -14,7 +14,7 @@ pub(super) const ABORTED: i64 = -1;
 
 /// Consecutive lines of one session and transaction.
 #[derive(Clone, Copy)]
-pub(super) struct Run {
+pub(super) struct LineRun {
     /// Where the first line begins, counted from the beginning of the part.
     pub(super) line: u32,
     /// In the pool of the part.
@@ -26,14 +26,14 @@ pub(super) struct Run {
 }
 
 /// What one part of the file says: operations as columns, and who ran them.
-pub(super) struct Part {
+pub(super) struct PlumePart {
     /// Where it begins in the file.
     pub(super) start: usize,
     pub(super) pool: Pool,
     pub(super) codes: Vec<OpCode>,
     pub(super) keys: Vec<Key>,
     pub(super) payloads: Vec<u64>,
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<LineRun>,
     /// Where the first write of 0 stands in the file.
     pub(super) zero_write: Option<usize>,
     last_session: u64,
@@ -42,6 +42,7 @@ pub(super) struct Part {
 /// How to divide a file.
 #[derive(Clone, Copy)]
 pub(super) struct Split {
+    /// For how many threads.
     pub(super) threads: usize,
     /// The least number of bytes that is worth a part.
     pub(super) least: usize,
@@ -76,37 +77,22 @@ impl Split {
 }
 
 /// The parts of a file, in order; or the first fault.
-pub(super) fn scan(bytes: &[u8], split: Split) -> Result<Vec<Part>, Fault> {
+pub(super) fn scan(bytes: &[u8], split: Split) -> Result<Vec<PlumePart>, Fault> {
     let ranges = split.ranges(bytes);
-    if split.threads <= 1 || ranges.len() <= 1 {
-        return ranges.into_iter().map(|range| scan_part(bytes, range)).collect();
-    }
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        while let Some(i) = Some(next.fetch_add(1, Ordering::Relaxed))
-            && let Some(range) = ranges.get(i)
-        {
-            done.push((i, scan_part(bytes, range.clone())));
-        }
-        done
-    };
-    let mut all = std::thread::scope(|scope| {
-        let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
-        // A thread that cannot be started leaves its work to the others.
-        let helpers: Vec<_> = (1..split.threads.min(ranges.len())).filter_map(spawn).collect();
-        let mut all = work();
-        for helper in helpers {
-            all.extend(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        }
-        all
-    });
-    all.sort_unstable_by_key(|&(i, _)| i);
-    all.into_iter().map(|(_, part)| part).collect()
+    let mut parts = Vec::with_capacity(ranges.len());
+    in_order(
+        &ranges,
+        |range| scan_part(bytes, range.clone()),
+        |_, part| {
+            parts.push(part?);
+            Ok(())
+        },
+    )?;
+    Ok(parts)
 }
 
-fn scan_part(bytes: &[u8], range: Range<usize>) -> Result<Part, Fault> {
-    let mut part = Part::new(&range);
+fn scan_part(bytes: &[u8], range: Range<usize>) -> Result<PlumePart, Fault> {
+    let mut part = PlumePart::new(&range);
     let mut pos = range.start;
     while pos < range.end {
         let line = match fast_line(bytes.get(pos..).unwrap_or_default()) {
@@ -125,7 +111,7 @@ fn scan_part(bytes: &[u8], range: Range<usize>) -> Result<Part, Fault> {
 }
 
 /// One line.
-struct Line {
+struct PlumeLine {
     write: bool,
     key: u64,
     value: u64,
@@ -136,7 +122,7 @@ struct Line {
 /// The line that a text begins with, and its length with its end; `None` for whatever is not
 /// plain, which [`careful_line`] then judges.
 #[inline]
-fn fast_line(text: &[u8]) -> Option<(Line, usize)> {
+fn fast_line(text: &[u8]) -> Option<(PlumeLine, usize)> {
     let write = match text {
         [b'r', b'(', ..] => false,
         [b'w', b'(', ..] => true,
@@ -157,7 +143,7 @@ fn fast_line(text: &[u8]) -> Option<(Line, usize)> {
         [b'\r', b'\n', ..] => at + 2,
         _ => return None,
     };
-    Some((Line { write, key, value, session, txn }, end))
+    Some((PlumeLine { write, key, value, session, txn }, end))
 }
 
 /// A number of up to 19 digits, which cannot overflow, and the byte that must follow it.
@@ -180,7 +166,7 @@ fn fast_number(text: &[u8], at: &mut usize, end: u8) -> Option<u64> {
 
 /// The line at a position and where it ends; `None` if nothing but ends of lines follows.
 #[cold]
-fn careful_line(bytes: &[u8], pos: usize) -> Result<Option<(Line, usize)>, Fault> {
+fn careful_line(bytes: &[u8], pos: usize) -> Result<Option<(PlumeLine, usize)>, Fault> {
     if bytes.iter().skip(pos).all(|b| matches!(b, b'\r' | b'\n')) {
         return Ok(None);
     }
@@ -196,7 +182,7 @@ fn careful_line(bytes: &[u8], pos: usize) -> Result<Option<(Line, usize)>, Fault
     Ok(Some((line, cursor.pos)))
 }
 
-fn spelled_line(cursor: &mut Cursor<'_>) -> Result<Line, Fault> {
+fn spelled_line(cursor: &mut Cursor<'_>) -> Result<PlumeLine, Fault> {
     let write = match cursor.peek() {
         Some(b'r') => false,
         Some(b'w') => true,
@@ -225,15 +211,15 @@ fn spelled_line(cursor: &mut Cursor<'_>) -> Result<Line, Fault> {
     if !cursor.at_end() {
         cursor.expect(b'\n', "the end of the line")?;
     }
-    Ok(Line { write, key, value, session, txn })
+    Ok(PlumeLine { write, key, value, session, txn })
 }
 
-impl Part {
-    fn new(range: &Range<usize>) -> Part {
+impl PlumePart {
+    fn new(range: &Range<usize>) -> PlumePart {
         // No line is shorter than `r(0,0,0,0)` and its end, so the columns never grow: they take
         // address space for the shortest lines, and memory only for what there is.
         let lines = range.len() / 11 + 1;
-        Part {
+        PlumePart {
             start: range.start,
             pool: Pool::new(),
             codes: Vec::with_capacity(lines),
@@ -246,7 +232,7 @@ impl Part {
     }
 
     #[inline]
-    fn push(&mut self, line: &Line, pos: usize) {
+    fn push(&mut self, line: &PlumeLine, pos: usize) {
         let kind = if line.write { OpKind::Write } else { OpKind::Read };
         let name = self.pool.uint(line.key);
         self.keys.push(self.pool.key(name));
@@ -262,10 +248,10 @@ impl Part {
         }
     }
 
-    fn begin_run(&mut self, line: &Line, pos: usize, end: u32) {
+    fn begin_run(&mut self, line: &PlumeLine, pos: usize, end: u32) {
         let name = self.pool.uint(line.session);
         let session = self.pool.session(name);
         self.last_session = line.session;
-        self.runs.push(Run { line: (pos - self.start) as u32, session, txn: line.txn, end });
+        self.runs.push(LineRun { line: (pos - self.start) as u32, session, txn: line.txn, end });
     }
 }

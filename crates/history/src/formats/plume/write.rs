@@ -6,12 +6,12 @@ use std::io::Write;
 use hashbrown::HashSet;
 
 use super::scan::ABORTED;
+use crate::error::SinkError;
 use crate::evidence::Outcome;
 use crate::history::{History, Txn};
 use crate::ids::Key;
 use crate::notation::write_value;
 use crate::op::{Effect, Op, OpKind};
-use crate::sink::SinkError;
 use crate::value::Value;
 
 /// Writes a history of reads and writes; whatever else there is, is refused by name.

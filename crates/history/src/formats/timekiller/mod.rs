@@ -19,9 +19,11 @@ mod tests;
 mod write;
 
 use crate::error::Fault;
-use crate::formats::Format;
+use crate::format::Format;
 use crate::source::Source;
 use crate::text::Json;
+
+use read::REQUIRED;
 
 pub(crate) static FORMAT: Format = Format {
     name: "timekiller",
@@ -35,9 +37,6 @@ pub(crate) static FORMAT: Format = Format {
 
 /// How much of a file is looked at to recognise it.
 const HEAD: usize = 64 << 10;
-
-/// The members that every transaction has.
-const REQUIRED: [&str; 5] = ["tid", "sid", "sts", "cts", "ops"];
 
 fn looks_like(source: &Source) -> bool {
     let Source::File(input) = source else { return false };

@@ -6,7 +6,6 @@ use crate::attributes::names;
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::evidence::Timestamp;
-use crate::formats::timekiller::REQUIRED;
 use crate::formats::unknown::push_unknown;
 use crate::ids::{Key, SessionId};
 use crate::meta::InitialState;
@@ -16,8 +15,11 @@ use crate::pool::Pool;
 use crate::sink::Sink;
 use crate::source::Source;
 use crate::text::Json;
-use crate::text::json::{Kind, Number};
+use crate::text::json::{JsonKind, Number};
 use crate::value::Value;
+
+/// The members that every transaction has.
+pub(super) const REQUIRED: [&str; 5] = ["tid", "sid", "sts", "cts", "ops"];
 
 pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
     let input = source.file()?;
@@ -26,7 +28,7 @@ pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError
     meta.complete = true;
     let mut json = Json::new(&input.bytes);
     let of_lists = is_list_history(&mut json.clone()).unwrap_or(false);
-    let result = Reader::new(of_lists, sink).array(&mut json, sink);
+    let result = TimekillerReader::new(of_lists, sink).array(&mut json, sink);
     let starts = result.map_err(|fault| input.text_error(fault))?;
     if starts.initial() != Value::ABSENT {
         sink.meta().initial = InitialState::every(starts.initial());
@@ -82,7 +84,7 @@ fn truncation_hint(json: &Json<'_>, fault: Fault) -> Fault {
 
 /// What an operation does.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Action {
+enum TimekillerAction {
     Read,
     Write,
     Append,
@@ -90,12 +92,12 @@ enum Action {
 
 const ACTION: &str = "\"r\", \"w\" or \"a\" (read, write, append)";
 
-fn action(json: &mut Json<'_>) -> Result<Action, Fault> {
+fn action(json: &mut Json<'_>) -> Result<TimekillerAction, Fault> {
     let at = json.offset();
     Ok(match &*json.string(ACTION)?.to_ascii_lowercase() {
-        "r" | "read" => Action::Read,
-        "w" | "write" => Action::Write,
-        "a" | "append" => Action::Append,
+        "r" | "read" => TimekillerAction::Read,
+        "w" | "write" => TimekillerAction::Write,
+        "a" | "append" => TimekillerAction::Append,
         _ => return Err(Fault::expected(at, ACTION)),
     })
 }
@@ -129,14 +131,14 @@ fn tells_lists(json: &mut Json<'_>) -> Result<Option<bool>, Fault> {
     while let Some(member) = json.next_member()? {
         match &*member {
             "t" => match action(json)? {
-                Action::Append => verdict = Some(true),
-                Action::Write => verdict = Some(false),
-                Action::Read => {}
+                TimekillerAction::Append => verdict = Some(true),
+                TimekillerAction::Write => verdict = Some(false),
+                TimekillerAction::Read => {}
             },
             "v" => {
                 let told = match json.peek()? {
-                    Kind::Array => Some(true),
-                    Kind::Null => None,
+                    JsonKind::Array => Some(true),
+                    JsonKind::Null => None,
                     // An append has a plain value too, so its action has the last word.
                     _ => Some(false),
                 };
@@ -160,7 +162,7 @@ enum Payload {
 }
 
 /// What is kept from transaction to transaction.
-struct Reader {
+struct TimekillerReader {
     of_lists: bool,
     arrival: Value,
     draft: TxnDraft,
@@ -181,9 +183,9 @@ struct Members {
     session: Option<Value>,
 }
 
-impl Reader {
-    fn new(of_lists: bool, sink: &mut dyn Sink) -> Reader {
-        Reader {
+impl TimekillerReader {
+    fn new(of_lists: bool, sink: &mut dyn Sink) -> TimekillerReader {
+        TimekillerReader {
             of_lists,
             arrival: sink.pool().text(names::ARRIVAL),
             draft: TxnDraft::default(),
@@ -218,7 +220,7 @@ impl Reader {
 
     fn transaction(&mut self, json: &mut Json<'_>, sink: &mut dyn Sink) -> Result<(), Fault> {
         let at = json.offset();
-        if json.peek()? != Kind::Object {
+        if json.peek()? != JsonKind::Object {
             return Err(Fault::expected(at, "a transaction, an object"));
         }
         self.draft.reset(SessionId(0));
@@ -311,7 +313,7 @@ impl Reader {
 
     fn operation(&mut self, json: &mut Json<'_>, pool: &mut Pool) -> Result<(), Fault> {
         let at = json.offset();
-        if json.peek()? != Kind::Object {
+        if json.peek()? != JsonKind::Object {
             return Err(Fault::expected(at, "an operation, an object"));
         }
         let (mut kind, mut key, mut payload) = (None, None, None);
@@ -348,7 +350,7 @@ impl Reader {
         if json.eat_null() {
             return Ok(Payload::Nothing);
         }
-        if json.peek()? != Kind::Array {
+        if json.peek()? != JsonKind::Array {
             let value = name(json, pool, "a value: an integer, a text, an array or null")?;
             return Ok(Payload::One(at, value));
         }
@@ -363,37 +365,37 @@ impl Reader {
     fn emit(
         &mut self,
         at: usize,
-        action: Action,
+        action: TimekillerAction,
         key: Key,
         payload: &Payload,
     ) -> Result<(), Fault> {
         let draft = &mut self.draft;
         match (action, payload, self.of_lists) {
-            (Action::Read, Payload::Nothing, false) => {
+            (TimekillerAction::Read, Payload::Nothing, false) => {
                 self.starts.read(key, Value::ABSENT);
                 draft.read(key, Value::ABSENT);
             }
-            (Action::Read, Payload::One(_, value), false) => {
+            (TimekillerAction::Read, Payload::One(_, value), false) => {
                 self.starts.read(key, *value);
                 draft.read(key, *value);
             }
-            (Action::Write, Payload::One(_, value), false) => {
+            (TimekillerAction::Write, Payload::One(_, value), false) => {
                 self.starts.write(key, *value);
                 draft.write(key, *value);
             }
             // A key without value is what a read of null finds.
-            (Action::Write, Payload::Nothing, false) => draft.delete(key, Effect::Done),
-            (Action::Append, Payload::One(_, value), true) => draft.append(key, *value),
-            (Action::Read, Payload::Nothing, true) => {
+            (TimekillerAction::Write, Payload::Nothing, false) => draft.delete(key, Effect::Done),
+            (TimekillerAction::Append, Payload::One(_, value), true) => draft.append(key, *value),
+            (TimekillerAction::Read, Payload::Nothing, true) => {
                 draft.list_read(key, Some(&[])).map_err(|e| Fault::sink(at, &e))?;
             }
-            (Action::Read, Payload::Many(_), true) => {
+            (TimekillerAction::Read, Payload::Many(_), true) => {
                 draft.list_read(key, Some(&self.elements)).map_err(|e| Fault::sink(at, &e))?;
             }
-            (Action::Write | Action::Append, Payload::Nothing, _) => {
+            (TimekillerAction::Write | TimekillerAction::Append, Payload::Nothing, _) => {
                 return Err(Fault::expected(at, "an operation with the value that it writes"));
             }
-            (Action::Write | Action::Append, Payload::Many(at), _) => {
+            (TimekillerAction::Write | TimekillerAction::Append, Payload::Many(at), _) => {
                 return Err(Fault::expected(*at, "the value that is written, an integer"));
             }
             (_, Payload::One(at, _) | Payload::Many(at), of_lists) => {
@@ -431,14 +433,14 @@ const NAME: &str = "a name, an integer or a text";
 fn name(json: &mut Json<'_>, pool: &mut Pool, what: &str) -> Result<Value, Fault> {
     let at = json.offset();
     match json.peek()? {
-        Kind::String => {
+        JsonKind::String => {
             let text = json.string(what)?;
             Ok(match quoted_number(&text) {
                 Some(number) => pool.int(number),
                 None => pool.text(&text),
             })
         }
-        Kind::Number => match json.number()? {
+        JsonKind::Number => match json.number()? {
             Number::Int(i) => Ok(pool.big(i)),
             Number::Float(_) => Err(Fault::expected(at, what)),
         },
@@ -453,7 +455,7 @@ pub(super) fn quoted_number(text: &str) -> Option<i64> {
 
 /// An integer, perhaps in quotes.
 fn integer(json: &mut Json<'_>, what: &str) -> Result<i64, Fault> {
-    if json.peek()? != Kind::String {
+    if json.peek()? != JsonKind::String {
         return json.integer(what);
     }
     let at = json.offset();
@@ -463,7 +465,7 @@ fn integer(json: &mut Json<'_>, what: &str) -> Result<i64, Fault> {
 /// A timestamp: `{"p": 100, "l": 0}`, or only the physical part.
 fn timestamp(json: &mut Json<'_>) -> Result<Timestamp, Fault> {
     const WHAT: &str = "a timestamp, {\"p\": integer, \"l\": integer}";
-    if json.peek()? != Kind::Object {
+    if json.peek()? != JsonKind::Object {
         return integer(json, WHAT).map(Timestamp::plain);
     }
     let at = json.offset();

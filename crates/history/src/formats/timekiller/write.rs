@@ -6,18 +6,18 @@ use std::io::Write;
 use hashbrown::HashSet;
 
 use crate::attributes::names;
+use crate::error::SinkError;
 use crate::evidence::{Outcome, Timestamp};
 use crate::formats::timekiller::read::{Starts, quoted_number};
 use crate::history::{History, Stmt, Txn};
 use crate::notation::write_value;
 use crate::op::{Effect, Op, OpKind};
 use crate::pool::Pool;
-use crate::sink::SinkError;
 use crate::value::{Datum, Value};
 
 pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), SinkError> {
     check_frame(history)?;
-    let mut writer = Writer {
+    let mut writer = TimekillerWriter {
         history,
         labelled: history.txns().any(|txn| txn.label().is_some()),
         names: HashSet::new(),
@@ -87,7 +87,7 @@ fn initial_as_read(history: &History) -> Value {
     starts.initial()
 }
 
-struct Writer<'h> {
+struct TimekillerWriter<'h> {
     history: &'h History,
     /// Whether the transactions have names; otherwise their positions stand in.
     labelled: bool,
@@ -96,7 +96,7 @@ struct Writer<'h> {
     of_lists: Option<bool>,
 }
 
-impl<'h> Writer<'h> {
+impl<'h> TimekillerWriter<'h> {
     fn pool(&self) -> &'h Pool {
         self.history.pool()
     }

@@ -5,7 +5,7 @@ use hashbrown::HashSet;
 use crate::attributes::Entity;
 use crate::draft::TxnDraft;
 use crate::error::Fault;
-use crate::formats::viper::operation::Operation;
+use crate::formats::viper::operation::ViperOperation;
 use crate::ids::Key;
 use crate::op::{Effect, OpKind};
 use crate::pool::Pool;
@@ -16,7 +16,7 @@ use crate::value::Value;
 pub(super) fn initial_state(
     at: usize,
     draft: &TxnDraft,
-    last: &Operation,
+    last: &ViperOperation,
     pool: &mut Pool,
 ) -> Result<Vec<(Key, Value)>, Fault> {
     let is_write =

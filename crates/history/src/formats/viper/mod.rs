@@ -27,10 +27,12 @@ mod read;
 pub(crate) mod tests;
 
 use crate::error::Fault;
-use crate::formats::Format;
+use crate::format::Format;
 use crate::source::{Input, Source};
 use crate::text::Json;
-use crate::text::json::Kind;
+use crate::text::json::JsonKind;
+
+use read::is_log_name;
 
 pub(crate) static FORMAT: Format = Format {
     name: "viper",
@@ -100,12 +102,12 @@ fn transaction_shape(json: &mut Json<'_>, operation_seen: &mut bool) -> Result<b
 
 /// Whether the next value is an operation as Viper writes it, and nobody else.
 fn operation_shape(json: &mut Json<'_>) -> Result<bool, Fault> {
-    if json.peek()? == Kind::Object {
+    if json.peek()? == JsonKind::Object {
         json.begin_object()?;
         return Ok(json.next_member()?.is_some_and(|name| name == "opType"));
     }
     json.begin_array()?;
-    if !json.next_item()? || json.peek()? != Kind::String {
+    if !json.next_item()? || json.peek()? != JsonKind::String {
         return Ok(false);
     }
     let kinds = match &*json.string("an operation")? {
@@ -126,27 +128,11 @@ fn operation_shape(json: &mut Json<'_>) -> Result<bool, Fault> {
     Ok(!json.next_item()?)
 }
 
-fn is_of_kind(want: u8, found: Kind) -> bool {
+fn is_of_kind(want: u8, found: JsonKind) -> bool {
     match want {
-        b'k' => matches!(found, Kind::Number | Kind::String),
-        b'i' => found == Kind::Number,
-        b'b' => found == Kind::Bool,
-        _ => found == Kind::Array,
+        b'k' => matches!(found, JsonKind::Number | JsonKind::String),
+        b'i' => found == JsonKind::Number,
+        b'b' => found == JsonKind::Bool,
+        _ => found == JsonKind::Array,
     }
-}
-
-/// The name of a file without its folders.
-fn base_name(path: &str) -> &str {
-    path.rsplit(['/', '\\']).next().unwrap_or(path)
-}
-
-/// Viper reads the files whose names start with J.
-fn is_log_name(path: &str) -> bool {
-    base_name(path).starts_with('J')
-}
-
-/// The session that a file holds: its name without extension.
-fn session_name(path: &str) -> &str {
-    let name = base_name(path);
-    name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem })
 }

@@ -4,16 +4,15 @@ use crate::draft::TxnDraft;
 use crate::error::Fault;
 use crate::evidence::Interval;
 use crate::formats::unknown::push_unknown;
-use crate::formats::viper::read::nanoseconds;
 use crate::op::Effect;
 use crate::pool::Pool;
 use crate::text::Json;
-use crate::text::json::Kind as JsonKind;
+use crate::text::json::JsonKind;
 use crate::value::Value;
 
 /// What an operation does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Kind {
+enum ViperAction {
     #[default]
     Read,
     Write,
@@ -25,7 +24,7 @@ enum Kind {
 /// The parts of an operation that are single values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
-enum Part {
+enum OperationPart {
     Key,
     Value,
     Seen,
@@ -37,49 +36,60 @@ enum Part {
 
 const PARTS: usize = 7;
 
-impl Part {
+impl OperationPart {
     /// What objects call it.
     const fn name(self) -> &'static str {
         match self {
-            Part::Key => "key",
-            Part::Value => "value",
-            Part::Seen => "readValue",
-            Part::Dead => "isDead",
-            Part::Done => "succ",
-            Part::Low => "key1",
-            Part::High => "key2",
+            OperationPart::Key => "key",
+            OperationPart::Value => "value",
+            OperationPart::Seen => "readValue",
+            OperationPart::Dead => "isDead",
+            OperationPart::Done => "succ",
+            OperationPart::Low => "key1",
+            OperationPart::High => "key2",
         }
     }
 
-    const ALL: [Part; PARTS] =
-        [Part::Key, Part::Value, Part::Seen, Part::Dead, Part::Done, Part::Low, Part::High];
+    const ALL: [OperationPart; PARTS] = [
+        OperationPart::Key,
+        OperationPart::Value,
+        OperationPart::Seen,
+        OperationPart::Dead,
+        OperationPart::Done,
+        OperationPart::Low,
+        OperationPart::High,
+    ];
 
-    fn from_name(name: &str) -> Option<Part> {
-        Part::ALL.into_iter().find(|p| p.name() == name)
+    fn from_name(name: &str) -> Option<OperationPart> {
+        OperationPart::ALL.into_iter().find(|p| p.name() == name)
     }
 }
 
-impl Kind {
-    fn from_name(name: &str) -> Option<Kind> {
+impl ViperAction {
+    fn from_name(name: &str) -> Option<ViperAction> {
         Some(match name {
-            "r" => Kind::Read,
-            "w" => Kind::Write,
-            "i" => Kind::Insert,
-            "d" => Kind::Delete,
-            "range" => Kind::Range,
+            "r" => ViperAction::Read,
+            "w" => ViperAction::Write,
+            "i" => ViperAction::Insert,
+            "d" => ViperAction::Delete,
+            "range" => ViperAction::Range,
             _ => return None,
         })
     }
 
     /// The parts of the array notation, in order; the two result sets of a range follow them.
-    const fn parts(self) -> &'static [Part] {
+    const fn parts(self) -> &'static [OperationPart] {
         match self {
-            Kind::Read => &[Part::Key, Part::Value, Part::Dead],
-            Kind::Write => &[Part::Key, Part::Value, Part::Done],
-            Kind::Insert | Kind::Delete => {
-                &[Part::Key, Part::Value, Part::Seen, Part::Dead, Part::Done]
-            }
-            Kind::Range => &[Part::Low, Part::High],
+            ViperAction::Read => &[OperationPart::Key, OperationPart::Value, OperationPart::Dead],
+            ViperAction::Write => &[OperationPart::Key, OperationPart::Value, OperationPart::Done],
+            ViperAction::Insert | ViperAction::Delete => &[
+                OperationPart::Key,
+                OperationPart::Value,
+                OperationPart::Seen,
+                OperationPart::Dead,
+                OperationPart::Done,
+            ],
+            ViperAction::Range => &[OperationPart::Low, OperationPart::High],
         }
     }
 }
@@ -99,9 +109,9 @@ pub(super) struct Row {
 
 /// One operation as the file has it: a scratch buffer that is filled again and again.
 #[derive(Default)]
-pub(super) struct Operation {
+pub(super) struct ViperOperation {
     at: usize,
-    kind: Kind,
+    kind: ViperAction,
     parts: [Option<(usize, Value)>; PARTS],
     live: Option<Vec<Row>>,
     dead: Option<Vec<Row>>,
@@ -110,16 +120,16 @@ pub(super) struct Operation {
 }
 
 /// The names that operations give to their attributes.
-pub(super) struct Names {
+pub(super) struct ViperNames {
     range: Value,
     tombstone: Value,
     dead: Value,
     sort: Value,
 }
 
-impl Names {
-    pub(super) fn new(pool: &mut Pool) -> Names {
-        Names {
+impl ViperNames {
+    pub(super) fn new(pool: &mut Pool) -> ViperNames {
+        ViperNames {
             range: pool.text("range"),
             tombstone: pool.text("tombstone"),
             dead: pool.text("dead"),
@@ -130,7 +140,7 @@ impl Names {
 
 const OPERATION: &str = "an operation: \"r\", \"w\", \"i\", \"d\" or \"range\"";
 
-impl Operation {
+impl ViperOperation {
     /// Reads the next operation.
     pub(super) fn parse(&mut self, json: &mut Json<'_>, pool: &mut Pool) -> Result<(), Fault> {
         self.at = json.offset();
@@ -154,7 +164,7 @@ impl Operation {
             need_item(json, part_title(self.kind, part))?;
             self.parts[part as usize] = Some((json.offset(), json.value(pool)?));
         }
-        if self.kind == Kind::Range {
+        if self.kind == ViperAction::Range {
             need_item(json, "the live rows of the range")?;
             self.live = Some(rows(json, pool)?);
             need_item(json, "the dead rows of the range")?;
@@ -176,7 +186,7 @@ impl Operation {
                 "deadKVs" => fresh = self.dead.replace(rows(json, pool)?).is_none(),
                 "reqTS" => fresh = set_time(&mut self.interval.begin, json)?,
                 "resTS" => fresh = set_time(&mut self.interval.end, json)?,
-                name => match Part::from_name(name) {
+                name => match OperationPart::from_name(name) {
                     Some(part) => {
                         let value = Some((at, json.value(pool)?));
                         fresh = std::mem::replace(&mut self.parts[part as usize], value).is_none();
@@ -202,22 +212,22 @@ impl Operation {
         &mut self,
         draft: &mut TxnDraft,
         pool: &mut Pool,
-        names: &Names,
+        names: &ViperNames,
     ) -> Result<bool, Fault> {
         let mut overwrote = false;
         match self.kind {
-            Kind::Read => {
-                let value = self.integer(Part::Value, pool)?;
+            ViperAction::Read => {
+                let value = self.integer(OperationPart::Value, pool)?;
                 self.emit_read(value, draft, pool, names)?;
             }
-            Kind::Write => {
+            ViperAction::Write => {
                 let key = self.key(pool)?;
                 draft.write(key, self.written(pool)?);
                 draft.set_effect(self.effect()?);
             }
-            Kind::Insert => overwrote = self.emit_insert(draft, pool, names)?,
-            Kind::Delete => self.emit_delete(draft, pool, names)?,
-            Kind::Range => self.emit_range(draft, pool, names)?,
+            ViperAction::Insert => overwrote = self.emit_insert(draft, pool, names)?,
+            ViperAction::Delete => self.emit_delete(draft, pool, names)?,
+            ViperAction::Range => self.emit_range(draft, pool, names)?,
         }
         self.emit_rest(draft, pool)?;
         Ok(overwrote)
@@ -230,10 +240,10 @@ impl Operation {
         value: Value,
         draft: &mut TxnDraft,
         pool: &mut Pool,
-        names: &Names,
+        names: &ViperNames,
     ) -> Result<Value, Fault> {
         let key = self.key(pool)?;
-        let dead = self.boolean(Part::Dead)?;
+        let dead = self.boolean(OperationPart::Dead)?;
         let seen = if dead { Value::ABSENT } else { value };
         draft.read(key, seen);
         if dead && value != Value::ABSENT {
@@ -248,10 +258,10 @@ impl Operation {
         &mut self,
         draft: &mut TxnDraft,
         pool: &mut Pool,
-        names: &Names,
+        names: &ViperNames,
     ) -> Result<bool, Fault> {
         let key = self.key(pool)?;
-        let seen = self.integer(Part::Seen, pool)?;
+        let seen = self.integer(OperationPart::Seen, pool)?;
         draft.begin_statement();
         let seen = self.emit_read(seen, draft, pool, names)?;
         let value = self.written(pool)?;
@@ -270,11 +280,11 @@ impl Operation {
         &mut self,
         draft: &mut TxnDraft,
         pool: &mut Pool,
-        names: &Names,
+        names: &ViperNames,
     ) -> Result<(), Fault> {
         let key = self.key(pool)?;
-        let seen = self.integer(Part::Seen, pool)?;
-        let tombstone = self.integer(Part::Value, pool)?;
+        let seen = self.integer(OperationPart::Seen, pool)?;
+        let tombstone = self.integer(OperationPart::Value, pool)?;
         draft.begin_statement();
         self.emit_read(seen, draft, pool, names)?;
         draft.delete(key, self.effect()?);
@@ -289,7 +299,7 @@ impl Operation {
         &mut self,
         draft: &mut TxnDraft,
         pool: &mut Pool,
-        names: &Names,
+        names: &ViperNames,
     ) -> Result<(), Fault> {
         let (low, high) = self.bounds(pool)?;
         let missing = |what: &str| Fault::expected(self.at, format!("a range with {what}"));
@@ -324,7 +334,7 @@ impl Operation {
             return Err(Fault::wrong(self.at, "the operation ends before it begins"));
         }
         draft.statement_interval(self.interval);
-        for part in Part::ALL {
+        for part in OperationPart::ALL {
             if let Some((_, value)) = self.parts[part as usize].take()
                 && !self.kind.parts().contains(&part)
             {
@@ -336,53 +346,53 @@ impl Operation {
 
     /// The rows of a range without bounds, and the rows that are deleted, if it is one.
     pub(super) fn whole_range(&self, draft: &TxnDraft, pool: &Pool) -> Option<&[Row]> {
-        let alone = draft.op_count() == 1 && self.kind == Kind::Range;
+        let alone = draft.op_count() == 1 && self.kind == ViperAction::Range;
         let predicate = draft.elements.first().filter(|_| alone)?;
         let crate::Datum::List(parts) = pool.datum(*predicate) else { return None };
         let unbounded = parts.iter().skip(1).all(|bound| bound == Value::ABSENT);
         self.live.as_deref().filter(|_| unbounded)
     }
 
-    fn part(&self, part: Part) -> Result<(usize, Value), Fault> {
+    fn part(&self, part: OperationPart) -> Result<(usize, Value), Fault> {
         let missing = || Fault::expected(self.at, format!("an operation with \"{}\"", part.name()));
         self.parts[part as usize].ok_or_else(missing)
     }
 
     fn key(&self, pool: &mut Pool) -> Result<crate::ids::Key, Fault> {
-        let (at, name) = self.part(Part::Key)?;
+        let (at, name) = self.part(OperationPart::Key)?;
         check_key(at, name, pool)?;
         Ok(pool.key(name))
     }
 
     /// A value; 0 and null are the absence of one.
-    fn integer(&self, part: Part, pool: &Pool) -> Result<Value, Fault> {
+    fn integer(&self, part: OperationPart, pool: &Pool) -> Result<Value, Fault> {
         let (at, value) = self.part(part)?;
         value_or_absent(at, value, pool)
     }
 
     /// The value that is written, which must not be the null value.
     fn written(&self, pool: &Pool) -> Result<Value, Fault> {
-        let (at, _) = self.part(Part::Value)?;
-        match self.integer(Part::Value, pool)? {
+        let (at, _) = self.part(OperationPart::Value)?;
+        match self.integer(OperationPart::Value, pool)? {
             Value::ABSENT => Err(null_value(at, "the operation writes")),
             value => Ok(value),
         }
     }
 
-    fn boolean(&self, part: Part) -> Result<bool, Fault> {
+    fn boolean(&self, part: OperationPart) -> Result<bool, Fault> {
         let (at, value) = self.part(part)?;
         let what = part_title(self.kind, part);
         value.as_bool().ok_or_else(|| Fault::expected(at, what))
     }
 
     fn effect(&self) -> Result<Effect, Fault> {
-        Ok(if self.boolean(Part::Done)? { Effect::Done } else { Effect::Failed })
+        Ok(if self.boolean(OperationPart::Done)? { Effect::Done } else { Effect::Failed })
     }
 
     /// The bounds of a range. No bound is the text `nil`; where operations are objects, it is the
     /// smallest or the largest integer.
     fn bounds(&self, pool: &Pool) -> Result<(Value, Value), Fault> {
-        let bound = |part: Part, extreme: i64| {
+        let bound = |part: OperationPart, extreme: i64| {
             let (at, value) = self.part(part)?;
             let none = pool.as_text(value) == Some("nil")
                 || pool.as_wide_int(value) == Some(i128::from(extreme))
@@ -392,22 +402,22 @@ impl Operation {
             }
             check_key(at, value, pool).map(|()| value)
         };
-        Ok((bound(Part::Low, i64::MIN)?, bound(Part::High, i64::MAX)?))
+        Ok((bound(OperationPart::Low, i64::MIN)?, bound(OperationPart::High, i64::MAX)?))
     }
 }
 
 /// What a part is, in words.
-const fn part_title(kind: Kind, part: Part) -> &'static str {
+const fn part_title(kind: ViperAction, part: OperationPart) -> &'static str {
     match (part, kind) {
-        (Part::Key, _) => "a key",
-        (Part::Value, Kind::Delete) => "the tombstone's identifier",
-        (Part::Value, Kind::Read) => "the value that was read",
-        (Part::Value, _) => "the value to write",
-        (Part::Seen, _) => "the value that was there before",
-        (Part::Dead, _) => "true or false: whether the key was deleted",
-        (Part::Done, _) => "true or false: whether it was done",
-        (Part::Low, _) => "the lower bound of the range, a key or \"nil\"",
-        (Part::High, _) => "the upper bound of the range, a key or \"nil\"",
+        (OperationPart::Key, _) => "a key",
+        (OperationPart::Value, ViperAction::Delete) => "the tombstone's identifier",
+        (OperationPart::Value, ViperAction::Read) => "the value that was read",
+        (OperationPart::Value, _) => "the value to write",
+        (OperationPart::Seen, _) => "the value that was there before",
+        (OperationPart::Dead, _) => "true or false: whether the key was deleted",
+        (OperationPart::Done, _) => "true or false: whether it was done",
+        (OperationPart::Low, _) => "the lower bound of the range, a key or \"nil\"",
+        (OperationPart::High, _) => "the upper bound of the range, a key or \"nil\"",
     }
 }
 
@@ -416,10 +426,10 @@ fn need_item(json: &mut Json<'_>, what: &str) -> Result<(), Fault> {
     if json.next_item()? { Ok(()) } else { Err(Fault::expected(at, what)) }
 }
 
-fn kind(json: &mut Json<'_>) -> Result<Kind, Fault> {
+fn kind(json: &mut Json<'_>) -> Result<ViperAction, Fault> {
     let at = json.offset();
     let name = json.string(OPERATION)?;
-    Kind::from_name(&name).ok_or_else(|| Fault::expected(at, OPERATION))
+    ViperAction::from_name(&name).ok_or_else(|| Fault::expected(at, OPERATION))
 }
 
 /// Sets a time from milliseconds, and says whether it was the first of its name.
@@ -489,4 +499,15 @@ fn null_value(at: usize, what: &str) -> Fault {
 pub(super) fn list_of_pairs(pool: &mut Pool, pairs: impl Iterator<Item = (Value, Value)>) -> Value {
     let parts: Vec<Value> = pairs.map(|(a, b)| pool.list(&[a, b])).collect();
     pool.list(&parts)
+}
+
+/// A time in milliseconds as nanoseconds. ViperBench writes 0 or -1 where it took no time.
+pub(super) fn nanoseconds(json: &mut Json<'_>) -> Result<Option<i64>, Fault> {
+    let at = json.offset();
+    let time = json.integer("a time in milliseconds")?;
+    if time == 0 || time == -1 {
+        return Ok(None);
+    }
+    let too_far = || Fault::wrong(at, "the time does not fit in 64 bits of nanoseconds");
+    time.checked_mul(1_000_000).ok_or_else(too_far).map(Some)
 }

@@ -6,8 +6,7 @@ use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::formats::unknown::push_unknown;
 use crate::formats::viper::initial::{initial_state, remarks};
-use crate::formats::viper::operation::{Names, Operation};
-use crate::formats::viper::{is_log_name, session_name};
+use crate::formats::viper::operation::{ViperNames, ViperOperation, nanoseconds};
 use crate::ids::{Key, SessionId};
 use crate::meta::{Clock, InitialState};
 use crate::sink::Sink;
@@ -19,7 +18,7 @@ pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError
     let meta = sink.meta();
     meta.clock = Clock::Nanoseconds;
     meta.complete = false;
-    let mut reader = Reader::new(sink);
+    let mut reader = ViperReader::new(sink);
     let mut names = HashSet::new();
     for input in source.files() {
         if matches!(source, Source::Folder { .. }) && !is_log_name(&input.name) {
@@ -39,13 +38,13 @@ pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError
 }
 
 /// What is kept from line to line.
-struct Reader {
-    names: Names,
+struct ViperReader {
+    names: ViperNames,
     post_begin: Value,
     pre_commit: Value,
     final_: Value,
     draft: TxnDraft,
-    operation: Operation,
+    operation: ViperOperation,
     unknown: Vec<(Value, Value)>,
     /// The initial state, once a transaction has told it.
     initial: Option<Vec<(Key, Value)>>,
@@ -65,16 +64,16 @@ struct Marks {
 const MEMBERS: [&str; 7] =
     ["value", "isInitial", "isFinal", "preBeginTS", "postBeginTS", "preCommitTS", "postCommitTS"];
 
-impl Reader {
-    fn new(sink: &mut dyn Sink) -> Reader {
+impl ViperReader {
+    fn new(sink: &mut dyn Sink) -> ViperReader {
         let pool = sink.pool();
-        Reader {
-            names: Names::new(pool),
+        ViperReader {
+            names: ViperNames::new(pool),
             post_begin: pool.text("post-begin"),
             pre_commit: pool.text("pre-commit"),
             final_: pool.text("final"),
             draft: TxnDraft::default(),
-            operation: Operation::default(),
+            operation: ViperOperation::default(),
             unknown: Vec::new(),
             initial: None,
             transactions: 0,
@@ -278,13 +277,18 @@ fn edn_hint(bytes: &[u8], at: usize, fault: Fault) -> Fault {
     if is_edn { fault.hint("this is EDN: try --format jepsen-edn") } else { fault }
 }
 
-/// A time in milliseconds as nanoseconds. ViperBench writes 0 or -1 where it took no time.
-pub(super) fn nanoseconds(json: &mut Json<'_>) -> Result<Option<i64>, Fault> {
-    let at = json.offset();
-    let time = json.integer("a time in milliseconds")?;
-    if time == 0 || time == -1 {
-        return Ok(None);
-    }
-    let too_far = || Fault::wrong(at, "the time does not fit in 64 bits of nanoseconds");
-    time.checked_mul(1_000_000).ok_or_else(too_far).map(Some)
+/// The name of a file without its folders.
+fn base_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// Viper reads the files whose names start with J.
+pub(super) fn is_log_name(path: &str) -> bool {
+    base_name(path).starts_with('J')
+}
+
+/// The session that a file holds: its name without extension.
+fn session_name(path: &str) -> &str {
+    let name = base_name(path);
+    name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem })
 }

@@ -6,10 +6,10 @@ use proptest::prelude::{ProptestConfig, proptest};
 use super::*;
 use crate::arbitrary;
 use crate::builder::{HistoryBuilder, Warnings};
-use crate::error::ReadError;
+use crate::error::{ReadError, SinkError};
 use crate::history::History;
 use crate::notation::{parse, to_text};
-use crate::sink::{Sink, SinkError};
+use crate::sink::Sink;
 use crate::source::Input;
 
 fn source(text: impl Into<Vec<u8>>) -> Source {

@@ -1,8 +1,7 @@
 //! Values without parts: numbers, keywords, symbols, characters.
 
 use crate::error::Fault;
-use crate::text::cursor::utf8;
-use crate::text::edn::{Edn, is_delimiter};
+use crate::text::cursor::{Cursor, utf8};
 
 /// A value without parts that is no string.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -15,20 +14,20 @@ pub(super) enum Atom<'a> {
     Word(&'a str),
 }
 
-impl<'a> Edn<'a> {
-    pub(super) fn atom(&mut self) -> Result<Atom<'a>, Fault> {
-        let at = self.cursor.pos;
-        let rest = self.cursor.rest();
+impl<'a> Atom<'a> {
+    pub(super) fn read(cursor: &mut Cursor<'a>) -> Result<Atom<'a>, Fault> {
+        let at = cursor.pos;
+        let rest = cursor.rest();
         let digit_follows = rest.get(1).is_some_and(u8::is_ascii_digit);
         match rest.first() {
-            Some(b'0'..=b'9') => number(at, utf8(at, self.token())?),
-            Some(b'+' | b'-') if digit_follows => number(at, utf8(at, self.token())?),
-            Some(b'#') => self.symbolic_float(at),
-            Some(b'\\') => self.character(at),
+            Some(b'0'..=b'9') => number(at, utf8(at, token(cursor))?),
+            Some(b'+' | b'-') if digit_follows => number(at, utf8(at, token(cursor))?),
+            Some(b'#') => symbolic_float(at, cursor),
+            Some(b'\\') => character(at, cursor),
             Some(b':') if rest.get(1).is_none_or(|&b| is_delimiter(b)) => {
                 Err(Fault::expected(at, "a keyword"))
             }
-            Some(&b) if starts_word(b) => Ok(match utf8(at, self.token())? {
+            Some(&b) if starts_word(b) => Ok(match utf8(at, token(cursor))? {
                 "nil" => Atom::Nil,
                 "true" => Atom::Bool(true),
                 "false" => Atom::Bool(false),
@@ -37,37 +36,58 @@ impl<'a> Edn<'a> {
             _ => Err(Fault::expected(at, "an EDN value")),
         }
     }
+}
 
-    /// `##Inf`, `##-Inf`, `##NaN`.
-    fn symbolic_float(&mut self, at: usize) -> Result<Atom<'a>, Fault> {
-        match self.token() {
-            b"##Inf" => Ok(Atom::Float(f64::INFINITY)),
-            b"##-Inf" => Ok(Atom::Float(f64::NEG_INFINITY)),
-            b"##NaN" => Ok(Atom::Float(f64::NAN)),
-            _ => Err(Fault::expected(at, "##Inf, ##-Inf or ##NaN")),
-        }
-    }
-
-    /// `\a`, `\newline`, `\u0041`; the character itself may be a delimiter.
-    fn character(&mut self, at: usize) -> Result<Atom<'a>, Fault> {
-        if self.cursor.rest().len() < 2 {
-            return Err(Fault::expected(at, "a character after '\\'"));
-        }
-        self.cursor.pos += 2;
-        self.token();
-        let source = self.cursor.bytes.get(at..self.cursor.pos).unwrap_or_default();
-        utf8(at, source).map(Atom::Word)
-    }
-
-    /// The tag of a tagged value, from its `#` on.
-    pub(super) fn tag(&mut self) -> Result<&'a [u8], Fault> {
-        let at = self.cursor.pos;
-        self.cursor.pos += 1;
-        let tag = self.token();
-        let sound = tag.first().is_some_and(|b| b.is_ascii_alphabetic() || *b >= 0x80);
-        if sound { Ok(tag) } else { Err(Fault::expected(at, "an EDN value")) }
+/// `##Inf`, `##-Inf`, `##NaN`.
+fn symbolic_float<'a>(at: usize, cursor: &mut Cursor<'a>) -> Result<Atom<'a>, Fault> {
+    match token(cursor) {
+        b"##Inf" => Ok(Atom::Float(f64::INFINITY)),
+        b"##-Inf" => Ok(Atom::Float(f64::NEG_INFINITY)),
+        b"##NaN" => Ok(Atom::Float(f64::NAN)),
+        _ => Err(Fault::expected(at, "##Inf, ##-Inf or ##NaN")),
     }
 }
+
+/// `\a`, `\newline`, `\u0041`; the character itself may be a delimiter.
+fn character<'a>(at: usize, cursor: &mut Cursor<'a>) -> Result<Atom<'a>, Fault> {
+    if cursor.rest().len() < 2 {
+        return Err(Fault::expected(at, "a character after '\\'"));
+    }
+    cursor.pos += 2;
+    token(cursor);
+    utf8(at, cursor.bytes.get(at..cursor.pos).unwrap_or_default()).map(Atom::Word)
+}
+
+/// The tag of a tagged value, from its `#` on.
+pub(super) fn tag<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], Fault> {
+    let at = cursor.pos;
+    cursor.pos += 1;
+    let tag = token(cursor);
+    let sound = tag.first().is_some_and(|b| b.is_ascii_alphabetic() || *b >= 0x80);
+    if sound { Ok(tag) } else { Err(Fault::expected(at, "an EDN value")) }
+}
+
+/// The bytes up to the next delimiter.
+#[inline]
+pub(super) fn token<'a>(cursor: &mut Cursor<'a>) -> &'a [u8] {
+    cursor.take_while(|b| !is_delimiter(b))
+}
+
+/// Whether a byte ends a number, a keyword or a symbol.
+#[inline]
+pub(super) const fn is_delimiter(byte: u8) -> bool {
+    DELIMITERS[byte as usize]
+}
+
+static DELIMITERS: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut rest: &[u8] = b" ,\n\t\r\x0c()[]{}\";";
+    while let [byte, tail @ ..] = rest {
+        table[*byte as usize] = true;
+        rest = tail;
+    }
+    table
+};
 
 fn starts_word(byte: u8) -> bool {
     byte >= 0x80 || byte.is_ascii_alphanumeric() || b":.*+!-_?$%&=<>/|'".contains(&byte)

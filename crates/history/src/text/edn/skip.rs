@@ -1,7 +1,7 @@
 //! Passing over values without interning them: comments, discarded values, values nobody asked for.
 
 use crate::error::Fault;
-use crate::text::edn::{Edn, MAX_DEPTH, open_string, too_deep};
+use crate::text::edn::{Edn, MAX_DEPTH, atom, open_string, too_deep};
 
 /// How many bytes are looked at together.
 const BLOCK: usize = 256;
@@ -121,7 +121,7 @@ impl Edn<'_> {
             [b'#', b'{', ..] => (collection(b'}', false), 2),
             [b'#', b'#', ..] => return self.atom().map(|_| false),
             [b'#', ..] => {
-                self.tag()?;
+                atom::tag(&mut self.cursor)?;
                 (Open::Tag, 0)
             }
             [b'[', ..] => (collection(b']', false), 1),

@@ -10,7 +10,7 @@ mod operations;
 
 use isolde_spec::Anomaly;
 
-use super::AnomalyPage;
+use super::page::AnomalyPage;
 
 /// All of them.
 static PAGES: [&[AnomalyPage]; 7] = [

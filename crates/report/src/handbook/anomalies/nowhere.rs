@@ -2,7 +2,7 @@
 
 use isolde_spec::Anomaly;
 
-use super::super::{AnomalyPage, by, run};
+use super::super::page::{AnomalyPage, by, run};
 
 /// The pages.
 pub(super) static PAGES: [AnomalyPage; 3] = [

@@ -6,7 +6,7 @@ mod weak;
 
 use isolde_spec::Level;
 
-use super::LevelPage;
+use super::page::LevelPage;
 
 /// All of them.
 static PAGES: [&[LevelPage]; 3] = [&weak::PAGES, &strong::PAGES, &operations::PAGES];

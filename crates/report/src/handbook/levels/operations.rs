@@ -2,7 +2,7 @@
 
 use isolde_spec::Level;
 
-use super::super::{LevelPage, by, run};
+use super::super::page::{LevelPage, by, run};
 
 /// The pages.
 pub(super) static PAGES: [LevelPage; 2] = [

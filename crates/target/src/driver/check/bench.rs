@@ -10,7 +10,7 @@ use isolde_history::OpKind;
 use super::super::session::DriverSession;
 use super::super::talk::Talk;
 use super::super::{Driver, Session as _};
-use super::Found;
+use super::found::Found;
 use crate::failure::Failure;
 use crate::path::Path;
 use crate::request::{Answer, Request};
@@ -83,15 +83,15 @@ impl Bench {
     }
 
     /// A session at the strongest level.
-    pub(super) fn session(&self) -> Result<Client, Found> {
+    pub(super) fn session(&self) -> Result<CheckClient, Found> {
         let level = self.driver.about.offers.last().map_or("", |offer| offer.name);
         self.session_at(level)
     }
 
-    pub(super) fn session_at(&self, level: &str) -> Result<Client, Found> {
+    pub(super) fn session_at(&self, level: &str) -> Result<CheckClient, Found> {
         let mut talk = self.talk()?;
         self.driver.open_at(&mut talk, level).map_err(wrong)?;
-        Ok(Client { session: DriverSession::new(talk), way: self.way()? })
+        Ok(CheckClient { session: DriverSession::new(talk), way: self.way()? })
     }
 
     /// What a session of its own reads in a row.
@@ -124,12 +124,12 @@ pub(super) fn same<T: PartialEq + std::fmt::Debug>(
 }
 
 /// A session whose failures are what the check found.
-pub(super) struct Client {
+pub(super) struct CheckClient {
     pub(super) session: DriverSession,
     way: (OpKind, OpKind),
 }
 
-impl Client {
+impl CheckClient {
     pub(super) fn begin(&mut self) -> Result<(), Found> {
         self.session.begin().map_err(wrong)
     }
@@ -191,10 +191,10 @@ pub(super) struct Actor {
 pub(super) const STEPS: usize = 4;
 
 impl Actor {
-    pub(super) fn new(client: Client, table: u32, value: i64, reads: bool) -> Actor {
+    pub(super) fn new(client: CheckClient, table: u32, value: i64, reads: bool) -> Actor {
         let ((steps, todo), (tell, done)) = (channel::<()>(), channel());
         let thread = thread::spawn(move || {
-            let Client { mut session, way } = client;
+            let CheckClient { mut session, way } = client;
             let mut fate = Fate { read: Vec::new(), end: Ok(Ended::RolledBack) };
             for step in 0..STEPS {
                 // Whoever gives the steps is gone if the check has failed.

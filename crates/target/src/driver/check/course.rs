@@ -3,8 +3,8 @@
 use isolde_history::OpKind;
 
 use super::super::talk::Talk;
-use super::Found;
 use super::bench::{Bench, request, same, wrong};
+use super::found::Found;
 use crate::request::{Answer, Request};
 use crate::target::{Contents, Target};
 

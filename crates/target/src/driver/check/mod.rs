@@ -2,36 +2,17 @@
 
 mod bench;
 mod course;
+mod found;
 mod trouble;
 
 use std::time::Duration;
 
 use super::Driver;
 use super::talk::LastWords;
-use crate::catalogue::OpenOptions;
+use crate::open::OpenOptions;
 use bench::Bench;
 
-/// What a check found.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Found {
-    /// What was expected.
-    Good,
-    /// Something else.
-    Wrong(String),
-    /// Nothing: it does not apply, and why.
-    Skipped(String),
-}
-
-/// One check of a driver.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Check {
-    /// What is checked.
-    pub name: &'static str,
-    /// What is expected.
-    pub expected: &'static str,
-    /// What was found.
-    pub found: Found,
-}
+pub use found::{Check, Found};
 
 /// What a check does; the error is what it found.
 type Try = fn(&Bench) -> Result<(), Found>;

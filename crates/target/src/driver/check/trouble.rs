@@ -3,8 +3,8 @@
 use isolde_spec::Level;
 
 use super::super::DriverSession;
-use super::Found;
 use super::bench::{Actor, Bench, Fate, STEPS, request, same, wrong};
+use super::found::Found;
 use crate::failure::{After, Failure};
 use crate::request::Answer;
 use crate::target::{Ended, Session, Target};

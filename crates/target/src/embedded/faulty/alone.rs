@@ -3,8 +3,8 @@
 
 use isolde_spec::Anomaly;
 
-use super::store::{Cell, Key, Store};
-use super::txn::{Did, Txn};
+use super::store::{Key, RowValue, Store};
+use super::txn::{Did, FaultyTxn};
 
 /// The first of the values that nobody writes.
 const THIN_AIR: i64 = 1 << 60;
@@ -33,11 +33,11 @@ impl Habit {
 /// The wrong answer to a read, where there is one to give.
 pub(super) fn mislead(
     anomaly: Anomaly,
-    txn: &Txn,
+    txn: &FaultyTxn,
     key: Key,
     habit: Habit,
     store: &Store,
-) -> Option<Cell> {
+) -> Option<RowValue> {
     let own = |did: &Did| match did {
         Did::Write(k, value) if *k == key => Some(*value),
         _ => None,
@@ -64,7 +64,7 @@ pub(super) fn mislead(
 }
 
 /// Whether a transaction that was misled is of the shape that makes it just this anomaly.
-pub(super) fn fits(anomaly: Anomaly, txn: &Txn) -> bool {
+pub(super) fn fits(anomaly: Anomaly, txn: &FaultyTxn) -> bool {
     match (anomaly, txn.log.as_slice()) {
         (Anomaly::ThinAirRead, [Did::Read(_)]) => true,
         (Anomaly::FutureRead, [Did::Read(a), Did::Read(b), Did::Write(c, value)]) => {

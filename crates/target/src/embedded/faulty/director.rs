@@ -4,8 +4,8 @@ use isolde_spec::Anomaly;
 
 use super::alone::{self, Habit};
 use super::scene::{self, Scene};
-use super::store::{Cell, Key, Store};
-use super::txn::Txn;
+use super::store::{Key, RowValue, Store};
+use super::txn::FaultyTxn;
 
 /// How many transactions commit in the right way between two anomalies, so that nothing of the one
 /// has to do with the other.
@@ -69,12 +69,18 @@ impl Director {
     }
 
     /// Gives a transaction that begins a part, if a scene is on.
-    pub(super) fn cast(&self, txn: &mut Txn) {
+    pub(super) fn cast(&self, txn: &mut FaultyTxn) {
         txn.part = self.scene.as_ref().map(Scene::part);
     }
 
     /// The wrong answer to a read, if it shall have one.
-    pub(super) fn mislead(&self, txn: &Txn, key: Key, habit: Habit, store: &Store) -> Option<Cell> {
+    pub(super) fn mislead(
+        &self,
+        txn: &FaultyTxn,
+        key: Key,
+        habit: Habit,
+        store: &Store,
+    ) -> Option<RowValue> {
         if let Some(part) = txn.part {
             let scene = self.scene.as_ref().filter(|scene| scene.part() == part)?;
             let own = txn.written_keys().contains(&key);
@@ -87,7 +93,7 @@ impl Director {
     }
 
     /// Decides about a transaction that wants to commit, and would be allowed to or not.
-    pub(super) fn rule(&mut self, txn: &Txn, valid: bool, store: &mut Store) -> Ruling {
+    pub(super) fn rule(&mut self, txn: &FaultyTxn, valid: bool, store: &mut Store) -> Ruling {
         if let Some(scene) = &mut self.scene {
             if !scene.fits(txn) {
                 if !scene.endure() {

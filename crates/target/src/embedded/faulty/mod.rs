@@ -18,11 +18,11 @@ use isolde_history::OpKind;
 use isolde_spec::{Anomaly, Level};
 
 use self::director::{Director, PLANTABLE};
-use self::session::{Client, Shared};
+use self::session::{FaultySession, Shared};
 use self::txn::Mode;
-use crate::catalogue::OpenOptions;
 use crate::failure::{After, Failure};
 use crate::offer::Offer;
+use crate::open::OpenOptions;
 use crate::path::Path;
 use crate::target::{Contents, OpenError, Session, Table, Target};
 
@@ -127,7 +127,7 @@ impl Target for Faulty {
                 return Err(Failure::new(After::Lost, "offer", message));
             }
         };
-        Ok(Box::new(Client::new(Arc::clone(&self.shared), mode)))
+        Ok(Box::new(FaultySession::new(Arc::clone(&self.shared), mode)))
     }
 
     fn drop_table(&self, number: u32) -> Result<(), Failure> {

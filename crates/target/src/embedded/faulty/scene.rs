@@ -15,18 +15,11 @@
 
 use isolde_spec::Anomaly;
 
-use super::store::{Cell, Key, Store};
-use super::txn::{Did, Txn};
+use super::store::{Key, RowValue, Store};
+use super::txn::{Did, FaultyTxn, Part};
 
 /// After so many transactions that did not fit, a scene is abandoned.
 const PATIENCE: u32 = 500;
-
-/// The part of a transaction: in which scene, and which of its parts was to be played when it began.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Part {
-    scene: u64,
-    number: usize,
-}
 
 /// A scene on its way.
 #[derive(Debug)]
@@ -69,7 +62,12 @@ pub(super) fn parts(anomaly: Anomaly) -> usize {
 
 impl Scene {
     /// A scene that begins with the commit of a transaction, if it fits.
-    pub(super) fn begin(number: u64, anomaly: Anomaly, txn: &Txn, store: &Store) -> Option<Scene> {
+    pub(super) fn begin(
+        number: u64,
+        anomaly: Anomaly,
+        txn: &FaultyTxn,
+        store: &Store,
+    ) -> Option<Scene> {
         let (read, wrote) = (txn.read_keys()?, txn.written_keys());
         let updates = |keys: usize| wrote.len() == keys && read == wrote;
         let fits = match anomaly {
@@ -110,7 +108,7 @@ impl Scene {
     }
 
     /// What a transaction of this scene reads.
-    pub(super) fn show(&self, txn: &Txn, key: Key, store: &Store) -> Cell {
+    pub(super) fn show(&self, txn: &FaultyTxn, key: Key, store: &Store) -> RowValue {
         let reads = || txn.log.iter().filter(|did| matches!(did, Did::Read(_)));
         let came_first = reads().next().is_none_or(|did| *did == Did::Read(key));
         let new = match self.anomaly {
@@ -138,7 +136,7 @@ impl Scene {
     }
 
     /// Whether a transaction did what its part asks for, now that it wants to commit.
-    pub(super) fn fits(&self, txn: &Txn) -> bool {
+    pub(super) fn fits(&self, txn: &FaultyTxn) -> bool {
         let Some(read) = txn.read_keys() else { return false };
         let wrote = txn.written_keys();
         if self.leaving.is_some()
@@ -176,7 +174,7 @@ impl Scene {
     }
 
     /// Notes that a part was played by a transaction that commits. Whether it was the last.
-    pub(super) fn advance(&mut self, txn: &Txn) -> bool {
+    pub(super) fn advance(&mut self, txn: &FaultyTxn) -> bool {
         if self.played == 1 {
             self.second = txn.written_keys();
         }
@@ -213,7 +211,7 @@ impl Scene {
 }
 
 /// The values that a transaction wrote, in its order.
-fn values(txn: &Txn) -> impl Iterator<Item = i64> {
+fn values(txn: &FaultyTxn) -> impl Iterator<Item = i64> {
     txn.log.iter().filter_map(|did| match did {
         Did::Write(_, value) => Some(*value),
         _ => None,

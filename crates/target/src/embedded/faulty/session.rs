@@ -9,7 +9,7 @@ use super::alone::Habit;
 use super::director::{Director, Ruling};
 use super::scene::Scene;
 use super::store::Store;
-use super::txn::{Mode, Txn, conflict};
+use super::txn::{FaultyTxn, Mode, conflict};
 use crate::failure::{After, Failure};
 use crate::request::{Answer, Request};
 use crate::target::{Ended, Session};
@@ -58,22 +58,22 @@ impl Shared {
 }
 
 /// A session.
-pub(super) struct Client {
+pub(super) struct FaultySession {
     shared: Arc<Shared>,
     number: u64,
     mode: Mode,
-    txn: Option<Txn>,
+    txn: Option<FaultyTxn>,
     habit: Habit,
 }
 
-impl Client {
-    pub(super) fn new(shared: Arc<Shared>, mode: Mode) -> Client {
+impl FaultySession {
+    pub(super) fn new(shared: Arc<Shared>, mode: Mode) -> FaultySession {
         let number = {
             let mut state = shared.lock();
             state.counter += 1;
             state.counter
         };
-        Client { shared, number, mode, txn: None, habit: Habit::default() }
+        FaultySession { shared, number, mode, txn: None, habit: Habit::default() }
     }
 
     fn forget(&mut self) {
@@ -83,7 +83,7 @@ impl Client {
     }
 }
 
-impl Session for Client {
+impl Session for FaultySession {
     fn begin(&mut self) -> Result<(), Failure> {
         self.forget();
         // A scene of one session alone: all others stay away.
@@ -104,7 +104,7 @@ impl Session for Client {
         if director.returned(session, store) {
             self.shared.over.notify_all();
         }
-        let mut txn = Txn::begin(store, *counter, session, self.mode);
+        let mut txn = FaultyTxn::begin(store, *counter, session, self.mode);
         director.cast(&mut txn);
         self.txn = Some(txn);
         Ok(())
@@ -164,7 +164,7 @@ impl Session for Client {
     }
 }
 
-impl Drop for Client {
+impl Drop for FaultySession {
     fn drop(&mut self) {
         self.forget();
     }

@@ -9,14 +9,14 @@ pub(super) type Key = (u32, u32);
 
 /// What a row holds: one integer if it is a register, any number if it is a list; nothing if it is not
 /// there.
-pub(super) type Cell = Option<Vec<i64>>;
+pub(super) type RowValue = Option<Vec<i64>>;
 
 /// What a row held from some commit on.
 #[derive(Clone, Debug)]
 struct Version {
     /// The number of the commit that made it.
     at: u64,
-    cell: Cell,
+    cell: RowValue,
 }
 
 /// All rows, each with the versions that somebody may still want to see, oldest first.
@@ -53,7 +53,7 @@ impl Store {
     }
 
     /// What a row held at a snapshot.
-    pub(super) fn read(&self, key: Key, snapshot: u64) -> Cell {
+    pub(super) fn read(&self, key: Key, snapshot: u64) -> RowValue {
         let versions = self.rows.get(&key)?;
         let seen = versions.partition_point(|v| v.at <= snapshot);
         versions[..seen].last()?.cell.clone()
@@ -81,7 +81,7 @@ impl Store {
     }
 
     /// Commits writes, all at once. The number of the commit.
-    pub(super) fn install(&mut self, writes: impl IntoIterator<Item = (Key, Cell)>) -> u64 {
+    pub(super) fn install(&mut self, writes: impl IntoIterator<Item = (Key, RowValue)>) -> u64 {
         self.last += 1;
         let oldest = self.watched.keys().next().copied().unwrap_or(self.last);
         for (key, cell) in writes {

@@ -2,10 +2,16 @@
 
 use isolde_history::OpKind;
 
-use super::scene::Part;
-use super::store::{Cell, Key, Store};
+use super::store::{Key, RowValue, Store};
 use crate::failure::{After, Failure};
 use crate::request::{Answer, Request};
+
+/// The part of a transaction: in which scene, and which of its parts was to be played when it began.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Part {
+    pub(super) scene: u64,
+    pub(super) number: usize,
+}
 
 /// What an offer does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,7 +35,7 @@ pub(super) enum Did {
 
 /// A transaction.
 #[derive(Debug)]
-pub(super) struct Txn {
+pub(super) struct FaultyTxn {
     pub(super) number: u64,
     /// The number of its session.
     pub(super) session: u64,
@@ -38,7 +44,7 @@ pub(super) struct Txn {
     /// What it read of others.
     reads: Vec<Key>,
     /// What it is going to write: each row once.
-    writes: Vec<(Key, Cell)>,
+    writes: Vec<(Key, RowValue)>,
     pub(super) log: Vec<Did>,
     /// Its part in a scene.
     pub(super) part: Option<Part>,
@@ -46,12 +52,12 @@ pub(super) struct Txn {
     pub(super) misled: Option<i64>,
 }
 
-impl Txn {
+impl FaultyTxn {
     /// A transaction that begins now.
-    pub(super) fn begin(store: &mut Store, number: u64, session: u64, mode: Mode) -> Txn {
+    pub(super) fn begin(store: &mut Store, number: u64, session: u64, mode: Mode) -> FaultyTxn {
         let snapshot = store.now();
         store.watch(snapshot);
-        Txn {
+        FaultyTxn {
             number,
             session,
             mode,
@@ -69,7 +75,7 @@ impl Txn {
         &mut self,
         store: &mut Store,
         request: &Request,
-        wrong: Option<Cell>,
+        wrong: Option<RowValue>,
     ) -> Result<Answer, Failure> {
         let key = (request.table, request.row);
         self.log.push(match request.kind {
@@ -112,7 +118,7 @@ impl Txn {
     }
 
     /// What it sees of a row: its own last write, or what others committed.
-    fn read(&mut self, store: &Store, key: Key) -> Cell {
+    fn read(&mut self, store: &Store, key: Key) -> RowValue {
         if let Some((_, cell)) = self.writes.iter().find(|(k, _)| *k == key) {
             return cell.clone();
         }
@@ -128,7 +134,7 @@ impl Txn {
         &mut self,
         store: &mut Store,
         key: Key,
-        change: impl FnOnce(Cell) -> Cell,
+        change: impl FnOnce(RowValue) -> RowValue,
     ) -> Result<Answer, Failure> {
         store.lock(key, self.number)?;
         // Who plays a part in a scene shall not notice what happened in it.

@@ -12,9 +12,9 @@ use isolde_spec::Level;
 use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
-use crate::catalogue::OpenOptions;
 use crate::failure::Failure;
 use crate::offer::Offer;
+use crate::open::OpenOptions;
 use crate::path::Path;
 use crate::target::{Contents, OpenError, Session, Table, Target};
 
@@ -153,7 +153,7 @@ impl Target for Sqlite {
         let ours = self.folder.is_some();
         let connection = connect(&self.file, self.busy, ours).map_err(session::failure)?;
         let immediate = offer.name == "immediate";
-        Ok(Box::new(session::Client::new(connection, self.prefix.clone(), immediate)))
+        Ok(Box::new(session::SqliteSession::new(connection, self.prefix.clone(), immediate)))
     }
 
     fn clean(&self) -> Result<(), Failure> {

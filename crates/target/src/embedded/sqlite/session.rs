@@ -10,19 +10,19 @@ use crate::target::{Ended, Session};
 use isolde_history::OpKind;
 
 /// A session.
-pub(super) struct Client {
+pub(super) struct SqliteSession {
     connection: Connection,
     prefix: String,
     begin: &'static str,
 }
 
-impl Client {
+impl SqliteSession {
     /// A session on a connection of its own.
-    pub(super) fn new(connection: Connection, prefix: String, immediate: bool) -> Client {
+    pub(super) fn new(connection: Connection, prefix: String, immediate: bool) -> SqliteSession {
         // Each table has about thirty statements; forgetting them costs more than keeping them.
         connection.set_prepared_statement_cache_capacity(512);
         let begin = if immediate { "BEGIN IMMEDIATE" } else { "BEGIN" };
-        Client { connection, prefix, begin }
+        SqliteSession { connection, prefix, begin }
     }
 
     fn execute(&self, sql: &str) -> rusqlite::Result<()> {
@@ -56,7 +56,7 @@ impl Client {
     }
 }
 
-impl Session for Client {
+impl Session for SqliteSession {
     fn begin(&mut self) -> Result<(), Failure> {
         // No transaction is left behind by a BEGIN that fails: the connection is in autocommit.
         self.execute(self.begin).map_err(|error| self.failed(error))

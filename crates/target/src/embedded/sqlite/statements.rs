@@ -5,11 +5,9 @@ use isolde_history::OpKind;
 use crate::path::Path;
 use crate::target::{Contents, Table};
 
-/// Ways with their weights.
-type Ways = &'static [(Path, u32)];
-
-const READ: Ways = &[(Path::PrimaryKey, 6), (Path::Index, 2), (Path::Range, 2), (Path::Scan, 1)];
-const WRITE: Ways = &[
+const READ: &[(Path, u32)] =
+    &[(Path::PrimaryKey, 6), (Path::Index, 2), (Path::Range, 2), (Path::Scan, 1)];
+const WRITE: &[(Path, u32)] = &[
     (Path::PrimaryKey, 4),
     (Path::Index, 1),
     (Path::Range, 1),
@@ -19,12 +17,14 @@ const WRITE: Ways = &[
     (Path::Replace, 1),
     (Path::UpdateElseInsert, 1),
 ];
-const APPEND: Ways = &[(Path::Upsert, 2), (Path::UpdateElseInsert, 1), (Path::Returning, 1)];
-const CAS: Ways = &[(Path::PrimaryKey, 3), (Path::Index, 1), (Path::Scan, 1), (Path::Returning, 1)];
-const INSERT: Ways = &[(Path::Upsert, 2), (Path::PlainInsert, 1)];
+const APPEND: &[(Path, u32)] =
+    &[(Path::Upsert, 2), (Path::UpdateElseInsert, 1), (Path::Returning, 1)];
+const CAS: &[(Path, u32)] =
+    &[(Path::PrimaryKey, 3), (Path::Index, 1), (Path::Scan, 1), (Path::Returning, 1)];
+const INSERT: &[(Path, u32)] = &[(Path::Upsert, 2), (Path::PlainInsert, 1)];
 
 /// The ways to do an access.
-pub(super) fn ways(kind: OpKind) -> Ways {
+pub(super) fn ways(kind: OpKind) -> &'static [(Path, u32)] {
     match kind {
         OpKind::Read | OpKind::ListRead => READ,
         OpKind::Write => WRITE,

@@ -1,14 +1,14 @@
 //! Whether a history is one of lists, of registers, or of single objects, and its operations as EDN.
 
+use crate::error::SinkError;
 use crate::evidence::Outcome;
 use crate::formats::jepsen::operations::REGISTER;
-use crate::formats::jepsen::write::literal::literal;
-use crate::formats::jepsen::write::{describe, refused};
+use crate::formats::jepsen::write::literal::{describe, literal};
+use crate::formats::jepsen::write::refusal::refused;
 use crate::history::{History, Txn};
 use crate::ids::{Key, OpId};
 use crate::op::{Effect, Op, OpKind};
 use crate::pool::Pool;
-use crate::sink::SinkError;
 use crate::value::{Datum, Value};
 
 /// How the operations are written.

@@ -1,11 +1,14 @@
 //! Values as EDN.
 
-use crate::formats::jepsen::event::is_common_key;
-use crate::formats::jepsen::write::{LABEL_KEY, refused};
+use crate::error::SinkError;
+use crate::formats::jepsen::keys::LABEL_KEY;
+use crate::formats::jepsen::keys::is_common_key;
+use crate::formats::jepsen::write::refusal::refused;
+use crate::history::History;
+use crate::ids::TxnId;
 use crate::pool::Pool;
-use crate::sink::SinkError;
 use crate::text::Edn;
-use crate::text::edn::Kind;
+use crate::text::edn::EdnKind;
 use crate::value::{Datum, Value, Values};
 
 /// What is still to be written of a value.
@@ -87,8 +90,8 @@ fn reads_as_symbol(source: &str) -> bool {
     let kind = edn.clone().peek();
     let whole = edn.verbatim().is_ok_and(|text| text == source);
     match kind {
-        Ok(Kind::Word | Kind::Set | Kind::Tagged) => whole,
-        Ok(Kind::Number) => whole && (source.contains('/') || source.len() > 30),
+        Ok(EdnKind::Word | EdnKind::Set | EdnKind::Tagged) => whole,
+        Ok(EdnKind::Number) => whole && (source.contains('/') || source.len() > 30),
         _ => false,
     }
 }
@@ -97,4 +100,14 @@ fn reads_as_symbol(source: &str) -> bool {
 pub(super) fn is_key_name(name: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./*+!?".contains(&b);
     !name.is_empty() && name.bytes().all(plain) && !is_common_key(name) && name != LABEL_KEY
+}
+
+/// A transaction in a complaint, by its label if that can be written.
+pub(super) fn describe(history: &History, txn: TxnId) -> String {
+    let txn = history.txn(txn);
+    let mut text = String::from("transaction ");
+    match txn.label() {
+        Some(label) if literal(history.pool(), label, &mut text).is_ok() => text,
+        _ => format!("transaction number {}", txn.id().0),
+    }
 }

@@ -1,12 +1,13 @@
 //! The order of the lines, and the process of each transaction.
 
 use crate::attributes::names;
+use crate::error::SinkError;
 use crate::evidence::Outcome;
-use crate::formats::jepsen::write::{describe, refused};
+use crate::formats::jepsen::write::literal::describe;
+use crate::formats::jepsen::write::refusal::refused;
 use crate::history::History;
 use crate::ids::{SessionId, TxnId};
 use crate::meta::Clock;
-use crate::sink::SinkError;
 use crate::value::Value;
 
 /// What a line of the log is about.
@@ -23,14 +24,14 @@ type Moment = (i64, u32);
 
 /// A line of the log.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
+pub(super) struct LogLine {
     moment: Moment,
     pub(super) what: What,
 }
 
 /// The whole log.
 pub(super) struct Log {
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<LogLine>,
     /// The process of each transaction.
     pub(super) processes: Vec<i64>,
     /// Whether each transaction has a completion.
@@ -62,7 +63,7 @@ impl Log {
     }
 
     fn push(&mut self, moment: Moment, what: What) {
-        self.lines.push(Line { moment, what });
+        self.lines.push(LogLine { moment, what });
     }
 
     /// Nothing is known of when transactions ran: invocations would make up an order in real time.
@@ -182,7 +183,7 @@ struct Gaps {
 }
 
 impl Gaps {
-    fn of(history: &History, lines: &[Line]) -> Gaps {
+    fn of(history: &History, lines: &[LogLine]) -> Gaps {
         let is_log = history.meta().clock == Clock::Events;
         let positions = lines.iter().filter(|_| is_log).map(|line| line.moment.0);
         let mut taken: Vec<i64> = positions.collect();
