@@ -10,7 +10,10 @@ use isolde_spec::Level;
 
 use crate::args::CheckArgs;
 use crate::desk::{self, Desk, exit_code};
-use crate::exit::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED, is_broken_pipe};
+use crate::exit::{
+    EXIT_FAULT, EXIT_INTERRUPTED, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED, is_broken_pipe,
+};
+use crate::interrupt::{self, Checking};
 use crate::load::{self, Loaded};
 use crate::reports::{self, Reports};
 use crate::{excerpts, ran, shell, terminal};
@@ -18,10 +21,14 @@ use crate::{excerpts, ran, shell, terminal};
 /// Checks every file; the exit code is that of the worst.
 pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
     let levels = desk::levels(&args.level)?;
+    interrupt::listen_for_checks()?;
     let mut reports = Reports::new(&args.report, &args.histories, !levels.is_empty())?;
     let mut stems = excerpts::Stems::default();
     let mut codes = Vec::new();
     for file in &args.histories {
+        if interrupt::check_stopped() {
+            break;
+        }
         let stem = stems.of(file);
         match check_file(args, (file, &stem), &levels, &mut reports) {
             Ok(code) => codes.push(code),
@@ -37,6 +44,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
     }
     reports.write()?;
     let worst = [EXIT_VIOLATED, EXIT_FAULT, EXIT_UNKNOWN].into_iter().find(|c| codes.contains(c));
+    if interrupt::check_stopped() && !codes.contains(&EXIT_VIOLATED) {
+        return Ok(EXIT_INTERRUPTED);
+    }
     Ok(worst.unwrap_or(EXIT_OK))
 }
 
@@ -47,14 +57,19 @@ fn check_file(
     reports: &mut Reports,
 ) -> Result<u8> {
     let began = Instant::now();
+    let bounds = args.ask.bounds();
+    let late = || bounds.is_late();
     let loaded = load::load(file, args.ask.format.as_deref())?;
     let progress = load::progress(&format!("checking {}", file.display()));
+    let checking = Checking::begin();
+    let limits = bounds.limits(&late);
     let desk = Desk {
-        checker: Checker::new(&loaded.history, args.ask.options()),
+        checker: Checker::with_limits(&loaded.history, args.ask.options(), limits),
         session_order: !args.ask.no_session_order,
     };
     let decided = if levels.is_empty() { desk.all(&loaded.history) } else { desk.each(levels) };
     progress.finish_and_clear();
+    drop(checking);
     let case = case(args, file, &loaded, &decided, began);
     let text = if args.json {
         serde_json::to_string_pretty(&case_to_json(&case))? + "\n"

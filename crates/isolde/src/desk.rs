@@ -1,5 +1,6 @@
 //! Where questions about one history are asked.
 
+use std::cmp::Reverse;
 use std::time::Instant;
 
 use anyhow::{Result, anyhow};
@@ -9,6 +10,7 @@ use isolde_report::Decided;
 use isolde_spec::{Level, Promise};
 
 use crate::exit::{EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
+use crate::interrupt::Checking;
 
 /// The levels of those names.
 pub(crate) fn levels(names: &[String]) -> Result<Vec<Level>> {
@@ -38,12 +40,19 @@ impl Desk<'_> {
         let began = Instant::now();
         let verdict = self.checker.check(Promise { level, session_order: self.session_order });
         let seconds = began.elapsed().as_secs_f64();
+        Checking::decided(&verdict);
         Decided { verdict, holds_without_session_order: false, seconds }
     }
 
-    /// The levels that were named, in that order.
+    /// The levels that were named, in that order. The strongest is asked first, since others follow from
+    /// it if it holds.
     pub(crate) fn each(&self, levels: &[Level]) -> Vec<Decided> {
-        let mut decided: Vec<Decided> = levels.iter().map(|level| self.ask(*level)).collect();
+        let mut strongest_first: Vec<usize> = (0..levels.len()).collect();
+        strongest_first.sort_by_key(|at| Reverse(levels[*at]));
+        let mut decided: Vec<(usize, Decided)> =
+            strongest_first.into_iter().map(|at| (at, self.ask(levels[at]))).collect();
+        decided.sort_by_key(|(at, _)| *at);
+        let mut decided: Vec<Decided> = decided.into_iter().map(|(_, decided)| decided).collect();
         self.without_session_order(&mut decided);
         decided
     }

@@ -6,6 +6,8 @@ pub(crate) const EXIT_OK: u8 = 0;
 pub(crate) const EXIT_VIOLATED: u8 = 1;
 /// The input or the environment is at fault.
 pub(crate) const EXIT_FAULT: u8 = 2;
+/// Ctrl-C ended it, and nothing was violated: what a shell reports of such a command.
+pub(crate) const EXIT_INTERRUPTED: u8 = 130;
 /// It cannot be decided.
 pub(crate) const EXIT_UNKNOWN: u8 = 3;
 

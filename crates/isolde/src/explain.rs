@@ -127,8 +127,10 @@ fn of_history(args: &ExplainArgs, file: &Path) -> Result<()> {
     let loaded = load::load(file, args.ask.format.as_deref())?;
     let history = &loaded.history;
     let progress = load::progress(&format!("checking {}", file.display()));
+    let bounds = args.ask.bounds();
+    let late = || bounds.is_late();
     let desk = Desk {
-        checker: Checker::new(history, args.ask.options()),
+        checker: Checker::with_limits(history, args.ask.options(), bounds.limits(&late)),
         session_order: !args.ask.no_session_order,
     };
     let decided = match wanted {

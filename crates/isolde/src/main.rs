@@ -2,6 +2,7 @@
 
 mod about;
 mod args;
+mod bounds;
 mod check;
 mod convert;
 mod desk;

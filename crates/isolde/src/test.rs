@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use isolde_check::{Checker, Options};
+use isolde_check::{Checker, Limits, Options};
 use isolde_history::History;
 use isolde_report::{
     Case, Decided, HtmlReport, REPORT_VERSION, Style, Telling, faults_to_text, number, to_json,
@@ -18,12 +18,14 @@ use isolde_target::Failure;
 use serde_json::{Value, json};
 
 use crate::args::TestArgs;
+use crate::bounds::Bounds;
 use crate::desk::{self, Desk, exit_code};
-use crate::exit::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
+use crate::exit::{EXIT_FAULT, EXIT_INTERRUPTED, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
+use crate::interrupt::{self, Checking};
 use crate::reports::Reports;
 use crate::running::{Stage, command_line};
 use crate::trials::{TrialOutcome, Trials};
-use crate::{excerpts, interrupt, load, ran, shell, terminal};
+use crate::{excerpts, load, ran, shell, terminal};
 
 /// What the history of a run is called.
 const HISTORY: &str = "history.isolde";
@@ -55,7 +57,7 @@ fn test(args: &TestArgs, stage: &Stage, levels: &[Level], reports: &mut Reports)
     let mut trials = Trials::default();
     for number in 0..most {
         let over = args.budget.is_some_and(|budget| began.elapsed() >= budget);
-        if number > 0 && (over || interrupt::stopped()) {
+        if number > 0 && (over || interrupt::stopped() || interrupt::check_stopped()) {
             break;
         }
         if number > 0 {
@@ -92,7 +94,11 @@ fn test(args: &TestArgs, stage: &Stage, levels: &[Level], reports: &mut Reports)
         };
         ran::print(&text)?;
     }
-    Ok(trials.worst())
+    match trials.worst() {
+        EXIT_VIOLATED => Ok(EXIT_VIOLATED),
+        _ if interrupt::check_stopped() => Ok(EXIT_INTERRUPTED),
+        code => Ok(code),
+    }
 }
 
 /// One run and what was found in it.
@@ -165,8 +171,12 @@ impl Trial {
         let began = Instant::now();
         let history = load::load(&file, Some("isolde"))?.history;
         let progress = load::progress("checking");
-        let checker = Checker::new(&history, Options::default());
+        let bounds = Bounds::new(args.check_timeout, args.check_memory, Limits::default().steps());
+        let late = || bounds.is_late();
+        let checking = Checking::begin();
+        let checker = Checker::with_limits(&history, Options::default(), bounds.limits(&late));
         let decided = Desk { checker, session_order: true }.each(levels);
+        drop(checking);
         progress.finish_and_clear();
         let verification = began.elapsed();
         let code = code(&ran, &decided);

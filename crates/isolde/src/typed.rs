@@ -60,6 +60,24 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     isolde_run::time(text)
 }
 
+/// An amount of memory: bytes, with `K`, `M`, `G` for their powers of 1024.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    let plain = text.replace('_', "").to_lowercase();
+    let plain = plain.strip_suffix("ib").or(plain.strip_suffix('b')).unwrap_or(&plain);
+    let digits = plain.trim_end_matches(['k', 'm', 'g']);
+    let factor: u64 = match &plain[digits.len()..] {
+        "" => 1,
+        "k" => 1 << 10,
+        "m" => 1 << 20,
+        "g" => 1 << 30,
+        _ => 0,
+    };
+    let expected = || "expected an amount of memory such as 500M or 4G".to_owned();
+    let number: f64 = digits.parse().map_err(|_| expected())?;
+    let bytes = Some(number * factor as f64).filter(|bytes| (1.0..1e18).contains(bytes));
+    bytes.map(|bytes| bytes as u64).ok_or_else(expected)
+}
+
 /// What goes wrong on purpose.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Wrong {
@@ -113,6 +131,18 @@ mod tests {
     fn small_counts_are_small() {
         assert_eq!(small_count("4g"), Ok(4_000_000_000));
         assert!(small_count("5g").is_err());
+    }
+
+    #[test]
+    fn memory_as_people_type_it() {
+        let read = |text| bytes(text).ok();
+        assert_eq!(read("500M"), Some(500 << 20));
+        assert_eq!(read("1.5g"), Some(3 << 29));
+        assert_eq!(read("64KiB"), Some(64 << 10));
+        assert_eq!(read("1048576"), Some(1 << 20));
+        for wrong in ["", "M", "0", "-1M", "1T", "1MM", "nan", "inf", "1e30G"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

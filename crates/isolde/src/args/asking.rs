@@ -1,12 +1,13 @@
 //! How a history is checked: the same for every command that does.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::ValueEnum;
-use isolde_check::{Options, Road};
+use isolde_check::{Limits, Method, Options};
 use serde_json::{Value, json};
 
-use crate::typed::duration;
+use crate::bounds::Bounds;
+use crate::typed::{bytes, duration};
 
 /// How a history is checked.
 #[derive(clap::Args, Debug)]
@@ -30,20 +31,26 @@ pub(crate) struct AskArgs {
     /// violation is still shown, but perhaps not by the shortest cycle
     #[arg(long, value_name = "N", default_value_t = Options::default().search_budget)]
     pub(crate) search_budget: usize,
-    /// How many steps the search for an order of single operations may try, for each object
-    /// (linearizable); where it runs out, the answer is unknown
-    #[arg(long, value_name = "N", default_value_t = Options::default().order_steps,
+    /// How many steps a search may try: for an order of single operations (linearizable), for each
+    /// object, or for the edges that reads force; where it runs out, the answer is unknown
+    #[arg(long, value_name = "N", default_value_t = Limits::default().steps(),
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) order_steps: u64,
-    /// How many megabytes that search may use to remember where it was, for each object
+    /// How many megabytes the search for an order of single operations may use to remember where it
+    /// was, for each object: a part of --memory
     #[arg(long, value_name = "MB", default_value_t = (Options::default().order_memory >> 20) as u64,
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) order_memory: u64,
-    /// After how long that search gives up, for each history, such as 30s or 5m; the answer is then
+    /// How long the check of a history may take, such as 30s or 5m; what is not decided by then is
     /// unknown
     /// [default: never]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
+    /// How much memory the check of a history may take, with the history, such as 500M or 4G; what
+    /// needs more is unknown
+    /// [default: half of the machine's]
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub(crate) memory: Option<u64>,
     /// The format, if it is not to be recognised from the content (see `isolde formats`)
     #[arg(long, short, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
@@ -59,26 +66,29 @@ pub(crate) enum Procedure {
     Saturation,
 }
 
-impl From<Procedure> for Road {
-    fn from(procedure: Procedure) -> Road {
+impl From<Procedure> for Method {
+    fn from(procedure: Procedure) -> Method {
         match procedure {
-            Procedure::Graph => Road::Graph,
-            Procedure::Saturation => Road::Saturation,
+            Procedure::Graph => Method::Graph,
+            Procedure::Saturation => Method::Saturation,
         }
     }
 }
 
 impl AskArgs {
-    /// For the checker. The time begins to run now.
+    /// What bounds the check. The time begins to run now.
+    pub(crate) fn bounds(&self) -> Bounds {
+        Bounds::new(self.timeout, self.memory, self.order_steps)
+    }
+
+    /// For the checker.
     pub(crate) fn options(&self) -> Options {
         Options {
             clock_skew: self.clock_skew,
             witnesses: self.witnesses as usize,
             search_budget: self.search_budget,
-            procedure: self.procedure.map(Road::from),
-            order_steps: self.order_steps,
+            procedure: self.procedure.map(Method::from),
             order_memory: usize::try_from(self.order_memory << 20).unwrap_or(usize::MAX),
-            deadline: self.timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
             ..Options::default()
         }
     }
@@ -89,12 +99,13 @@ impl AskArgs {
         json!({
             "session_order": !self.no_session_order,
             "clock_skew": options.clock_skew,
-            "procedure": options.procedure.map(Road::name),
+            "procedure": options.procedure.map(Method::name),
             "witnesses": options.witnesses,
             "search_budget": options.search_budget,
-            "order_steps": options.order_steps,
+            "order_steps": self.order_steps,
             "order_memory": options.order_memory,
             "timeout": self.timeout.map(|timeout| timeout.as_secs_f64()),
+            "memory": self.memory,
         })
     }
 
@@ -106,17 +117,20 @@ impl AskArgs {
         say(self.no_session_order, "--no-session-order".to_owned());
         say(self.clock_skew != 0, format!("--clock-skew {}", self.clock_skew));
         if let Some(procedure) = self.procedure {
-            say(true, format!("--procedure {}", Road::from(procedure).name()));
+            say(true, format!("--procedure {}", Method::from(procedure).name()));
         }
         say(self.witnesses as usize != usual.witnesses, format!("--witnesses {}", self.witnesses));
         let budget = self.search_budget;
         say(budget != usual.search_budget, format!("--search-budget {budget}"));
         let steps = self.order_steps;
-        say(steps != usual.order_steps, format!("--order-steps {steps}"));
+        say(steps != Limits::default().steps(), format!("--order-steps {steps}"));
         let memory = self.order_memory;
         say(memory != (usual.order_memory >> 20) as u64, format!("--order-memory {memory}"));
         if let Some(timeout) = self.timeout {
             say(true, format!("--timeout {}ms", timeout.as_millis()));
+        }
+        if let Some(memory) = self.memory {
+            say(true, format!("--memory {memory}"));
         }
         if let Some(format) = &self.format {
             say(true, format!("--format {format}"));

@@ -47,6 +47,14 @@ pub(crate) struct TestArgs {
     /// Begin no other run after so much time; alone, run again until a violation is found
     #[arg(long, value_name = "TIME", value_parser = typed::duration)]
     pub(crate) budget: Option<Duration>,
+    /// How long the check of a run may take, such as 30s or 5m; what is not decided by then is unknown
+    /// [default: never]
+    #[arg(long, value_name = "TIME", value_parser = typed::duration)]
+    pub(crate) check_timeout: Option<Duration>,
+    /// How much memory the check of a run may take, such as 500M or 4G; what needs more is unknown
+    /// [default: half of the machine's]
+    #[arg(long, value_name = "BYTES", value_parser = typed::bytes)]
+    pub(crate) check_memory: Option<u64>,
     /// Write a report of all runs, of the kind that the name says: .html, .json, .xml (JUnit), .txt,
     /// .svg or .dot (the plainest witness); one --report each for several
     #[arg(long, value_name = "FILE")]
