@@ -49,6 +49,8 @@ pub fn kind(history: &History) -> &'static str {
     let unsure = history.ops().any(|op| op.effect() == Effect::Unknown && op.kind().writes());
     if has(OpKind::PredicateRead) {
         "predicate reads"
+    } else if summary.duplicate_values > 0 {
+        "repeated values"
     } else if unsure {
         "unsure operations"
     } else if history.txns().any(|t| t.outcome() == Outcome::Unknown) {
@@ -57,8 +59,6 @@ pub fn kind(history: &History) -> &'static str {
         "incomplete"
     } else if !history.version_orders().is_empty() {
         "given version orders"
-    } else if summary.duplicate_values > 0 {
-        "repeated values"
     } else if has(OpKind::Append) || has(OpKind::ListRead) {
         "lists"
     } else if summary.every_write_reads_first() {
