@@ -108,8 +108,8 @@ pub enum Strain {
         /// How many wrote it.
         writers: u32,
     },
-    /// Transactions that do not overlap: each reads three current values and writes one that it did
-    /// not read.
+    /// Transactions that do not overlap: each reads three current values and writes one key, mostly
+    /// one that it did not read.
     BlindWrites {
         /// How many transactions.
         txns: u32,

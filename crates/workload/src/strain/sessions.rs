@@ -67,12 +67,13 @@ pub(super) fn blind_writes(maker: &mut Maker, txns: u32) -> Result<(), SinkError
         let begin = 10 * i64::from(i);
         maker.begin(i % 16).between(begin, begin + 5);
         let first = random.below(u64::from(KEYS)) as u32;
-        // Three keys that differ, since one, two or three steps lie between them.
+        // Three keys that differ: they are one, two or three apart.
         let step = 1 + random.below(3) as u32;
         for key in [first, (first + step) % KEYS, (first + 2 * step) % KEYS] {
             maker.read(key, current[key as usize]);
         }
-        let written = (first + 3 * step) % KEYS;
+        // Some of the writers have read the key before: a mixture is harder than blind writes alone.
+        let written = random.below(u64::from(KEYS)) as u32;
         current[written as usize] = i + 1;
         maker.write(written, i + 1).commit()?;
     }

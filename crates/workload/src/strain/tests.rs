@@ -1,5 +1,7 @@
 //! What is right to say of small ones.
 
+use std::collections::HashSet;
+
 use isolde_check::{Options, check};
 use isolde_spec::{Level, Promise};
 
@@ -46,13 +48,12 @@ fn a_hot_key_has_as_many_readers_as_writers() {
 }
 
 #[test]
-fn blind_writers_read_three_keys_and_write_a_fourth() {
+fn blind_writers_read_three_keys_and_mostly_write_a_fourth() {
     let history = Strain::BlindWrites { txns: 200 }.history().unwrap();
-    for txn in history.txns() {
-        let mut keys: Vec<u32> = txn.ops().map(|op| op.key().0).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        assert_eq!(keys.len(), 4);
-    }
+    let keys =
+        |txn: isolde_history::Txn<'_>| -> HashSet<u32> { txn.ops().map(|op| op.key().0).collect() };
+    assert!(history.txns().all(|txn| (3..=4).contains(&keys(txn).len())));
+    let blind = history.txns().filter(|txn| keys(*txn).len() == 4).count();
+    assert!((120..160).contains(&blind), "{blind}");
     assert_eq!(says(Strain::BlindWrites { txns: 200 }, Level::StrictSerializable), Some(true));
 }
