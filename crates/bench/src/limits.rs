@@ -72,7 +72,8 @@ fn cases(divide: u32) -> Vec<Case> {
     let hot = |how| Strain::HotKey { writers: size(5_000), how };
     let sessions = |violating| Strain::Sessions { sessions: size(200_000), violating };
     let ring = |by| Strain::Ring { txns: size(100_000), by };
-    let cases: [(Strain, &[&[Level]]); 21] = [
+    let blind = |txns, seed| Strain::BlindWrites { txns: size(txns), seed };
+    let cases: [(Strain, &[&[Level]]); 24] = [
         (nested(16, 5), &[SER, CC, ALL]),
         (nested(64, 8), &[SER, CC, ALL]),
         (few(size(100_000)), &[SER, LIN]),
@@ -92,8 +93,11 @@ fn cases(divide: u32) -> Vec<Case> {
         (ring(Ring::Mixed), &[SER, SI, CC, ALL]),
         (Strain::SameValue { writers: 50 }, &[SER, SI, CC, ALL]),
         (Strain::SameValue { writers: 70 }, &[SER, ALL]),
-        (Strain::BlindWrites { txns: size(4_000) }, &[SI, SER, SSER, ALL]),
-        (Strain::BlindWrites { txns: size(20_000) }, &[SI, SER, SSER, ALL]),
+        (blind(4_000, 1), &[SI, SER, SSER, ALL]),
+        (blind(20_000, 1), &[SI, SER, SSER, ALL]),
+        (blind(20_000, 2), &[SI, SER]),
+        (blind(20_000, 3), &[SI, SER]),
+        (blind(20_000, 4), &[SI, SER]),
     ];
     cases.into_iter().map(|(strain, levels)| Case { strain, levels }).collect()
 }
@@ -134,7 +138,7 @@ impl Made {
     fn new(folder: &Path, strain: Strain) -> Result<Made> {
         let history = strain.history()?;
         let (name, size) = (strain.name(), strain.size());
-        let path = folder.join(format!("isolde-limits-{}-{name}-{size}.jsonl", std::process::id()));
+        let path = folder.join(format!("isolde-limits-{}-{name}.jsonl", std::process::id()));
         write_history(&history, &path, "jsonl")?;
         let about = json!({
             "bench": "limits",

@@ -124,5 +124,6 @@ fn rings() {
 
 #[test]
 fn blind_writes() {
-    all_right(&[right(Strain::BlindWrites { txns: 300 })]);
+    let blind = |seed| right(Strain::BlindWrites { txns: 300, seed });
+    all_right(&[blind(1), blind(2), blind(3)]);
 }

@@ -113,6 +113,8 @@ pub enum Strain {
     BlindWrites {
         /// How many transactions.
         txns: u32,
+        /// What all choices follow from: whether a try at a serial execution gets stuck is luck.
+        seed: u64,
     },
 }
 
@@ -136,7 +138,9 @@ impl Strain {
             }
             Strain::Ring { txns, by } => rings::ring(&mut maker, txns, by)?,
             Strain::SameValue { writers } => registers::same_value(&mut maker, writers)?,
-            Strain::BlindWrites { txns } => sessions::blind_writes(&mut maker, txns)?,
+            Strain::BlindWrites { txns, seed } => {
+                sessions::blind_writes(&mut maker, txns, seed)?;
+            }
         }
         Ok(maker.finish())
     }
@@ -174,8 +178,8 @@ impl Strain {
             | Strain::OwnEqualElements { appends: size }
             | Strain::Sessions { sessions: size, .. }
             | Strain::Ring { txns: size, .. }
-            | Strain::SameValue { writers: size }
-            | Strain::BlindWrites { txns: size } => size.to_string(),
+            | Strain::SameValue { writers: size } => size.to_string(),
+            Strain::BlindWrites { txns, seed } => format!("{txns}, seed {seed}"),
         }
     }
 }

@@ -59,18 +59,20 @@ pub(super) fn updates(maker: &mut Maker, sessions: u32, violating: bool) -> Resu
     Ok(())
 }
 
-pub(super) fn blind_writes(maker: &mut Maker, txns: u32) -> Result<(), SinkError> {
+pub(super) fn blind_writes(maker: &mut Maker, txns: u32, seed: u64) -> Result<(), SinkError> {
     const KEYS: u32 = 10;
-    let mut random = Random::new(2);
+    let mut random = Random::new(seed);
     let mut current = [0; KEYS as usize];
     for i in 0..txns {
         let begin = 10 * i64::from(i);
         maker.begin(i % 16).between(begin, begin + 5);
-        let first = random.below(u64::from(KEYS)) as u32;
-        // Three keys that differ: they are one, two or three apart.
-        let step = 1 + random.below(3) as u32;
-        for key in [first, (first + step) % KEYS, (first + 2 * step) % KEYS] {
-            maker.read(key, current[key as usize]);
+        let mut read = Vec::with_capacity(3);
+        while read.len() < 3 {
+            let key = random.below(u64::from(KEYS)) as u32;
+            if !read.contains(&key) {
+                maker.read(key, current[key as usize]);
+                read.push(key);
+            }
         }
         // Some of the writers have read the key before: a mixture is harder than blind writes alone.
         let written = random.below(u64::from(KEYS)) as u32;
