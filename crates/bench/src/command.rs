@@ -70,11 +70,8 @@ impl Command {
         format: &str,
     ) -> Result<Command> {
         let file = folder.join(format!("isolde-bench-{}.{format}", std::process::id()));
-        let write = Format::named(format).and_then(|f| f.write).context("no such format")?;
-        let mut out = BufWriter::with_capacity(1 << 20, File::create(&file)?);
-        let command = Command { isolde: isolde.to_owned(), files: vec![file], own: true };
-        write(history, &mut out)?;
-        out.flush()?;
+        let command = Command { isolde: isolde.to_owned(), files: vec![file.clone()], own: true };
+        write_history(history, &file, format)?;
         Ok(command)
     }
 
@@ -136,6 +133,15 @@ impl Drop for Command {
     }
 }
 
+/// Writes a history to a file, in the format of that name.
+pub(crate) fn write_history(history: &History, file: &Path, format: &str) -> Result<()> {
+    let write = Format::named(format).and_then(|f| f.write).context("no such format")?;
+    let mut out = BufWriter::with_capacity(1 << 20, File::create(file)?);
+    write(history, &mut out)?;
+    out.flush()?;
+    Ok(())
+}
+
 /// Holds, violated and unknown are answers; everything else is a fault.
 fn finish(child: &mut Child) -> Result<&'static str> {
     let status = child.wait()?;
@@ -160,7 +166,7 @@ fn watch(child: &mut Child) -> Result<Option<f64>> {
     Ok(peak)
 }
 
-fn high_water_mb(status: &str) -> Option<f64> {
+pub(crate) fn high_water_mb(status: &str) -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kilobytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kilobytes / 1024.0)

@@ -8,6 +8,7 @@
 //! cargo run --release -p isolde-bench -- report --violations 1,10000
 //! cargo run --release -p isolde-bench -- weak --levels causal --keys 100,1000,10000
 //! cargo run --release -p isolde-bench -- cas --concurrency 10,100 --format jsonl
+//! cargo run --release -p isolde-bench -- limits --only nested,ring --cap 60
 //! cargo run --release -p isolde-bench -- logs --folder /work/shared/histories/porcupine/etcd
 //! cargo run --release -p isolde-bench -- soak --targets postgres,fjall --commits 200000
 //! cargo run --release -p isolde-bench -- faults
@@ -18,6 +19,7 @@ mod cas;
 mod check;
 mod command;
 mod counting;
+mod limits;
 mod live;
 mod logs;
 mod measure;
@@ -64,6 +66,9 @@ enum What {
     /// How long the whole command takes for linearizability of a file of compare-and-set, by how many
     /// sessions run at the same time (figure 9)
     Cas(cas::CasArgs),
+    /// How long the whole command takes for histories that are hard to check, and whether it keeps
+    /// its limits
+    Limits(limits::LimitsArgs),
     /// How long one command takes for all files of a folder
     Logs(logs::LogsArgs),
     /// Run every database at every level under every workload: a correct one gives no alarm
@@ -87,6 +92,7 @@ fn main() -> anyhow::Result<()> {
         What::Report(args) => report::run(&args),
         What::Weak(args) => weak::run(&args),
         What::Cas(args) => cas::run(&args),
+        What::Limits(args) => limits::run(&args),
         What::Logs(args) => logs::run(&args),
         What::Soak(args) => live::soak::run(&args),
         What::Faults(args) => live::faults::run(&args),

@@ -1,12 +1,14 @@
-//! The checker against its brute-force twin, on random tiny histories.
+//! The checker against its brute-force twin, on random tiny histories: no answer may differ, and no
+//! more answers may be open than `tests/open/transactions.tsv` says.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod twin;
 
 use isolde_check::{Options, check};
-use isolde_history::Outcome;
 use isolde_history::notation::to_text;
+use isolde_history::{History, Outcome};
 use isolde_spec::{Level, Promise};
+use twin::ratchet::{self, Counts};
 
 /// Which histories are compared; `ISOLDE_TWIN` asks for more, `ISOLDE_FROM` for others.
 fn seeds() -> std::ops::Range<u64> {
@@ -30,45 +32,79 @@ const LEVELS: [Level; 12] = [
     Level::StrictSerializable,
 ];
 
-#[test]
-fn no_verdict_differs_from_the_twin() {
-    // By level: decided alike, open, wrong.
-    let mut counts = [[0u64; 3]; LEVELS.len()];
-    let mut wrong = Vec::new();
-    for seed in seeds() {
+/// What a part of the seeds brought.
+#[derive(Default)]
+struct Tally {
+    /// By level: decided alike, open, wrong.
+    levels: [[u64; 3]; LEVELS.len()],
+    open: Counts,
+    wrong: Vec<String>,
+}
+
+impl Tally {
+    fn compare(&mut self, seed: u64) {
         let history = twin::random::history(seed, &twin::random::Weights::swarm(seed));
         // Where nothing is known to have committed, everything holds, with or without intervals.
         if history.txns().all(|t| t.outcome() != Outcome::Committed) {
-            continue;
+            return;
         }
-        for (level, count) in LEVELS.into_iter().zip(&mut counts) {
+        for (at, level) in LEVELS.into_iter().enumerate() {
             for session_order in [true, false] {
-                let promise = Promise { level, session_order };
-                // Every other time, helpers stand where few pairs would have an edge each.
-                let direct_pairs = if seed % 2 == 0 { Options::default().direct_pairs } else { 0 };
-                let options = Options { direct_pairs, ..Options::default() };
-                let ours = check(&history, promise, &options);
-                let theirs = twin::decide(&history, promise, 0);
-                match (ours.holds(), theirs) {
-                    (None, _) => count[1] += 1,
-                    (Some(a), Some(b)) if a == b => count[0] += 1,
-                    (ours_holds, theirs) => {
-                        count[2] += 1;
-                        wrong.push(format!(
-                        "seed {seed}, {level}, sessions {session_order}: we say {ours_holds:?}, the \
-                         twin says {theirs:?}\n{}{:?}\n",
-                        to_text(&history),
-                        ours.answer
-                    ));
-                    }
-                }
+                self.ask(seed, &history, at, Promise { level, session_order });
             }
         }
     }
-    for (level, [decided, open, wrong]) in LEVELS.into_iter().zip(counts) {
+
+    fn ask(&mut self, seed: u64, history: &History, at: usize, promise: Promise) {
+        // Every other time, helpers stand where few pairs would have an edge each.
+        let direct_pairs = if seed.is_multiple_of(2) { Options::default().direct_pairs } else { 0 };
+        let options = Options { direct_pairs, ..Options::default() };
+        let ours = check(history, promise, &options);
+        let theirs = twin::decide(history, promise, 0);
+        let Promise { level, session_order } = promise;
+        let sessions = if session_order { "yes" } else { "no" };
+        let row = format!("{}\t{level}\t{sessions}", ratchet::kind(history));
+        ratchet::count(&mut self.open, row, ours.holds(), theirs);
+        let column = match (ours.holds(), theirs) {
+            (Some(a), Some(b)) if a == b => 0,
+            (None, _) => 1,
+            (ours_holds, theirs) => {
+                self.wrong.push(format!(
+                    "seed {seed}, {level}, sessions {session_order}: we say {ours_holds:?}, the \
+                     twin says {theirs:?}\n{}{:?}\n",
+                    to_text(history),
+                    ours.answer
+                ));
+                2
+            }
+        };
+        self.levels[at][column] += 1;
+    }
+
+    fn add(mut self, more: Tally) -> Tally {
+        for (all, more) in self.levels.iter_mut().flatten().zip(more.levels.into_iter().flatten()) {
+            *all += more;
+        }
+        ratchet::add(&mut self.open, more.open);
+        self.wrong.extend(more.wrong);
+        self
+    }
+}
+
+#[test]
+fn no_verdict_differs_from_the_twin_and_no_more_are_open() {
+    let parts = ratchet::on_all_cores(seeds(), |seeds| {
+        let mut tally = Tally::default();
+        seeds.for_each(|seed| tally.compare(seed));
+        tally
+    });
+    let Tally { levels, open, wrong } = parts.into_iter().fold(Tally::default(), Tally::add);
+    for (level, [decided, open, wrong]) in LEVELS.into_iter().zip(levels) {
         eprintln!("{level}: {decided} decided alike, {open} open, {wrong} wrong");
     }
     wrong.iter().for_each(|case| eprintln!("{}", case.lines().next().unwrap_or_default()));
     eprintln!("{} wrong", wrong.len());
     assert!(wrong.is_empty(), "{}", wrong[..wrong.len().min(5)].join("\n"));
+    let columns = "kind\tlevel\tsession-order";
+    ratchet::compare("transactions.tsv", columns, &open, ratchet::default_seeds());
 }

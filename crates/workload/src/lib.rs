@@ -4,7 +4,8 @@
 //! The same seed gives the same plans on every machine, however fast the sessions get on: what a
 //! script says depends on the seed and the number of its session, never on an answer.
 //!
-//! [`simulate`] runs the same scripts against a simulated database and makes a history of it.
+//! [`simulate`] runs the same scripts against a simulated database and makes a history of it;
+//! [`strain`] makes histories that are hard to check.
 
 mod append;
 mod cas;
@@ -19,6 +20,7 @@ mod script;
 mod settings;
 mod shapes;
 pub mod simulate;
+pub mod strain;
 mod workload;
 
 pub use favour::favoured;

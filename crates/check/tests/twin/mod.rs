@@ -35,6 +35,7 @@ pub mod order;
 pub mod permutations;
 pub mod predicates;
 pub mod random;
+pub mod ratchet;
 pub mod swarm;
 pub mod versions;
 
