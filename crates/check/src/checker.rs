@@ -219,9 +219,17 @@ impl<'h> Checker<'h> {
             // Whether something rests on inferred edges is known to the plan's reader.
             Given::Anything | Given::OnlyInferred => true,
             Given::Asked(method) => question.options().procedure == Some(method),
-            Given::OrderKnown => true,
-            Given::OrderKnownButUnread => !question.orders().map_err(walking)?.unread.is_empty(),
-            Given::OrderOpen => strong::order_is_open(question).map_err(walking)?,
+            Given::NotAsked => question.options().procedure.is_none(),
+            Given::OrderKnown | Given::OrderKnownButUnread | Given::OrderOpen => {
+                let open = strong::order_is_open(question).map_err(walking)?;
+                let unread = !question.orders().map_err(walking)?.unread.is_empty();
+                let is = match (open, unread) {
+                    (true, _) => Given::OrderOpen,
+                    (false, true) => Given::OrderKnownButUnread,
+                    (false, false) => Given::OrderKnown,
+                };
+                question.options().procedure.is_none() && given == is
+            }
             Given::ManyChains => self.has_many_chains(question)?,
             Given::CausalityOpen => {
                 let stronger = [Level::Serializable, Level::SnapshotIsolation];

@@ -31,8 +31,11 @@ pub(crate) enum Levels {
     Weak,
     Causal,
     CursorStability,
-    /// Prefixes and all that is stronger, sequential consistency with it, and repeatable read.
+    /// All that are decided by a graph of dependencies: prefixes and all that is stronger, sequential
+    /// consistency with it, cursor stability and repeatable read.
     Graph,
+    /// The same without cursor stability.
+    WholeGraph,
     /// Those of them that imply causal consistency.
     AboveCausal,
     Sequential,
@@ -49,11 +52,13 @@ pub(crate) enum Given {
     Anything,
     /// A procedure was asked for.
     Asked(Method),
-    /// The versions of every key are in one order, but for those that no transaction read.
+    /// None was.
+    NotAsked,
+    /// None was, and the versions of every key are in one order.
     OrderKnown,
-    /// The same, and some versions were not read by any transaction.
+    /// None was, and they are but for versions that no transaction read.
     OrderKnownButUnread,
-    /// The versions of some key may come in more than one order.
+    /// None was, and the versions of some key may come in more than one order.
     OrderOpen,
     /// There are many reads and many chains of transactions to ask them about.
     ManyChains,
@@ -127,9 +132,8 @@ impl Levels {
             Levels::Causal => level == Level::Causal,
             Levels::CursorStability => level == Level::CursorStability,
             Levels::Graph => !weak && level != Level::Linearizable,
-            Levels::AboveCausal => {
-                !weak && level != Level::Linearizable && level.implies(Level::Causal)
-            }
+            Levels::WholeGraph => Levels::Graph.contain(level) && level != Level::CursorStability,
+            Levels::AboveCausal => Levels::Graph.contain(level) && level.implies(Level::Causal),
             Levels::Sequential => level == Level::Sequential,
             Levels::Linearizable => level == Level::Linearizable,
             Levels::Transactions => !level.of_operations(),
@@ -202,13 +206,13 @@ pub(crate) const PLAN: &[Row] = &[
         "it was asked for"),
     row(Levels::Graph, Given::Asked(Method::Saturation), Try::Saturation, Decides::Both,
         "it was asked for"),
-    row(Levels::CursorStability, Given::Anything, Try::Saturation, Decides::Both,
+    row(Levels::CursorStability, Given::NotAsked, Try::Graph, Decides::Both,
         "only what was read and overwritten has to stay together"),
-    row(Levels::Graph, Given::OrderOpen, Try::Saturation, Decides::Both,
+    row(Levels::WholeGraph, Given::OrderOpen, Try::Saturation, Decides::Both,
         "the order of versions is open for {keys}"),
-    row(Levels::Graph, Given::OrderKnownButUnread, Try::Saturation, Decides::Both,
+    row(Levels::WholeGraph, Given::OrderKnownButUnread, Try::Graph, Decides::Both,
         "what nobody read may come in any order"),
-    row(Levels::Graph, Given::OrderKnown, Try::Graph, Decides::Both,
+    row(Levels::WholeGraph, Given::OrderKnown, Try::Graph, Decides::Both,
         "the order of versions is known"),
     // ---- in plainer words, if all that was found rests on edges that no operation shows ----
     row(Levels::AboveCausal, Given::OnlyInferred, Try::Causality, Decides::Violated,
@@ -233,7 +237,7 @@ mod tests {
     #[test]
     fn every_level_has_a_procedure_whatever_the_evidence() {
         let always = |row: &&Row| {
-            let of_order = matches!(row.given, Given::OrderKnown | Given::OrderOpen);
+            let of_order = matches!(row.given, Given::NotAsked | Given::OrderOpen);
             let of_keys = matches!(row.given, Given::KeysApart | Given::KeysConnected);
             row.decides == Decides::Both && (row.given == Given::Anything || of_order || of_keys)
         };

@@ -201,7 +201,13 @@ pub(crate) fn in_program_order(question: &Question<'_, '_>, why: &str) -> Option
     let object = group(context, &deeds, &all, true);
     let (end, steps) = object.order(&SearchLimits { steps, memory, check });
     let ordered = matches!(end, SearchEnd::Order(_)) && object.doubt.is_none();
-    ordered.then(|| answers::verdict(question, Answer::Holds, Vec::new(), why, steps))
+    ordered.then(|| {
+        let evidence = vec!["values".to_owned(), "session order".to_owned()];
+        let mut procedure = question.procedure("linearization", evidence, why);
+        procedure.figures.push(("steps", steps));
+        let (counts, notes) = (Vec::new(), Vec::new());
+        Verdict { promise: question.promise, answer: Answer::Holds, counts, notes, procedure }
+    })
 }
 
 /// Keys that belong together.

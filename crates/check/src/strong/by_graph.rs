@@ -27,7 +27,8 @@ pub(crate) fn decide(
     method: Method,
     why: &str,
 ) -> Result<Verdict, Ended> {
-    let case = ByGraph { question: *question, infer: method == Method::Saturation };
+    let infer = question.options().procedure != Some(Method::Graph);
+    let case = ByGraph { question: *question, infer };
     case.decide(method, why).map_err(|limit| {
         let walked = question.walk().is_ok();
         let doing = if walked { "building the graph" } else { "walking over the keys" };
@@ -115,6 +116,11 @@ impl<'c> ByGraph<'c, '_> {
         let graph = self.graph()?;
         let cycles = hunt::cycles(question, &graph)?;
         describe(procedure, &graph, &cycles);
+        if graph.inferences.is_some() && question.options().procedure.is_none() {
+            procedure.name = Method::Saturation.name();
+            procedure.why =
+                format!("the order of versions is open for {}", keys(self.open_count()?));
+        }
         found.append(cycles);
         if found.witnesses.is_empty() { self.without_witness(&graph) } else { Ok(Answer::Holds) }
     }
@@ -313,9 +319,12 @@ impl<'c> ByGraph<'c, '_> {
         let open = self.open()?;
         let names: Vec<String> = open.iter().take(3).map(|key| words.key(*key)).collect();
         let more = if open.len() > names.len() { ", ..." } else { "" };
+        let cursor = self.question.level() == Level::CursorStability;
         let tried = match &graph.inferences {
+            _ if cursor && self.infer => {
+                "and neither an order of updates nor a serial execution decide it"
+            }
             Some(_) => "and neither forced edges nor a serial execution decide it",
-            None if self.infer => "and a serial execution was not found",
             None => "and the graph of what is known does not decide it",
         };
         Ok(format!(
@@ -326,6 +335,13 @@ impl<'c> ByGraph<'c, '_> {
     }
 
     // ---- what ran ----
+
+    /// How many keys have versions that may come in more than one order.
+    fn open_count(&self) -> Result<u64, Limit> {
+        let orders = self.question.orders()?;
+        let open = orders.unordered.len() + orders.unread.len();
+        Ok((open + divergent(&self.question)?.len()) as u64)
+    }
 
     fn procedure(&self, method: Method, why: &str) -> Result<Procedure, Limit> {
         let question = &self.question;
@@ -344,8 +360,7 @@ impl<'c> ByGraph<'c, '_> {
         let timed = question.context().history.txns().any(|txn| !txn.interval().is_empty());
         let real_time = question.real_time.filter(|_| timed);
         evidence.extend(real_time.map(|_| "client intervals".to_owned()));
-        let open = orders.unordered.len() + orders.unread.len() + divergent(question)?.len();
-        let why = why.replace("{keys}", &keys(open as u64));
+        let why = why.replace("{keys}", &keys(self.open_count()?));
         Ok(question.procedure(method.name(), evidence, why))
     }
 }
