@@ -4,7 +4,7 @@
 //! may have come from either: then nothing is said, unless the witness itself says that one read from the
 //! other.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use isolde_history::{Effect, History, Key, Op, OpId, OpKind, TxnId, Value};
 use isolde_spec::{Edges, Step, Witness};
@@ -13,8 +13,8 @@ use isolde_spec::{Edges, Step, Witness};
 pub(super) struct Sources<'a> {
     history: &'a History,
     by_value: HashMap<(Key, Value), Vec<OpId>>,
-    /// What the witness says: who read from whom.
-    read_from: Vec<(TxnId, TxnId, Option<Key>)>,
+    /// What the witness says: which transaction read from which. A cycle may have a hundred thousand.
+    read_from: HashSet<(TxnId, TxnId, Option<Key>)>,
 }
 
 impl<'a> Sources<'a> {
