@@ -111,7 +111,7 @@ pub(crate) fn run(args: &LimitsArgs) -> Result<()> {
         args.only.is_empty() || args.only.iter().any(|name| case.strain.name().starts_with(name))
     };
     for case in cases(args.divide).into_iter().filter(wanted) {
-        let file = Made::new(&args.folder, case.strain)?;
+        let file = MadeFile::new(&args.folder, case.strain)?;
         for levels in case.levels {
             for limited in [false, true].into_iter().filter(|limited| !limited || !args.plain) {
                 let mut line = file.about.clone();
@@ -119,7 +119,7 @@ pub(crate) fn run(args: &LimitsArgs) -> Result<()> {
                 line["level"] =
                     json!(if names.is_empty() { "all".to_owned() } else { names.join(",") });
                 line["limited"] = json!(limited);
-                Run { args, isolde: &isolde, file: &file.path, names, limited }
+                LimitedRun { args, isolde: &isolde, file: &file.path, names, limited }
                     .measure(&mut line)?;
                 println!("{line}");
             }
@@ -129,13 +129,13 @@ pub(crate) fn run(args: &LimitsArgs) -> Result<()> {
 }
 
 /// A file that goes when this goes.
-struct Made {
+struct MadeFile {
     path: PathBuf,
     about: Value,
 }
 
-impl Made {
-    fn new(folder: &Path, strain: Strain) -> Result<Made> {
+impl MadeFile {
+    fn new(folder: &Path, strain: Strain) -> Result<MadeFile> {
         let history = strain.history()?;
         let (name, size) = (strain.name(), strain.size());
         let path = folder.join(format!("isolde-limits-{}-{name}.jsonl", std::process::id()));
@@ -147,11 +147,11 @@ impl Made {
             "transactions": history.txn_count(),
             "operations": history.op_count(),
         });
-        Ok(Made { path, about })
+        Ok(MadeFile { path, about })
     }
 }
 
-impl Drop for Made {
+impl Drop for MadeFile {
     fn drop(&mut self) {
         // A file that stays behind is a pity, not a fault of the measurement.
         let _ = std::fs::remove_file(&self.path);
@@ -159,7 +159,7 @@ impl Drop for Made {
 }
 
 /// One call of the command.
-struct Run<'a> {
+struct LimitedRun<'a> {
     args: &'a LimitsArgs,
     isolde: &'a Path,
     file: &'a Path,
@@ -167,7 +167,7 @@ struct Run<'a> {
     limited: bool,
 }
 
-impl Run<'_> {
+impl LimitedRun<'_> {
     fn measure(&self, line: &mut Value) -> Result<()> {
         let said = self.file.with_extension("said");
         let begin = Instant::now();

@@ -90,11 +90,11 @@ impl Components {
 
 /// The components of a graph that is given by the ends of its rows and by where its edges lead.
 pub(crate) fn search(ends: &[u32], targets: &[u32]) -> Components {
-    Search::new(Rows { ends, targets }).run()
+    Search::new(EdgeRows { ends, targets }).run()
 }
 
 #[derive(Clone, Copy)]
-struct Rows<'g> {
+struct EdgeRows<'g> {
     ends: &'g [u32],
     targets: &'g [u32],
 }
@@ -103,7 +103,7 @@ struct Rows<'g> {
 /// the earliest node on the path that it leads back to, and at last its component, counted down
 /// from the top so that it is larger than every number of a node that is still open.
 struct Search<'g> {
-    graph: Rows<'g>,
+    graph: EdgeRows<'g>,
     of: Vec<u32>,
     /// Nodes that lead back to an earlier one, and wait for it.
     open: Vec<u32>,
@@ -117,7 +117,7 @@ struct Search<'g> {
 const LEADS_BACK: u32 = 1 << 31;
 
 impl<'g> Search<'g> {
-    fn new(graph: Rows<'g>) -> Search<'g> {
+    fn new(graph: EdgeRows<'g>) -> Search<'g> {
         let (open, path) = (Vec::new(), Vec::new());
         let of = vec![0; graph.ends.len()];
         Search { graph, of, open, path, next: 1, component: u32::MAX }
@@ -143,7 +143,7 @@ impl<'g> Search<'g> {
     }
 
     fn walk(&mut self) {
-        let Rows { ends, targets } = self.graph;
+        let EdgeRows { ends, targets } = self.graph;
         while let Some(top) = self.path.last_mut() {
             let (node, edge) = (top.0 & !LEADS_BACK, top.1);
             let range = counting_sort::range(ends, node as usize);

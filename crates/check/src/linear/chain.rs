@@ -91,7 +91,7 @@ const NONE: u32 = u32::MAX;
 
 /// A value that the object may have held, the swap that wrote it, and those who read it.
 #[derive(Clone, Copy, Debug)]
-struct Version {
+struct ChainVersion {
     value: Value,
     /// What the swap replaced.
     from: Value,
@@ -109,9 +109,9 @@ struct Version {
     counts: bool,
 }
 
-impl Version {
-    fn written(by: &Call, from: Value, value: Value) -> Version {
-        Version {
+impl ChainVersion {
+    fn written(by: &Call, from: Value, value: Value) -> ChainVersion {
+        ChainVersion {
             value,
             from,
             begin: by.begin,
@@ -126,8 +126,8 @@ impl Version {
     }
 
     /// What is there at first: before everybody, and no call.
-    fn first(value: Value) -> Version {
-        Version {
+    fn first(value: Value) -> ChainVersion {
+        ChainVersion {
             value,
             from: value,
             begin: i64::MIN,
@@ -168,7 +168,7 @@ pub(crate) struct Scratch {
     slots: Vec<u32>,
     seed: u64,
     /// The first value and all swaps, whether they count or not.
-    versions: Vec<Version>,
+    versions: Vec<ChainVersion>,
     /// How many versions count.
     counted: usize,
     /// The versions that count, one replaced by the next.
@@ -217,11 +217,11 @@ impl Scratch {
     fn collect(&mut self, calls: &[Call], initial: Value) -> bool {
         let unknown = |value: Value| value == Value::UNOBSERVED;
         self.versions.clear();
-        self.versions.push(Version::first(initial));
+        self.versions.push(ChainVersion::first(initial));
         for call in calls {
             let applies = match call.did {
                 Did::Swap { from, to } => {
-                    self.versions.push(Version::written(call, from, to));
+                    self.versions.push(ChainVersion::written(call, from, to));
                     !unknown(from) && !unknown(to)
                 }
                 Did::Read(value) | Did::NotEqual(value) => !unknown(value),
@@ -380,7 +380,7 @@ impl Scratch {
     fn with_tail(&mut self) -> Chain {
         let Some(&last) = self.chain.last() else { return Chain::Violated };
         let value = self.versions[last as usize].value;
-        let follows = |version: &&Version| !version.counts && version.from == value;
+        let follows = |version: &&ChainVersion| !version.counts && version.from == value;
         let Some(&tail) = self
             .versions
             .iter()

@@ -3,26 +3,28 @@
 //! What was taken last is put back first, so a call that was taken still knows its neighbours.
 
 use super::model::Timed;
-use super::search::NONE;
+
+/// No call.
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// Two lists of the same calls.
 pub(crate) struct Links {
-    begins: List,
-    ends: List,
+    begins: LinkedCalls,
+    ends: LinkedCalls,
     end: Vec<i64>,
     held: Vec<bool>,
 }
 
 /// A list in both directions; the last entry is both its ends.
-struct List {
+struct LinkedCalls {
     before: Vec<u32>,
     after: Vec<u32>,
 }
 
-impl List {
-    fn new(size: usize, order: &[u32]) -> List {
+impl LinkedCalls {
+    fn new(size: usize, order: &[u32]) -> LinkedCalls {
         let root = size as u32;
-        let mut list = List { before: vec![root; size + 1], after: vec![root; size + 1] };
+        let mut list = LinkedCalls { before: vec![root; size + 1], after: vec![root; size + 1] };
         let mut last = root;
         for &call in order {
             list.after[last as usize] = call;
@@ -58,9 +60,9 @@ impl Links {
         let mut held = vec![false; calls.len()];
         linked.iter().for_each(|call| held[*call as usize] = true);
         linked.sort_by_key(|call| calls[*call as usize].begin);
-        let begins = List::new(calls.len(), &linked);
+        let begins = LinkedCalls::new(calls.len(), &linked);
         linked.sort_by_key(|call| calls[*call as usize].end);
-        let ends = List::new(calls.len(), &linked);
+        let ends = LinkedCalls::new(calls.len(), &linked);
         Links { begins, ends, end: calls.iter().map(|c| c.end).collect(), held }
     }
 

@@ -4,9 +4,10 @@ use hashbrown::{HashMap, HashSet};
 use isolde_history::{Datum, History, OpId, TxnId, Value};
 
 use super::call::{Call, Did};
+use super::links::NONE;
 use super::model::{Model, Timed};
 use super::register::{Early, Register};
-use super::search::{NONE, OrderSearch, SearchEnd, SearchLimits};
+use super::search::{OrderSearch, SearchEnd, SearchLimits};
 use super::sequence::{Grow, Sequence};
 use super::several::{Several, Steps};
 use super::zones;

@@ -27,7 +27,7 @@ pub(crate) struct Early<'e> {
 
 /// What a register holds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Held {
+pub(crate) enum HeldValue {
     /// This value, which nobody else writes.
     Value(Value),
     /// One of the free values, whichever comes in handy: who is at one of them can be at any other.
@@ -37,8 +37,8 @@ pub(crate) enum Held {
 }
 
 impl Register<'_> {
-    fn held(&self, value: Value) -> Held {
-        if self.free.contains(&value) { Held::Free } else { Held::Value(value) }
+    fn held(&self, value: Value) -> HeldValue {
+        if self.free.contains(&value) { HeldValue::Free } else { HeldValue::Value(value) }
     }
 
     /// Whether it can hold a value before the first call that is looked at.
@@ -50,36 +50,38 @@ impl Register<'_> {
 
     /// What it holds when it is seen to hold a value. Somebody else may just have written it; that
     /// this happens no earlier than it has to is enough, since it can happen at any time.
-    fn seen(&self, state: Held, value: Value) -> Option<Held> {
+    fn seen(&self, state: HeldValue, value: Value) -> Option<HeldValue> {
         match (self.held(value), state) {
-            (Held::Free, _) => Some(Held::Free),
-            (held, Held::Early) => self.is_early(value).then_some(held),
+            (HeldValue::Free, _) => Some(HeldValue::Free),
+            (held, HeldValue::Early) => self.is_early(value).then_some(held),
             (held, _) => (state == held).then_some(held),
         }
     }
 
     /// What it holds when it is seen not to hold a value.
-    fn other_than(&self, state: Held, value: Value) -> Option<Held> {
+    fn other_than(&self, state: HeldValue, value: Value) -> Option<HeldValue> {
         let early = self.early.map_or(0, |early| early.count);
         match state {
-            Held::Value(held) if held != value => Some(state),
-            Held::Early if self.initial != value || early > usize::from(self.is_early(value)) => {
+            HeldValue::Value(held) if held != value => Some(state),
+            HeldValue::Early
+                if self.initial != value || early > usize::from(self.is_early(value)) =>
+            {
                 Some(state)
             }
-            _ => self.free.iter().any(|free| *free != value).then_some(Held::Free),
+            _ => self.free.iter().any(|free| *free != value).then_some(HeldValue::Free),
         }
     }
 }
 
 impl Model for Register<'_> {
-    type State = Held;
+    type State = HeldValue;
     type Call = Did;
 
-    fn initial(&self) -> Held {
-        if self.early.is_some() { Held::Early } else { self.held(self.initial) }
+    fn initial(&self) -> HeldValue {
+        if self.early.is_some() { HeldValue::Early } else { self.held(self.initial) }
     }
 
-    fn step(&self, state: &Held, call: &Did) -> Option<Held> {
+    fn step(&self, state: &HeldValue, call: &Did) -> Option<HeldValue> {
         match *call {
             Did::Read(value) => self.seen(*state, value),
             Did::Write(value) => Some(self.held(value)),

@@ -19,7 +19,7 @@
 
 use hashbrown::HashMap;
 
-use super::links::Links;
+use super::links::{Links, NONE};
 use super::memo::{Memo, Print, Prints, SetId, Sets};
 use super::model::{Model, Timed};
 use crate::limits::{Held, Limit, Limits};
@@ -53,9 +53,6 @@ pub(crate) enum SearchEnd {
     },
     GaveUp(Limit),
 }
-
-/// No call.
-pub(crate) const NONE: u32 = u32::MAX;
 
 /// How many calls may come next while equal ones are looked for among them.
 const FEW: usize = 64;

@@ -65,7 +65,7 @@ struct ByGraph<'c, 'h> {
 }
 
 /// Whether an order of versions explains everything.
-enum Explained {
+enum OrderFound {
     Yes,
     No,
     /// A limit was reached before that was known.
@@ -233,9 +233,9 @@ impl<'c> ByGraph<'c, '_> {
             return Ok(Answer::Unknown(reason));
         }
         Ok(match self.explained(graph)? {
-            Explained::Yes => Answer::Holds,
-            Explained::No => Answer::Unknown(self.explain_order(graph)?),
-            Explained::Ended(ended) => Answer::Unknown(ended.reason(question.limits().bytes())),
+            OrderFound::Yes => Answer::Holds,
+            OrderFound::No => Answer::Unknown(self.explain_order(graph)?),
+            OrderFound::Ended(ended) => Answer::Unknown(ended.reason(question.limits().bytes())),
         })
     }
 
@@ -252,10 +252,10 @@ impl<'c> ByGraph<'c, '_> {
     }
 
     /// Whether some order of the versions explains everything.
-    fn explained(&self, graph: &QuestionGraph<'_>) -> Result<Explained, NoGraph> {
+    fn explained(&self, graph: &QuestionGraph<'_>) -> Result<OrderFound, NoGraph> {
         let question = &self.question;
         let (parts, snapshots) = (graph.parts(), question.visibility.snapshots());
-        let yes = |yes: bool| if yes { Explained::Yes } else { Explained::No };
+        let yes = |yes: bool| if yes { OrderFound::Yes } else { OrderFound::No };
         let found = if let Some(inside) = &graph.inside {
             yes(inside.choice_exists()?)
         } else if !order_is_open(question)? {
@@ -264,11 +264,11 @@ impl<'c> ByGraph<'c, '_> {
                 && !question.orders()?.unread.is_empty();
             yes(parts.components.acyclic() || !unread || self.infer)
         } else if !self.infer {
-            Explained::No
+            OrderFound::No
         } else if question.level() == Level::CursorStability
             && cursor_order::explains(&parts.graph, &graph.open)
         {
-            Explained::Yes
+            OrderFound::Yes
         } else {
             // A serial execution keeps every promise that serializability implies.
             let serial = parts.components.acyclic()
@@ -276,7 +276,7 @@ impl<'c> ByGraph<'c, '_> {
             yes(serial || (snapshots && self.snapshots_exist(graph)?))
         };
         Ok(match (found, &graph.ended) {
-            (Explained::No, Some(ended)) => Explained::Ended(ended.clone()),
+            (OrderFound::No, Some(ended)) => OrderFound::Ended(ended.clone()),
             (found, _) => found,
         })
     }

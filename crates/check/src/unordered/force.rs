@@ -50,7 +50,7 @@ pub(crate) fn saturate(
     open: &[UnorderedKey],
     limits: &Limits<'_>,
 ) -> (Inferences, Option<Ended>) {
-    let mut forcing = Forcing {
+    let mut forcing = ForcingWork {
         visibility,
         limits,
         steps: limits.steps(),
@@ -97,7 +97,7 @@ pub(crate) fn saturate(
 }
 
 /// The work of forcing edges, and what is left of its steps.
-struct Forcing<'c, 'l> {
+struct ForcingWork<'c, 'l> {
     visibility: Visibility,
     limits: &'c Limits<'l>,
     steps: u64,
@@ -107,7 +107,7 @@ struct Forcing<'c, 'l> {
     round: u32,
 }
 
-impl Forcing<'_, '_> {
+impl ForcingWork<'_, '_> {
     fn spend(&mut self, steps: usize) -> Result<(), Limit> {
         self.steps = self.steps.checked_sub(steps as u64).ok_or(Limit::Steps)?;
         Ok(())
@@ -141,7 +141,7 @@ impl Forcing<'_, '_> {
         self.limits.go_on()?;
         self.spend(key.pairs() / BITS_A_STEP)?;
         self.limits.hold(self.inferences.of.len() * INFERENCE_BYTES)?;
-        let Forcing { limits, inferences, round, .. } = self;
+        let ForcingWork { limits, inferences, round, .. } = self;
         let mut add = Adding { order, round: *round, inferences, edges };
         if self.nearest {
             add.nearest(key, &mut Pace::new(limits))

@@ -31,7 +31,7 @@ impl Version {
 }
 
 /// A set of versions that have the same value, which readers of it cannot tell apart.
-pub(crate) type Class = u32;
+pub(crate) type ValueClass = u32;
 
 /// The transactions that wrote and read a key.
 #[derive(Default)]
@@ -42,7 +42,7 @@ pub(crate) struct UnorderedKey {
     pub(crate) reads: Vec<(Node, Version)>,
     /// Each reader of a value that several wrote, and the class of the versions that it may have read.
     /// There may be as many readers as versions, so no reader has a list of its own.
-    pub(crate) ambiguous: Vec<(Node, Class)>,
+    pub(crate) ambiguous: Vec<(Node, ValueClass)>,
     /// The class of each version that an ambiguous read may have returned; empty without such reads.
     pub(crate) classes: Vec<MaybeIndex>,
     pub(crate) class_count: usize,
@@ -78,12 +78,12 @@ impl UnorderedKey {
             Source::Write(w) => place.get(w).copied(),
             Source::None => None,
         };
-        let mut wanted: HashMap<Value, Class> = HashMap::new();
+        let mut wanted: HashMap<Value, ValueClass> = HashMap::new();
         for (read, source) in facts.reads.iter().zip(&facts.sources) {
             if let Some(version) = version(source) {
                 key.reads.push((read.txn.into(), version));
             } else if read.standing.counts() {
-                let next = wanted.len() as Class;
+                let next = wanted.len() as ValueClass;
                 let class = *wanted.entry(read.value).or_insert(next);
                 key.ambiguous.push((read.txn.into(), class));
             }
@@ -97,7 +97,7 @@ impl UnorderedKey {
         &mut self,
         context: &Context<'_>,
         facts: &KeyFacts,
-        wanted: &HashMap<Value, Class>,
+        wanted: &HashMap<Value, ValueClass>,
     ) {
         if wanted.is_empty() {
             return;

@@ -7,14 +7,12 @@ use isolde_spec::{Anomaly, Answer, Level, Procedure, Verdict};
 use super::base::Base;
 use super::causal::Causal;
 use super::explain;
-use super::forced::{self, Forcing, LastWriters, Sources, Statements};
-use super::reads::{INITIAL, Seen};
+use super::forced::{self, LastWriters, Sources, Statements};
+use super::question::{AxiomQuestion, ForcedEdges};
 use crate::explain::local;
 use crate::explain::violations::Violations;
-use crate::graph::edges::{TxnEdges, TxnParts, no_edges};
+use crate::graph::edges::{TxnEdges, TxnParts};
 use crate::graph::evidence::NoGraph;
-use crate::graph::kinds::EdgeKinds;
-use crate::keys::context::Context;
 use crate::keys::findings::Doubt;
 use crate::keys::standing::Standing;
 use crate::limits::{Ended, Limit};
@@ -76,51 +74,7 @@ pub(crate) fn causal_steps(question: &Question<'_, '_>, base: &Base) -> Result<u
     Ok((base.reads.len() as u64).saturating_mul(chains) / QUESTIONS_A_STEP)
 }
 
-/// A question about the axiom of one level, on behalf of the same or a stronger one.
-pub(crate) struct AxiomQuestion<'c, 'h> {
-    pub(crate) question: Question<'c, 'h>,
-    pub(crate) base: &'c Base,
-    pub(crate) level: Level,
-    /// Whether session order counts: it does not on Adya's levels.
-    pub(crate) session_order: bool,
-}
-
-/// What a level forces.
-pub(crate) struct ForcedEdges {
-    pub(crate) edges: TxnEdges,
-    /// Reads of the initial state by transactions that had seen one that wrote the key.
-    pub(crate) missed: Vec<(u32, Seen)>,
-    pub(crate) missed_count: u64,
-}
-
-/// How many of them are kept for each piece of work.
-const KEEP: usize = 1000;
-
-impl ForcedEdges {
-    fn new(context: &Context<'_>) -> ForcedEdges {
-        ForcedEdges { edges: no_edges(context), missed: Vec::new(), missed_count: 0 }
-    }
-}
-
-impl Forcing for ForcedEdges {
-    #[inline]
-    fn force(&mut self, writer: u32, seen: &Seen) {
-        if seen.source != INITIAL {
-            self.edges.push(TxnId(writer).into(), TxnId(seen.source).into(), EdgeKinds::FORCED);
-            return;
-        }
-        self.missed_count += 1;
-        if self.missed.len() < KEEP {
-            self.missed.push((writer, *seen));
-        }
-    }
-}
-
-impl<'c, 'h> AxiomQuestion<'c, 'h> {
-    pub(crate) fn context(&self) -> &'c Context<'h> {
-        self.question.context()
-    }
-
+impl AxiomQuestion<'_, '_> {
     fn decide(&self) -> Result<Verdict, Ended> {
         let question = &self.question;
         let findings = &self.base.reads.findings;

@@ -23,7 +23,7 @@ use crate::limits::{Limit, Limits};
 const LANES: usize = 16;
 
 /// For some chains, how many of their transactions come before a transaction.
-type Row = [u32; LANES];
+type LaneCounts = [u32; LANES];
 
 /// A history whose transactions stand on chains.
 pub(crate) struct Causal<'c> {
@@ -46,7 +46,7 @@ impl Causal<'_> {
         let size = context.index.size;
         let keys = self.by_chain(context);
         let groups: Vec<u32> = (0..self.chains.count as u32).step_by(LANES).collect();
-        let bytes = self.graph.node_count() * size_of::<Row>();
+        let bytes = self.graph.node_count() * size_of::<LaneCounts>();
         let told = parallel::map(size, &groups, |first| {
             limits.go_on()?;
             let _held = limits.hold(bytes)?;
@@ -59,7 +59,7 @@ impl Causal<'_> {
     }
 
     /// What comes before each transaction in the chains from one on.
-    fn rows(&self, first: u32) -> Vec<Row> {
+    fn rows(&self, first: u32) -> Vec<LaneCounts> {
         let mut rows = vec![[0; LANES]; self.graph.node_count()];
         for &node in self.order {
             let mut row = rows[node.at()];
@@ -91,7 +91,7 @@ impl Causal<'_> {
 /// What comes before each transaction in some chains.
 struct ChainRows {
     first: u32,
-    rows: Vec<Row>,
+    rows: Vec<LaneCounts>,
 }
 
 impl ChainRows {

@@ -9,9 +9,9 @@ use isolde_graph::{Graph, Node as _};
 use isolde_history::{Key, TxnId};
 use isolde_spec::{Anomaly, Because, Edges, Forced, Level, Step, Witness};
 
-use super::axioms::{AxiomQuestion, ForcedEdges};
 use super::forcing::{Reason, Reasoner};
 use super::path::{FAR, NEAR, PathHop, PathTree, txn_of};
+use super::question::{AxiomQuestion, ForcedEdges};
 use super::reads::INITIAL;
 use crate::explain::hunt;
 use crate::explain::name;

@@ -4,8 +4,8 @@ use hashbrown::HashSet;
 use isolde_history::{Effect, Key, OpId, TxnId};
 use isolde_spec::{Because, Edges, Level, Step};
 
-use super::axioms::AxiomQuestion;
 use super::path::{FAR, PathHop, PathTree};
+use super::question::AxiomQuestion;
 use super::reads::{INITIAL, Seen};
 use crate::explain::name;
 use crate::explain::witness::Explainer;

@@ -13,6 +13,7 @@ mod explain;
 mod forced;
 mod forcing;
 mod path;
+mod question;
 mod reads;
 
 pub(crate) use axioms::{by_causality, causal_steps, decide, doubts};

@@ -5,17 +5,17 @@ use isolde_history::{SinkError, TxnDraft, Value};
 
 /// Takes one operation after another; keys, sessions and values are numbers, and every key is 0 at
 /// first, or an empty list.
-pub(super) struct Maker {
+pub(super) struct StrainMaker {
     builder: HistoryBuilder,
     draft: TxnDraft,
 }
 
-impl Maker {
-    pub(super) fn new() -> Maker {
+impl StrainMaker {
+    pub(super) fn new() -> StrainMaker {
         let mut builder = HistoryBuilder::new();
         builder.meta().initial = InitialState::every(Value::from_u32(0));
         builder.meta().complete = true;
-        Maker { builder, draft: TxnDraft::default() }
+        StrainMaker { builder, draft: TxnDraft::default() }
     }
 
     /// Lists are empty at first, which is another initial state than 0.
@@ -24,31 +24,31 @@ impl Maker {
     }
 
     /// Starts a transaction.
-    pub(super) fn begin(&mut self, session: u32) -> &mut Maker {
+    pub(super) fn begin(&mut self, session: u32) -> &mut StrainMaker {
         self.draft.reset(self.builder.pool().session(Value::from_u32(session)));
         self
     }
 
-    pub(super) fn read(&mut self, key: u32, value: u32) -> &mut Maker {
+    pub(super) fn read(&mut self, key: u32, value: u32) -> &mut StrainMaker {
         let key = self.builder.pool().int_key(i64::from(key));
         self.draft.read(key, Value::from_u32(value));
         self
     }
 
-    pub(super) fn write(&mut self, key: u32, value: u32) -> &mut Maker {
+    pub(super) fn write(&mut self, key: u32, value: u32) -> &mut StrainMaker {
         let key = self.builder.pool().int_key(i64::from(key));
         self.draft.write(key, Value::from_u32(value));
         self
     }
 
     /// A write of which nobody knows the value.
-    pub(super) fn write_something(&mut self, key: u32) -> &mut Maker {
+    pub(super) fn write_something(&mut self, key: u32) -> &mut StrainMaker {
         let key = self.builder.pool().int_key(i64::from(key));
         self.draft.write(key, Value::UNOBSERVED);
         self
     }
 
-    pub(super) fn append(&mut self, key: u32, value: u32) -> &mut Maker {
+    pub(super) fn append(&mut self, key: u32, value: u32) -> &mut StrainMaker {
         let key = self.builder.pool().int_key(i64::from(key));
         self.draft.append(key, Value::from_u32(value));
         self
@@ -60,14 +60,14 @@ impl Maker {
         key: u32,
         value: u32,
         times: u32,
-    ) -> Result<&mut Maker, SinkError> {
+    ) -> Result<&mut StrainMaker, SinkError> {
         let key = self.builder.pool().int_key(i64::from(key));
         let elements = vec![Value::from_u32(value); times as usize];
         self.draft.list_read(key, Some(&elements))?;
         Ok(self)
     }
 
-    pub(super) fn between(&mut self, begin: i64, end: i64) -> &mut Maker {
+    pub(super) fn between(&mut self, begin: i64, end: i64) -> &mut StrainMaker {
         self.draft.interval = Interval::new(begin, end);
         self
     }

@@ -20,32 +20,9 @@ mod tests;
 
 use isolde_history::{History, SinkError};
 
-use maker::Maker;
-
-/// How the transactions on a hot key come about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Hot {
-    /// One after another, and recorded in that order.
-    Serial,
-    /// Of sessions that run at the same time: recorded in another order than they took effect in.
-    Concurrent,
-    /// The same, and two sessions see two versions in opposite orders.
-    Violating,
-}
-
-/// What connects each transaction of a ring to the next.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ring {
-    /// It read the version that the next one overwrote: allowed up to snapshot isolation.
-    Antidependencies,
-    /// The next one read from it: causality that bites its own tail.
-    Reads,
-    /// The next one updated what it had updated.
-    Updates,
-    /// Every other one is a read, the rest are anti-dependencies: no prefix explains it, while
-    /// causality does.
-    Mixed,
-}
+use maker::StrainMaker;
+pub use registers::Hot;
+pub use rings::Ring;
 
 /// One kind of history, and how large it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -121,7 +98,7 @@ pub enum Strain {
 impl Strain {
     /// Makes it.
     pub fn history(self) -> Result<History, SinkError> {
-        let mut maker = Maker::new();
+        let mut maker = StrainMaker::new();
         match self {
             Strain::NestedGuesses { width, depth } => {
                 registers::nested_guesses(&mut maker, width, depth)?;

@@ -2,14 +2,28 @@
 
 use isolde_history::SinkError;
 
-use super::Hot;
-use super::maker::Maker;
+use super::maker::StrainMaker;
 use crate::random::Random;
+
+/// How the transactions on a hot key come about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hot {
+    /// One after another, and recorded in that order.
+    Serial,
+    /// Of sessions that run at the same time: recorded in another order than they took effect in.
+    Concurrent,
+    /// The same, and two sessions see two versions in opposite orders.
+    Violating,
+}
 
 /// The last writers read nothing, so that one of each level, from the last to the first, and then the
 /// reader are a serial execution. The write of something leaves a doubt: no choice proves anything,
 /// and a checker that tries all of them tries width to the power of depth.
-pub(super) fn nested_guesses(maker: &mut Maker, width: u32, depth: u32) -> Result<(), SinkError> {
+pub(super) fn nested_guesses(
+    maker: &mut StrainMaker,
+    width: u32,
+    depth: u32,
+) -> Result<(), SinkError> {
     maker.begin(0).read(0, 1).write_something(depth).commit()?;
     for level in 0..depth {
         for i in 0..width {
@@ -28,7 +42,7 @@ const CLIENTS: u32 = 10;
 
 /// Each operation takes effect at a moment of its own within its interval. Those of one session are
 /// a hundred apart and reach at most thirty to each side, so that they never overlap.
-pub(super) fn few_values(maker: &mut Maker, ops: u32, values: u32) -> Result<(), SinkError> {
+pub(super) fn few_values(maker: &mut StrainMaker, ops: u32, values: u32) -> Result<(), SinkError> {
     let mut random = Random::new(5);
     let mut current = 0;
     for i in 0..ops {
@@ -46,7 +60,7 @@ pub(super) fn few_values(maker: &mut Maker, ops: u32, values: u32) -> Result<(),
     Ok(())
 }
 
-pub(super) fn one_value(maker: &mut Maker, writes: u32) -> Result<(), SinkError> {
+pub(super) fn one_value(maker: &mut StrainMaker, writes: u32) -> Result<(), SinkError> {
     for i in 0..writes {
         maker.begin(i % 8).write(i % 3, 7).commit()?;
     }
@@ -60,7 +74,7 @@ pub(super) fn one_value(maker: &mut Maker, writes: u32) -> Result<(), SinkError>
 const SESSIONS: u32 = 16;
 
 /// A transaction on the hot key.
-struct Access {
+struct PlannedAccess {
     session: u32,
     value: u32,
     writes: bool,
@@ -68,7 +82,7 @@ struct Access {
     recorded: u64,
 }
 
-pub(super) fn hot_key(maker: &mut Maker, writers: u32, how: Hot) -> Result<(), SinkError> {
+pub(super) fn hot_key(maker: &mut StrainMaker, writers: u32, how: Hot) -> Result<(), SinkError> {
     let mut random = Random::new(6);
     let mut answered = [0u64; SESSIONS as usize];
     let mut accesses = Vec::new();
@@ -86,14 +100,14 @@ pub(super) fn hot_key(maker: &mut Maker, writers: u32, how: Hot) -> Result<(), S
         let late = if how == Hot::Serial { 0 } else { random.below(8 * u64::from(SESSIONS)) };
         let last = &mut answered[session as usize];
         *last = (*last + 1).max(accesses.len() as u64 + late);
-        accesses.push(Access { session, value: current, writes, recorded: *last });
+        accesses.push(PlannedAccess { session, value: current, writes, recorded: *last });
     }
     if how != Hot::Serial {
         accesses.sort_by_key(|access| access.recorded);
     }
     for access in &accesses {
         maker.begin(access.session);
-        let Access { value, writes, .. } = *access;
+        let PlannedAccess { value, writes, .. } = *access;
         let made = if writes { maker.write(0, value) } else { maker.read(0, value) };
         made.commit()?;
     }
@@ -111,7 +125,7 @@ pub(super) fn hot_key(maker: &mut Maker, writers: u32, how: Hot) -> Result<(), S
 
 /// Serial in the order: all writers of the value, its reader, then the first, the third, the second
 /// and the fourth of the others.
-pub(super) fn same_value(maker: &mut Maker, writers: u32) -> Result<(), SinkError> {
+pub(super) fn same_value(maker: &mut StrainMaker, writers: u32) -> Result<(), SinkError> {
     for writer in 0..writers {
         maker.begin(10 + writer).write(0, 1).commit()?;
     }

@@ -5,10 +5,23 @@
 
 use isolde_history::SinkError;
 
-use super::Ring;
-use super::maker::Maker;
+use super::maker::StrainMaker;
 
-pub(super) fn ring(maker: &mut Maker, txns: u32, by: Ring) -> Result<(), SinkError> {
+/// What connects each transaction of a ring to the next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ring {
+    /// It read the version that the next one overwrote: allowed up to snapshot isolation.
+    Antidependencies,
+    /// The next one read from it: causality that bites its own tail.
+    Reads,
+    /// The next one updated what it had updated.
+    Updates,
+    /// Every other one is a read, the rest are anti-dependencies: no prefix explains it, while
+    /// causality does.
+    Mixed,
+}
+
+pub(super) fn ring(maker: &mut StrainMaker, txns: u32, by: Ring) -> Result<(), SinkError> {
     // A mixed ring needs a read after each anti-dependency, all the way round.
     let txns = if by == Ring::Mixed { txns.next_multiple_of(2) } else { txns };
     for i in 0..txns {

@@ -2,11 +2,11 @@
 
 use isolde_history::SinkError;
 
-use super::maker::Maker;
+use super::maker::StrainMaker;
 use crate::random::Random;
 
 /// Several transactions append the element, each in its turn; at the end a few read all of it.
-pub(super) fn equal_elements(maker: &mut Maker, appends: u32) -> Result<(), SinkError> {
+pub(super) fn equal_elements(maker: &mut StrainMaker, appends: u32) -> Result<(), SinkError> {
     maker.of_lists();
     for i in 0..appends {
         maker.begin(i % 8).append(0, 7).commit()?;
@@ -21,7 +21,7 @@ pub(super) fn equal_elements(maker: &mut Maker, appends: u32) -> Result<(), Sink
 const READERS: u32 = 20;
 
 /// Every read of the list ends with elements of the reader's own, which equal those of others.
-pub(super) fn own_equal_elements(maker: &mut Maker, appends: u32) -> Result<(), SinkError> {
+pub(super) fn own_equal_elements(maker: &mut StrainMaker, appends: u32) -> Result<(), SinkError> {
     maker.of_lists();
     let share = (appends / (2 * READERS)).max(1);
     let mut there = 0;
@@ -37,7 +37,11 @@ pub(super) fn own_equal_elements(maker: &mut Maker, appends: u32) -> Result<(), 
     Ok(())
 }
 
-pub(super) fn updates(maker: &mut Maker, sessions: u32, violating: bool) -> Result<(), SinkError> {
+pub(super) fn updates(
+    maker: &mut StrainMaker,
+    sessions: u32,
+    violating: bool,
+) -> Result<(), SinkError> {
     let keys = (sessions / 10).max(1);
     let mut current = vec![0; keys as usize];
     for session in 0..sessions {
@@ -59,7 +63,7 @@ pub(super) fn updates(maker: &mut Maker, sessions: u32, violating: bool) -> Resu
     Ok(())
 }
 
-pub(super) fn blind_writes(maker: &mut Maker, txns: u32, seed: u64) -> Result<(), SinkError> {
+pub(super) fn blind_writes(maker: &mut StrainMaker, txns: u32, seed: u64) -> Result<(), SinkError> {
     const KEYS: u32 = 10;
     let mut random = Random::new(seed);
     let mut current = [0; KEYS as usize];
