@@ -109,9 +109,12 @@ impl<'h> Checker<'h> {
             if only_inferred.is_some() != (row.given == Given::OnlyInferred) {
                 continue;
             }
-            let tried = self
-                .is_given(row.given, &question)
-                .and_then(|given| if given { self.attempt(row, &question) } else { Ok(None) });
+            let given = self.is_given(row.given, &question);
+            let (known, tried) = match given {
+                Ok(true) => (true, self.attempt(row, &question)),
+                Ok(false) => continue,
+                Err(ended) => (false, Err(ended)),
+            };
             match tried {
                 Ok(Some(verdict)) if row.decides.is_final(verdict.holds()) => {
                     let plainer = Levels::AboveCausal.contain(promise.level);
@@ -124,6 +127,7 @@ impl<'h> Checker<'h> {
                 Ok(_) => {}
                 Err(ended) => {
                     let over = matches!(ended.limit, Limit::Time | Limit::Stopped);
+                    let row = known.then_some(row);
                     let verdict = self.ended(row, &question, &ended);
                     if over {
                         return only_inferred.unwrap_or(verdict);
@@ -134,7 +138,7 @@ impl<'h> Checker<'h> {
         }
         only_inferred.or(open).unwrap_or_else(|| {
             let doing = "choosing a procedure".to_owned();
-            self.ended(&PLAN[0], &question, &Ended { limit: Limit::Steps, doing })
+            self.ended(None, &question, &Ended { limit: Limit::Steps, doing })
         })
     }
 
@@ -154,7 +158,7 @@ impl<'h> Checker<'h> {
             Try::Choices => self.by_choices(question),
             Try::Contradictions => {
                 let found = linear::contradicts_itself(question, why);
-                found.map_err(|limit| Ended { limit, doing: "walking over the keys".to_owned() })
+                found.map_err(|limit| question.evidence.ended_walk(limit))
             }
             Try::ByKeys => Ok(Some(linear::by_keys(question, &connected().1))),
             Try::ByGroups => {
@@ -196,8 +200,7 @@ impl<'h> Checker<'h> {
         if Levels::Weak.contain(question.level()) {
             return Ok(weak::doubts(question, self.weak()?));
         }
-        let doing = "walking over the keys".to_owned();
-        let walk = question.walk().map_err(|limit| Ended { limit, doing })?;
+        let walk = question.walk().map_err(|limit| self.evidence.ended_walk(limit))?;
         Ok(walk.findings.doubts.clone())
     }
 
@@ -205,14 +208,13 @@ impl<'h> Checker<'h> {
     fn weak(&self) -> Result<&weak::Base, Ended> {
         let Evidence { context, limits, .. } = &self.evidence;
         let base = || self.evidence.has_room().and_then(|()| weak::Base::new(context, limits));
-        let doing = || "walking over the keys".to_owned();
         let base = self.weak.get_or_init(base).as_ref();
-        base.map_err(|limit| Ended { limit: *limit, doing: doing() })
+        base.map_err(|limit| self.evidence.ended_walk(*limit))
     }
 
     /// Whether the evidence is as a row wants it.
     fn is_given(&self, given: Given, question: &Question<'_, 'h>) -> Result<bool, Ended> {
-        let walking = |limit: Limit| Ended { limit, doing: "walking over the keys".to_owned() };
+        let walking = |limit: Limit| self.evidence.ended_walk(limit);
         let history = question.context().history;
         let apart = || KeysApart::of(question);
         Ok(match given {
@@ -277,10 +279,13 @@ impl<'h> Checker<'h> {
         Ok(steps > MANY_STEPS)
     }
 
-    /// The verdict of a question that a limit ended.
-    fn ended(&self, row: &Row, question: &Question<'_, 'h>, ended: &Ended) -> Verdict {
+    /// The verdict of a question that a limit ended, at a row of the plan or before one was chosen.
+    fn ended(&self, row: Option<&Row>, question: &Question<'_, 'h>, ended: &Ended) -> Verdict {
         let evidence = vec!["values".to_owned()];
-        let procedure = question.procedure(row.attempt.name(), evidence, why_of(row));
+        let procedure = match row {
+            Some(row) => question.procedure(row.attempt.name(), evidence, why_of(row)),
+            None => question.procedure("none", evidence, "the check ended before one was chosen"),
+        };
         let answer = Answer::Unknown(ended.reason(question.limits().bytes()));
         let promise = question.promise;
         Verdict { promise, answer, counts: Vec::new(), notes: Vec::new(), procedure }

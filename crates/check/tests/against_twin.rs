@@ -4,7 +4,7 @@
 
 mod twin;
 
-use isolde_check::{Options, check};
+use isolde_check::{Checker, Options, check};
 use isolde_history::notation::to_text;
 use isolde_history::{History, Outcome};
 use isolde_spec::{Level, Promise};
@@ -48,20 +48,44 @@ impl Tally {
         if history.txns().all(|t| t.outcome() != Outcome::Committed) {
             return;
         }
-        for (at, level) in LEVELS.into_iter().enumerate() {
-            for session_order in [true, false] {
-                self.ask(seed, &history, at, Promise { level, session_order });
+        // Every other time, helpers stand where few pairs would have an edge each.
+        let direct_pairs = if seed.is_multiple_of(2) { Options::default().direct_pairs } else { 0 };
+        let options = Options { direct_pairs, ..Options::default() };
+        // One checker that is asked everything uses what it knows already; in which order it is asked
+        // changes from history to history.
+        let all = Checker::new(&history, options);
+        let mut levels: Vec<usize> = (0..LEVELS.len()).collect();
+        levels.rotate_left(seed as usize % LEVELS.len());
+        if seed.is_multiple_of(3) {
+            levels.reverse();
+        }
+        for at in levels {
+            for session_order in [seed.is_multiple_of(5), !seed.is_multiple_of(5)] {
+                let promise = Promise { level: LEVELS[at], session_order };
+                self.ask(seed, (&history, &options, &all), at, promise);
             }
         }
     }
 
-    fn ask(&mut self, seed: u64, history: &History, at: usize, promise: Promise) {
-        // Every other time, helpers stand where few pairs would have an edge each.
-        let direct_pairs = if seed.is_multiple_of(2) { Options::default().direct_pairs } else { 0 };
-        let options = Options { direct_pairs, ..Options::default() };
-        let ours = check(history, promise, &options);
+    fn ask(
+        &mut self,
+        seed: u64,
+        (history, options, all): (&History, &Options, &Checker<'_>),
+        at: usize,
+        promise: Promise,
+    ) {
+        let ours = check(history, promise, options);
         let theirs = twin::decide(history, promise, 0);
         let Promise { level, session_order } = promise;
+        let together = all.check(promise).holds();
+        if together != ours.holds() && (ours.holds().is_some() || together != theirs) {
+            self.wrong.push(format!(
+                "seed {seed}, {level}, sessions {session_order}: asked alone we say {:?}, asked \
+                 with others {together:?}, the twin says {theirs:?}\n{}\n",
+                ours.holds(),
+                to_text(history)
+            ));
+        }
         let sessions = if session_order { "yes" } else { "no" };
         let row = format!("{}\t{level}\t{sessions}", ratchet::kind(history));
         ratchet::count(&mut self.open, row, ours.holds(), theirs);

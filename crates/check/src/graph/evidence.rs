@@ -14,7 +14,7 @@ use crate::graph::real_time::{self, RealTime};
 use crate::keys::context::Context;
 use crate::keys::index::Touch;
 use crate::keys::origin::Choices;
-use crate::limits::{Held, Limit, Limits};
+use crate::limits::{Ended, Held, Limit, Limits};
 use crate::options::Options;
 
 /// What a history shows.
@@ -94,6 +94,16 @@ impl<'h> Evidence<'h> {
     /// Whether there is room for the history itself.
     pub(crate) fn has_room(&self) -> Result<(), Limit> {
         self.room.as_ref().map(|_| ()).map_err(|limit| *limit)
+    }
+
+    /// What to say of a limit that was reached before the keys were known.
+    pub(crate) fn ended_walk(&self, limit: Limit) -> Ended {
+        let history = self.history();
+        let (ops, keys) = (history.op_count(), history.key_count());
+        let walking = || format!("walking over {keys} keys with {ops} operations");
+        let room = || format!("the history itself, which has {ops} operations");
+        let doing = if self.has_room().is_ok() { walking() } else { room() };
+        Ended { limit, doing }
     }
 
     pub(crate) fn history(&self) -> &'h History {

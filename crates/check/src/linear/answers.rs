@@ -30,7 +30,7 @@ impl ObjectAnswers {
         self.steps += steps;
         match found {
             SearchEnd::Order(_) => {
-                self.unknown = self.unknown.take().or_else(|| object.doubt.clone())
+                self.unknown = self.unknown.take().or_else(|| object.doubt.clone());
             }
             SearchEnd::None { stuck } => self.violated.push((at, Some(stuck))),
             SearchEnd::GaveUp(limit) => {

@@ -30,9 +30,9 @@ pub(crate) fn decide(
     let infer = question.options().procedure != Some(Method::Graph);
     let case = ByGraph { question: *question, infer };
     case.decide(method, why).map_err(|limit| {
+        let doing = "building the graph of dependencies".to_owned();
         let walked = question.walk().is_ok();
-        let doing = if walked { "building the graph" } else { "walking over the keys" };
-        Ended { limit, doing: doing.to_owned() }
+        if walked { Ended { limit, doing } } else { question.evidence.ended_walk(limit) }
     })
 }
 
