@@ -221,6 +221,7 @@ impl<'h> Checker<'h> {
             // Whether something rests on inferred edges is known to the plan's reader.
             Given::Anything | Given::OnlyInferred => true,
             Given::Asked(method) => question.options().procedure == Some(method),
+            Given::MoreThanGraph => question.options().procedure != Some(Method::Graph),
             Given::NotAsked => question.options().procedure.is_none(),
             Given::OrderKnown | Given::OrderKnownButUnread | Given::OrderOpen => {
                 let open = strong::order_is_open(question).map_err(walking)?;

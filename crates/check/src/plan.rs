@@ -54,6 +54,8 @@ pub(crate) enum Given {
     Asked(Method),
     /// None was.
     NotAsked,
+    /// More may be used than the graph of what is known.
+    MoreThanGraph,
     /// None was, and the versions of every key are in one order.
     OrderKnown,
     /// None was, and they are but for versions that no transaction read.
@@ -220,7 +222,7 @@ pub(crate) const PLAN: &[Row] = &[
     // ---- if it stays open ----
     row(Levels::NotLinearizable, Given::AmbiguousReads, Try::Choices, Decides::Both,
         "reads of values that several wrote are matched in every way"),
-    row(Levels::Sequential, Given::Anything, Try::ProgramOrder, Decides::Holds,
+    row(Levels::Sequential, Given::MoreThanGraph, Try::ProgramOrder, Decides::Holds,
         "the operations are few enough to try orders"),
     row(Levels::AboveCausal, Given::CausalityOpen, Try::Causality, Decides::Violated,
         "what the level implies, causal consistency, is broken"),
