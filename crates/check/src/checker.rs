@@ -152,7 +152,7 @@ impl<'h> Checker<'h> {
         };
         match row.attempt {
             Try::Axiom => weak::decide(question, self.weak()?).map(Some),
-            Try::Causality => weak::by_causality(question, self.weak()?),
+            Try::Causality => weak::by_causality(question, self.weak()?, why),
             Try::Graph => strong::decide(question, Method::Graph, why).map(Some),
             Try::Saturation => strong::decide(question, Method::Saturation, why).map(Some),
             Try::Choices => self.by_choices(question),

@@ -41,8 +41,10 @@ pub struct Limits<'l> {
 pub enum Limit {
     /// That of steps.
     Steps,
-    /// That of memory.
+    /// That of the memory of the whole check.
     Memory,
+    /// That of the memory of one search.
+    SearchMemory,
     /// That of time.
     Time,
     /// The check was asked to stop.
@@ -210,6 +212,9 @@ impl Ended {
                 "{} MB of memory are not enough for {doing} (--memory allows more)",
                 bytes >> 20
             ),
+            Limit::SearchMemory => {
+                format!("one search may not have the memory for {doing} (--order-memory allows more)")
+            }
             Limit::Time => {
                 format!("the time was over while {doing} (--timeout allows more)")
             }

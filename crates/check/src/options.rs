@@ -15,8 +15,8 @@ pub struct Options {
     pub direct_pairs: usize,
     /// How strong levels are to be decided; `None` leaves it to the evidence.
     pub procedure: Option<Method>,
-    /// How many bytes the search for an order of single operations may remember states in, for one
-    /// object. It is a part of the bytes of [`crate::Limits`].
+    /// How many bytes one search may use: for an order of the operations on one object, or for the edges
+    /// that reads force. It is a part of the bytes of [`crate::Limits`].
     pub order_memory: usize,
 }
 

@@ -218,14 +218,14 @@ pub(crate) const PLAN: &[Row] = &[
         "the order of versions is known"),
     // ---- in plainer words, if all that was found rests on edges that no operation shows ----
     row(Levels::AboveCausal, Given::OnlyInferred, Try::Causality, Decides::Violated,
-        "what the level implies, causal consistency, is broken"),
+        "causal consistency, which the level implies, is broken"),
     // ---- if it stays open ----
     row(Levels::NotLinearizable, Given::AmbiguousReads, Try::Choices, Decides::Both,
         "reads of values that several wrote are matched in every way"),
     row(Levels::Sequential, Given::MoreThanGraph, Try::ProgramOrder, Decides::Holds,
         "the operations are few enough to try orders"),
     row(Levels::AboveCausal, Given::CausalityOpen, Try::Causality, Decides::Violated,
-        "what the level implies, causal consistency, is broken"),
+        "causal consistency, which the level implies, is broken"),
     row(Levels::Weak, Given::Anything, Try::Stronger(&[Level::Serializable, Level::SnapshotIsolation]), Decides::Holds,
         "a stronger level holds"),
     row(Levels::Transactions, Given::OnlyOperations, Try::Stronger(&[Level::Sequential, Level::Linearizable]), Decides::Holds,

@@ -85,9 +85,8 @@ pub(crate) fn limits<'c>(question: &Question<'c, '_>) -> SearchLimits<'c> {
 pub(crate) fn gave_up(limit: Limit, steps: u64) -> String {
     let (what, more) = match limit {
         Limit::Steps => ("as many steps as it may", " (--order-steps gives it more)"),
-        Limit::Memory => {
-            ("as much memory as it may", " (--order-memory and --memory give it more)")
-        }
+        Limit::SearchMemory => ("as much memory as it may", " (--order-memory gives it more)"),
+        Limit::Memory => ("as much memory as the check may", " (--memory gives it more)"),
         Limit::Time => ("as long as it may", " (--timeout gives it more)"),
         Limit::Stopped => ("until it was stopped", ""),
     };

@@ -226,7 +226,7 @@ impl<'m, M: Model> OrderSearch<'m, M> {
         let soon = 2 * PAUSE as usize;
         let bytes = self.memo.bytes(&self.sets, soon) + ways + places;
         if bytes > self.limits.memory {
-            return Some(Limit::Memory);
+            return Some(Limit::SearchMemory);
         }
         // What it holds counts against the memory of the check: the old number is given back first.
         self.held = None;

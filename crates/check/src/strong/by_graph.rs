@@ -11,7 +11,7 @@ use crate::graph::evidence::NoGraph;
 use crate::graph::visibility::Visibility;
 use crate::keys::findings::Doubt;
 use crate::keys::standing::Standing;
-use crate::limits::{Ended, Limit};
+use crate::limits::{Ended, Limit, Limits};
 use crate::options::Method;
 use crate::order::known::Known;
 use crate::question::Question;
@@ -72,7 +72,7 @@ enum OrderFound {
     Ended(Ended),
 }
 
-impl<'c> ByGraph<'c, '_> {
+impl<'c, 'h> ByGraph<'c, 'h> {
     fn decide(&self, method: Method, why: &str) -> Result<Verdict, Limit> {
         let question = &self.question;
         let findings = &question.walk()?.findings;
@@ -184,7 +184,7 @@ impl<'c> ByGraph<'c, '_> {
         let (nodes, known) = question.known_edges()?;
         let mut forced = no_edges(context);
         let (inferences, ended) =
-            force::saturate(question.visibility, nodes, &known, &mut forced, &open, limits);
+            force::saturate(question.visibility, nodes, &known, &mut forced, &open, self.limits());
         let all: Vec<_> = known.iter().copied().chain([&forced]).collect();
         let parts = question.evidence.graph(nodes, &all)?;
         let inferences = Some(inferences);
@@ -195,12 +195,17 @@ impl<'c> ByGraph<'c, '_> {
     fn with_unread(&self, mut inside: InsideComponents) -> Result<QuestionGraph<'c>, NoGraph> {
         let question = &self.question;
         let mut forced = no_edges(question.context());
-        let (inferences, ended) = inside.force(&mut forced, question.limits());
+        let (inferences, ended) = inside.force(&mut forced, self.limits());
         let (nodes, mut edges) = question.known_edges()?;
         edges.push(&forced);
         let parts = question.evidence.graph(nodes, &edges)?;
         let (inside, inferences) = (Some(inside), Some(inferences));
         Ok(QuestionGraph { inside, inferences, ended, ..QuestionGraph::own(parts) })
+    }
+
+    /// The limits of the check, and the memory of one search.
+    fn limits(&self) -> (&'c Limits<'h>, usize) {
+        (self.question.limits(), self.question.options().order_memory)
     }
 
     /// The keys that need an order.

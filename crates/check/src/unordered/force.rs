@@ -48,11 +48,12 @@ pub(crate) fn saturate(
     known_edges: &[&TxnEdges],
     edges: &mut TxnEdges,
     open: &[UnorderedKey],
-    limits: &Limits<'_>,
+    (limits, memory): (&Limits<'_>, usize),
 ) -> (Inferences, Option<Ended>) {
     let mut forcing = ForcingWork {
         visibility,
         limits,
+        memory,
         steps: limits.steps(),
         nearest: open.iter().map(UnorderedKey::pairs).sum::<usize>() > ALL_PAIRS,
         inferences: Inferences::new(visibility),
@@ -100,6 +101,8 @@ pub(crate) fn saturate(
 struct ForcingWork<'c, 'l> {
     visibility: Visibility,
     limits: &'c Limits<'l>,
+    /// How many bytes the table of what leads to what may take.
+    memory: usize,
     steps: u64,
     /// Whether only the nearest edges are kept.
     nearest: bool,
@@ -123,7 +126,11 @@ impl ForcingWork<'_, '_> {
         let edges: usize = lists.iter().map(|list| list.len()).sum();
         let words = (layers * nodes).div_ceil(64);
         self.spend((layers * edges).saturating_mul(words) / WORDS_A_STEP)?;
-        let _held = self.limits.hold(Reach::bytes_for(layers * nodes))?;
+        let bytes = Reach::bytes_for(layers * nodes);
+        if bytes > self.memory {
+            return Err(Limit::SearchMemory);
+        }
+        let _held = self.limits.hold(bytes)?;
         match Precedence::new(self.visibility, nodes, lists, self.limits) {
             Ok(order) => Ok(order),
             Err(NoGraph::Limit(limit)) => Err(limit),

@@ -68,7 +68,7 @@ impl InsideComponents {
     pub(crate) fn force(
         &mut self,
         into: &mut TxnEdges,
-        limits: &Limits<'_>,
+        limits: (&Limits<'_>, usize),
     ) -> (Inferences, Option<Ended>) {
         let (count, edges) = (self.nodes.len(), [&self.edges]);
         let snapshot = Visibility::Snapshot;

@@ -32,11 +32,12 @@ pub(crate) fn decide(question: &Question<'_, '_>, base: &Base) -> Result<Verdict
 pub(crate) fn by_causality(
     question: &Question<'_, '_>,
     base: &Base,
+    why: &str,
 ) -> Result<Option<Verdict>, Ended> {
     let session_order = question.promise.session_order;
     let causal = AxiomQuestion { question: *question, base, level: Level::Causal, session_order };
     let mut procedure = causal.procedure();
-    procedure.why = "what the level implies, causal consistency, is broken".to_owned();
+    procedure.why = why.to_owned();
     let (parts, told) = match causal.graph(&mut procedure) {
         Ok(graph) => graph,
         Err(NoGraph::TooLarge) => return Ok(None),

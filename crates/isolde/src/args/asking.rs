@@ -36,8 +36,8 @@ pub(crate) struct AskArgs {
     #[arg(long, value_name = "N", default_value_t = Limits::default().steps(),
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) order_steps: u64,
-    /// How many megabytes the search for an order of single operations may use to remember where it
-    /// was, for each object: a part of --memory
+    /// How many megabytes such a search may use to remember where it was, or what leads to what: a part
+    /// of --memory
     #[arg(long, value_name = "MB", default_value_t = (Options::default().order_memory >> 20) as u64,
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) order_memory: u64,
