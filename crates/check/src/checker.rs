@@ -27,6 +27,8 @@ pub fn check(history: &History, promise: Promise, options: &Options) -> Verdict 
 pub struct Checker<'h> {
     evidence: Evidence<'h>,
     weak: OnceCell<Result<weak::Base, Limit>>,
+    /// Whether keys can be asked one by one, without session order and with it.
+    apart: [OnceCell<KeysApart>; 2],
     /// What was decided already.
     decided: RefCell<Vec<Verdict>>,
     /// The promises that are being decided, each on behalf of the one before it.
@@ -56,6 +58,7 @@ impl<'h> Checker<'h> {
         Checker {
             evidence,
             weak: OnceCell::new(),
+            apart: Default::default(),
             decided: RefCell::default(),
             asked: RefCell::default(),
             ways_left,
@@ -146,7 +149,7 @@ impl<'h> Checker<'h> {
     fn attempt(&self, row: &Row, question: &Question<'_, 'h>) -> Result<Option<Verdict>, Ended> {
         let why = row.why;
         let connected = || {
-            let apart = KeysApart::of(question);
+            let apart = self.apart(question);
             let why = apart.connected.map(|connected| why.replace("{connected}", connected));
             (apart, why.unwrap_or_else(|| why_of(row)))
         };
@@ -163,7 +166,7 @@ impl<'h> Checker<'h> {
             Try::ByKeys => Ok(Some(linear::by_keys(question, &connected().1))),
             Try::ByGroups => {
                 let (apart, why) = connected();
-                Ok(Some(linear::by_groups(question, &apart, &why)))
+                Ok(Some(linear::by_groups(question, apart, &why)))
             }
             Try::ProgramOrder => Ok(linear::in_program_order(question, why)),
             Try::Stronger(levels) => Ok(self.by_stronger(levels, question.promise)),
@@ -216,7 +219,7 @@ impl<'h> Checker<'h> {
     fn is_given(&self, given: Given, question: &Question<'_, 'h>) -> Result<bool, Ended> {
         let walking = |limit: Limit| self.evidence.ended_walk(limit);
         let history = question.context().history;
-        let apart = || KeysApart::of(question);
+        let apart = || self.apart(question);
         Ok(match given {
             // Whether something rests on inferred edges is known to the plan's reader.
             Given::Anything | Given::OnlyInferred => true,
@@ -268,6 +271,12 @@ impl<'h> Checker<'h> {
                     && history.txns().all(|t| t.ops().len() <= 1)
             }
         })
+    }
+
+    /// Whether keys can be asked one by one.
+    fn apart(&self, question: &Question<'_, 'h>) -> &KeysApart {
+        let apart = &self.apart[usize::from(question.promise.session_order)];
+        apart.get_or_init(|| KeysApart::of(question))
     }
 
     fn causal(&self, question: &Question<'_, 'h>) -> Promise {

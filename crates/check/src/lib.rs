@@ -2,10 +2,10 @@
 //!
 //! No input or output, no clock, no recursion over data.
 //!
-//! The modules are floors, and no lower one names an upper one: what is known of [`keys`], ways to know
-//! an [`order`] of versions, the [`graph`] of dependencies, what is done where the order is open
-//! ([`unordered`]), how a violation is told ([`explain`]), the procedures ([`weak`], [`linear`],
-//! [`strong`]), and the [`plan`] that says which of them decides a question.
+//! The modules are floors, and no lower one names an upper one: what is known of `keys`, ways to know
+//! an `order` of versions, the `graph` of dependencies, what is done where the order is open
+//! (`unordered`), how a violation is told (`explain`), the procedures (`weak`, `linear`,
+//! `strong`), and the `plan` that says which of them decides a question.
 
 mod checker;
 mod explain;

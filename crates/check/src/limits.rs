@@ -213,7 +213,9 @@ impl Ended {
                 bytes >> 20
             ),
             Limit::SearchMemory => {
-                format!("one search may not have the memory for {doing} (--order-memory allows more)")
+                format!(
+                    "one search may not have the memory for {doing} (--order-memory allows more)"
+                )
             }
             Limit::Time => {
                 format!("the time was over while {doing} (--timeout allows more)")
