@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 /// What bounds a check.
 ///
-/// The checker has no clock: whoever gives a time also says when it is over.
+/// The checker has no clock: the caller that gives a time also says when it is over.
 ///
 /// ```
 /// use std::time::{Duration, Instant};

@@ -18,6 +18,8 @@ static PRESSED: AtomicU8 = AtomicU8::new(0);
 static CHECK_IS_OVER: AtomicBool = AtomicBool::new(false);
 /// Whether a check is going on.
 static CHECKING: AtomicBool = AtomicBool::new(false);
+/// How often there was a signal after a check that was stopped.
+static AGAIN: AtomicU8 = AtomicU8::new(0);
 /// What the check that is going on has decided so far.
 static KNOWN: Mutex<Vec<(String, Option<bool>)>> = Mutex::new(Vec::new());
 
@@ -29,8 +31,7 @@ const PATIENCE: Duration = Duration::from_millis(400);
 /// process, whichever way it ends.
 pub(crate) fn listen() -> Result<()> {
     ctrlc::set_handler(|| {
-        if CHECKING.load(Ordering::SeqCst) {
-            end_check();
+        if is_for_the_check() {
             return;
         }
         if PRESSED.fetch_add(1, Ordering::SeqCst) > 0 {
@@ -46,12 +47,22 @@ pub(crate) fn listen() -> Result<()> {
 /// From now on Ctrl-C ends a check that is going on, and everything else at once.
 pub(crate) fn listen_for_checks() -> Result<()> {
     ctrlc::set_handler(|| {
-        if !CHECKING.load(Ordering::SeqCst) {
+        if !is_for_the_check() {
             std::process::exit(i32::from(EXIT_INTERRUPTED));
         }
-        end_check();
     })
     .context("cannot listen for Ctrl-C")
+}
+
+/// Whether a signal was meant for a check, and then ends the check. Some programs send a signal to the
+/// process and to its group, so that it comes twice: what the first one brought about is not disturbed.
+fn is_for_the_check() -> bool {
+    if CHECKING.load(Ordering::SeqCst) {
+        end_check();
+        return true;
+    }
+    // The check has ended, and what is known is being said; whoever presses on does not want to know.
+    check_stopped() && AGAIN.fetch_add(1, Ordering::SeqCst) == 0
 }
 
 /// Asks the check to end. It does so by itself, and then says what it knows, unless it is in a step that

@@ -103,8 +103,6 @@ const SO: u8 = Edges::SO.0;
 const RT: u8 = Edges::RT.0;
 const WR: u8 = Edges::WR.0;
 const WW: u8 = Edges::WW.0;
-/// Everything that is not an anti-dependency.
-const DEPENDENCIES: Edges = Edges(SO | RT | WR | WW);
 
 /// Every anomaly, the most basic first: a cycle has the name of the first that it looks like, and an
 /// earlier one explains a later one that it causes.
@@ -215,7 +213,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         "G1c",
         Some("G1c"),
         Level::ReadCommitted,
-        Finding::Cycle(&[Pattern::any(Reads::None, DEPENDENCIES)]),
+        Finding::Cycle(&[Pattern::any(Reads::None, Edges::DEPENDENCIES)]),
         "transactions depend on each other's writes in a cycle",
     )
     .also_from(Level::Pl2),
@@ -261,7 +259,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         Level::SnapshotIsolation,
         Finding::Cycle(&[
             Pattern::any(Reads::One, Edges::WW).of_len(2).on_one_key(),
-            Pattern::any(Reads::Adjacent, DEPENDENCIES).of_len(2).on_one_key(),
+            Pattern::any(Reads::Adjacent, Edges::DEPENDENCIES).of_len(2).on_one_key(),
         ]),
         "two transactions read the same version of a key and both overwrote it",
     )
@@ -271,7 +269,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         "G-single",
         Some("G-single"),
         Level::SnapshotIsolation,
-        Finding::Cycle(&[Pattern::any(Reads::One, DEPENDENCIES)]),
+        Finding::Cycle(&[Pattern::any(Reads::One, Edges::DEPENDENCIES)]),
         "a cycle with exactly one anti-dependency",
     )
     .also_from(Level::RepeatableRead),
@@ -289,7 +287,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         "G-nonadjacent",
         Some("G-nonadjacent"),
         Level::SnapshotIsolation,
-        Finding::Cycle(&[Pattern::any(Reads::Apart, DEPENDENCIES)]),
+        Finding::Cycle(&[Pattern::any(Reads::Apart, Edges::DEPENDENCIES)]),
         "a cycle in which no two anti-dependencies are adjacent",
     )
     .also_from(Level::RepeatableRead),
@@ -298,7 +296,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         "WriteSkew",
         Some("G2-item"),
         Level::Serializable,
-        Finding::Cycle(&[Pattern::any(Reads::Adjacent, DEPENDENCIES).of_len(2)]),
+        Finding::Cycle(&[Pattern::any(Reads::Adjacent, Edges::DEPENDENCIES).of_len(2)]),
         "two transactions each overwrote what the other had read",
     )
     .also_from(Level::RepeatableRead),
@@ -307,7 +305,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         "G2-item",
         Some("G2-item"),
         Level::Serializable,
-        Finding::Cycle(&[Pattern::any(Reads::Adjacent, DEPENDENCIES)]),
+        Finding::Cycle(&[Pattern::any(Reads::Adjacent, Edges::DEPENDENCIES)]),
         "a cycle with adjacent anti-dependencies",
     )
     .also_from(Level::RepeatableRead),

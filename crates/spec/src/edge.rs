@@ -20,6 +20,8 @@ impl Edges {
     pub const WW: Edges = Edges(8);
     /// Read-write, the anti-dependency: one overwrote what the other had read.
     pub const RW: Edges = Edges(16);
+    /// Everything that is not an anti-dependency.
+    pub const DEPENDENCIES: Edges = Edges(Edges::SO.0 | Edges::RT.0 | Edges::WR.0 | Edges::WW.0);
     /// Every kind.
     pub const ALL: Edges = Edges(31);
 

@@ -54,8 +54,8 @@ impl Dependencies for EdgeCollector {
         self.push(&d, d.kind);
     }
 
-    /// A key has one helper, so one version of it at most may use it: with two, whoever read the one
-    /// would come before whoever overwrote the other. Only two versions can have many writers that did
+    /// A key has one helper, so one version of it at most may use it: with two, a reader of the one
+    /// would come before a writer that overwrote the other. Only two versions can have many writers that did
     /// not read them: the initial state of a register, and the last version of a list that was seen.
     /// No key is both a register and a list.
     fn all(&mut self, key: usize, readers: &[TxnId], writers: &[TxnId]) {

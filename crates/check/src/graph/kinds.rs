@@ -12,9 +12,6 @@ pub(crate) struct EdgeKinds(u8);
 /// The first bit that [`Edges`] does not use.
 const FIRST_FREE: u8 = Edges::ALL.0 + 1;
 
-/// Everything that is not an anti-dependency.
-pub(crate) const DEPENDENCIES: Edges = Edges(Edges::SO.0 | Edges::RT.0 | Edges::WR.0 | Edges::WW.0);
-
 impl EdgeKinds {
     /// From a helper that stands between all that read a version and all that overwrote it: the second
     /// half of an anti-dependency, whose first half leads to the helper.

@@ -20,7 +20,7 @@ use crate::keys::standing::Standing;
 pub(crate) struct RealTime<'h> {
     history: &'h History,
     skew: i64,
-    /// Made when somebody asks: single operations are put in order without a graph.
+    /// Made when it is asked for: single operations are put in order without a graph.
     instants: OnceLock<Instants>,
     /// Whether every transaction that counts can be placed in time.
     pub(crate) complete: bool,

@@ -10,7 +10,7 @@ use isolde_graph::{Graph, Half, Halves, TooLarge, cyclic_in_layers, two_layers};
 use isolde_spec::{Edges, Level};
 
 use crate::graph::edges::{TxnGraph, TxnParts};
-use crate::graph::kinds::{DEPENDENCIES, EdgeKinds};
+use crate::graph::kinds::EdgeKinds;
 use crate::graph::node::Node;
 
 /// What a transaction sees.
@@ -45,8 +45,8 @@ impl Visibility {
     /// The dependencies by which one transaction must have seen another.
     pub(crate) const fn seen(self) -> Edges {
         match self {
-            Visibility::Serial | Visibility::Snapshot => DEPENDENCIES,
-            Visibility::Prefix => Edges(DEPENDENCIES.0 & !Edges::WW.0),
+            Visibility::Serial | Visibility::Snapshot => Edges::DEPENDENCIES,
+            Visibility::Prefix => Edges(Edges::DEPENDENCIES.0 & !Edges::WW.0),
         }
     }
 
@@ -54,7 +54,7 @@ impl Visibility {
     /// anti-dependency, which has fallen to the lower layer already.
     fn halves(self, kinds: EdgeKinds) -> Halves {
         Halves {
-            stay: kinds.intersects(DEPENDENCIES) || kinds.meets(EdgeKinds::VIA),
+            stay: kinds.intersects(Edges::DEPENDENCIES) || kinds.meets(EdgeKinds::VIA),
             rise: kinds.intersects(self.seen()),
             fall: kinds.contains(Edges::RW),
         }

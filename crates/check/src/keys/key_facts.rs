@@ -243,7 +243,7 @@ impl KeyFacts {
         self.equal.get_mut().clear();
     }
 
-    /// Writes of aborted transactions are kept: somebody may have read them.
+    /// Writes of aborted transactions are kept: other transactions may have read them.
     fn aborted(&mut self, txn: TxnId, op: &Op<'_>) {
         if let Some(value) = what_it_wrote(op) {
             let certain = op.effect() == Effect::Done;

@@ -41,7 +41,7 @@ pub(crate) struct SaidOfKey {
     pub(crate) reads: Vec<RowRead>,
     /// A predicate read that may have seen the key in more than one way.
     pub(crate) undecided: Option<OpId>,
-    /// Whether somebody writes the key, and some predicate never returned it.
+    /// Whether a transaction writes the key, and some predicate never returned it.
     pub(crate) unsaid: bool,
 }
 

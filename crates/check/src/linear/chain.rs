@@ -11,7 +11,7 @@
 //! swap that counts replaced it: then every explanation contains it, since nobody else could have
 //! written that value. Conversely, take any explanation, and the last value on its walk that a
 //! certain swap wrote or a read saw, or the first value if there is none. Going back from there,
-//! every value was replaced by a swap that counts or was read itself, so whoever wrote it counts;
+//! every value was replaced by a swap that counts or was read itself, so its writer counts;
 //! and whatever counts is met, because all certain calls are. Behind it only uncertain swaps can
 //! follow that nobody saw: the *tail*. So up to the tail the walk is the same in all explanations, and
 //! it can be followed link by link: two swaps that count and replace one value, or one that is not
@@ -125,7 +125,7 @@ impl ChainVersion {
         }
     }
 
-    /// What is there at first: before everybody, and no call.
+    /// What is there at first: before all calls, and no call itself.
     fn first(value: Value) -> ChainVersion {
         ChainVersion {
             value,

@@ -182,7 +182,7 @@ impl<'o, 'h, 'l> CallExplainer<'o, 'h, 'l> {
         ways.into_iter().find(wrong).map_or(both, |(_, _, needs)| needs)
     }
 
-    /// Whoever wrote what some calls saw and is not among them, one for each value.
+    /// The writers of what some calls saw that are not among them, one for each value.
     fn writers_of_what_was_seen(&self, chosen: &[usize]) -> Vec<usize> {
         let items = &self.object.items;
         let mut writers: Vec<usize> = Vec::new();
@@ -240,7 +240,7 @@ impl<'o, 'h, 'l> CallExplainer<'o, 'h, 'l> {
         writers
     }
 
-    /// Whoever wrote a piece of what some calls read of a text, if those are few.
+    /// The writers of pieces of what some calls read of a text, if those are few.
     fn pieces_of_what_was_read(&self, chosen: &[usize], calls: &[Grow<'_, u8>]) -> Vec<usize> {
         let begun = self.open.iter().chain(&self.answered).filter(|i| !chosen.contains(i));
         let in_a_text = |piece: &[u8]| {

@@ -11,7 +11,7 @@ pub(crate) struct Sequence<'h, T> {
     initial: Grown,
     /// Everything that was read, sorted.
     read: Vec<&'h [T]>,
-    /// Whether somebody replaces what is there.
+    /// Whether some call replaces what is there.
     replaced: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A dependency between two transactions, and who is told of it.
+//! A dependency between two transactions, and what is told of it.
 
 use hashbrown::HashMap;
 use isolde_history::{OpId, TxnId};
@@ -20,15 +20,15 @@ pub(crate) struct Dependency {
     pub(crate) by_session: bool,
 }
 
-/// Who wants to know the dependencies of a key.
+/// A receiver of the dependencies of a key.
 pub(crate) trait Dependencies {
     fn add(&mut self, dependency: Dependency);
 
-    /// All of some who read a version come before all of others who overwrote it.
+    /// All readers of a version come before all writers that overwrote it.
     fn all(&mut self, key: usize, readers: &[TxnId], writers: &[TxnId]);
 
-    /// If only certain dependencies are wanted, which anti-dependencies: for whoever reads, those who
-    /// overwrite, in ascending order.
+    /// If only certain dependencies are wanted, which anti-dependencies: for each reader, the writers
+    /// that overwrite, in ascending order.
     fn wanted(&self) -> Option<&HashMap<TxnId, Vec<TxnId>>> {
         None
     }

@@ -120,7 +120,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Whether somebody certainly appended an element.
+    /// Whether a transaction certainly appended an element.
     fn is_known(&self, element: Value) -> bool {
         self.appends.of(element).is_some_and(|appends| appends.any_certain)
     }
@@ -202,7 +202,7 @@ impl<'a> List<'a> {
         })
     }
 
-    /// Whether every element of the longest read that somebody appended stands there once.
+    /// Whether every element of the longest read that was appended stands there once.
     fn each_once(&self) -> bool {
         self.longest.iter().enumerate().all(|(place, v)| {
             let writer = self.facts.values.first(&self.facts.writes, *v);

@@ -1,7 +1,7 @@
 //! The order of versions of a key, as far as the history tells, and the dependencies that follow.
 //!
 //! A transaction that reads a version and then writes the key makes the next version: two versions
-//! are adjacent, and whoever else read the first comes before the second. Where every version of a
+//! are adjacent, and every other reader of the first comes before the second. Where every version of a
 //! key but the first is made this way, the order is known. So it is where there is one version only,
 //! and where one session made them all.
 
@@ -175,7 +175,7 @@ impl Orderer {
         self.divergences.extend(self.first.windows(2).map(|pair| [txn(pair[0]), txn(pair[1])]));
     }
 
-    /// Who read what whom wrote; and overwrote it, where that is wanted.
+    /// Which transaction read what another one wrote; and overwrote it, where that is wanted.
     fn write_read<D: Dependencies>(&self, site: &mut Site<'_, D>, overwrote: bool) {
         for (r, source) in site.facts.sources.iter().enumerate() {
             let Source::Write(v) = *source else { continue };
@@ -196,8 +196,8 @@ impl Orderer {
                 self.all_overwrite(site, same[0].0 as usize, &children, ShownBy::default());
             }
         }
-        // The initial state comes before every version: whoever read it comes before those who
-        // overwrote it.
+        // The initial state comes before every version: its readers come before the transactions
+        // that overwrote it.
         let initial = site.facts.writes.len();
         match (&self.first[..], &self.blind[..]) {
             (only, []) | ([], only) => self.all_overwrite(site, initial, only, ShownBy::default()),
@@ -208,7 +208,7 @@ impl Orderer {
         }
     }
 
-    /// Whoever read a version comes before all who overwrote it.
+    /// Every reader of a version comes before every writer that overwrote it.
     fn all_overwrite<D: Dependencies>(
         &self,
         site: &mut Site<'_, D>,
@@ -236,9 +236,17 @@ impl Orderer {
         }
     }
 
-    /// Many who read and many who overwrote: a helper stands between them, so that there is not an
-    /// edge for each pair. Who did both cannot use it, or it would lead to itself. Of those there is
-    /// one at most, unless updates were lost: then two of them are enough to show it.
+    /// A version with many readers and many writers that overwrote it: a helper node stands between them,
+    /// so that there is not an edge for each pair. Every reader leads to the helper, and the helper to
+    /// every writer, so each path over the helper is an anti-dependency of the two at its ends.
+    ///
+    /// A transaction that both read and overwrote the version may not use the helper in both directions,
+    /// or the path would lead from the transaction to itself, which is no cycle of the history. Such
+    /// transactions get direct edges. Without a lost update there is one of them at most: it read the
+    /// version and made the next one. With more, each pair of them is a lost update, and the two edges
+    /// between neighbours close a cycle for every level that forbids one; so the first two are enough
+    /// to connect them with the other readers and writers. Levels that allow lost updates treat the
+    /// key as one without an order (`abridged`).
     fn many_overwrite<D: Dependencies>(
         &self,
         site: &mut Site<'_, D>,
@@ -298,7 +306,7 @@ impl Orderer {
         pairs.into_iter().for_each(|(_, r, v)| site.overwrote_read(version, r, v, shown));
     }
 
-    /// Whoever read a version comes before the one who overwrote it.
+    /// Every reader of a version comes before the writer that overwrote it.
     fn overwrites<D: Dependencies>(
         &self,
         site: &mut Site<'_, D>,

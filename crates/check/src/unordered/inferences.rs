@@ -10,7 +10,6 @@ use isolde_graph::Bfs;
 use isolde_spec::Edges;
 
 use crate::graph::edges::TxnGraph;
-use crate::graph::kinds::DEPENDENCIES;
 use crate::graph::node::{Node, Numbering};
 use crate::graph::visibility::Visibility;
 
@@ -140,7 +139,7 @@ impl Map<'_> {
             (visibility, Moment::Commit) if visibility.seen().contains(kind) => {
                 &[Moment::Commit, Moment::Start]
             }
-            (_, Moment::Commit) if DEPENDENCIES.contains(kind) => &[Moment::Commit],
+            (_, Moment::Commit) if Edges::DEPENDENCIES.contains(kind) => &[Moment::Commit],
             (_, Moment::Start) if kind == Edges::RW => &[Moment::Commit],
             _ => &[],
         }

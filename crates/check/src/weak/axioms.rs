@@ -127,7 +127,7 @@ impl AxiomQuestion<'_, '_> {
 
     /// What uncommitted writes leave open, if they may be read. A read does not prove then that its
     /// source committed: lists may show elements that were rolled back in the end. And lists that show
-    /// a part of what somebody appended do not say where the rest goes.
+    /// a part of what a transaction appended do not say where the rest goes.
     fn uncommitted(&self, all: &mut Violations) -> Option<String> {
         let context = self.context();
         let findings = &self.base.reads.findings.findings;

@@ -96,7 +96,7 @@ pub(crate) fn committed(
         return;
     }
     statements.load(txn);
-    // Where reads of a key come one after another in different statements, whoever was read first came
+    // Where reads of a key come one after another in different statements, the writer that was read first came
     // before the next, and so on: the first of them is enough.
     let after = |s: &Seen, next: &Seen| statements.of(next.first) > statements.of(s.last);
     let joint = seen.windows(2).any(|w| w[0].key == w[1].key && !after(&w[0], &w[1]));
