@@ -8,6 +8,8 @@
 //! What comes before each transaction would be n*k numbers. They are made for a few chains at a time,
 //! and used before the next ones are made, so that memory stays linear.
 
+use std::sync::{Mutex, PoisonError};
+
 use isolde_graph::{Node as _, parallel};
 use isolde_history::{Key, OpId};
 
@@ -47,8 +49,12 @@ impl Causal<'_> {
         let keys = self.by_chain(context);
         let groups: Vec<u32> = (0..self.chains.count as u32).step_by(LANES).collect();
         let bytes = self.graph.node_count() * size_of::<LaneCounts>();
+        // Each core has a table of its own, unless there is no room for all of them: then one at a time.
+        let together = limits.hold(bytes.saturating_mul(parallel::cores())).is_ok();
+        let turn = Mutex::new(());
         let told = parallel::map(size, &groups, |first| {
             limits.go_on()?;
+            let _turn = (!together).then(|| turn.lock().unwrap_or_else(PoisonError::into_inner));
             let _held = limits.hold(bytes)?;
             let mut to = receiver();
             let before = ChainRows { first: *first, rows: self.rows(*first) };
