@@ -6,7 +6,6 @@
 mod attempt;
 mod client;
 mod clock;
-mod driver;
 mod faults;
 mod gate;
 mod note;
@@ -17,10 +16,11 @@ mod shared;
 mod tables;
 mod tally;
 mod tape;
+mod whole_run;
 
-pub use driver::{Controls, Ran, RunError, run};
 pub use faults::{Fault, Happened, What, When, time};
 pub use options::{Limits, Options};
 pub use paths::PathChoice;
 pub use tally::{Progress, Trouble};
 pub use tape::{Discard, Tape};
+pub use whole_run::{Controls, Ran, RunError, run};

@@ -24,7 +24,7 @@ pub(crate) fn edges(context: &Context<'_>) -> Vec<TxnEdges> {
             facts.load(context, &context.standings, key);
             provenance::settle(context, &mut facts, &mut Findings::default());
             let versions = facts.writes.iter().filter(|w| w.is_version());
-            let last = versions.filter_map(|w| w.after.get());
+            let last = versions.filter_map(|w| w.read_before.get());
             updates.overwritten.clear();
             updates.overwritten.extend(last.map(|read| facts.reads[read].op));
             orderer.key(context, &facts, &mut Findings::default(), &mut updates);

@@ -34,11 +34,11 @@ pub(crate) struct WriteFact {
     /// done.
     pub(crate) certain: bool,
     /// The read of the key that came before the transaction's first write of it.
-    pub(crate) after: MaybeIndex,
+    pub(crate) read_before: MaybeIndex,
     /// What is known of the transaction's outcome.
     pub(crate) standing: Standing,
     /// The next write of the same value.
-    pub(crate) same: MaybeIndex,
+    pub(crate) next_equal: MaybeIndex,
 }
 
 /// A list read, and how many of its elements are not the reader's own.

@@ -34,7 +34,7 @@ pub(crate) struct KeyFacts {
     /// Whether the key holds a list.
     pub(crate) is_list: bool,
     /// Breaches of the rules inside a transaction.
-    pub(crate) inside: Vec<LocalFinding>,
+    pub(crate) breaches: Vec<LocalFinding>,
     /// The first operation of which nobody knows whether it was done.
     pub(crate) unsure: Option<OpId>,
     /// The first operation that wrote a value which nobody learned, or a list that shows one.
@@ -235,7 +235,7 @@ impl KeyFacts {
         self.writes.clear();
         self.sources.clear();
         self.list_reads.clear();
-        self.inside.clear();
+        self.breaches.clear();
         self.not_own.clear();
         self.run.restart();
         (self.unsure, self.undecided, self.mixed, self.is_list) = (None, None, None, false);
@@ -255,8 +255,8 @@ impl KeyFacts {
                 last: false,
                 undone: true,
                 certain,
-                after: MaybeIndex::NONE,
-                same: MaybeIndex::NONE,
+                read_before: MaybeIndex::NONE,
+                next_equal: MaybeIndex::NONE,
                 standing: Standing::RolledBack,
             });
         }
@@ -325,7 +325,7 @@ impl KeyFacts {
         let same = |tail: &usize| elements[*tail..].iter().eq(own.iter().map(|own| &own.value));
         let Some(tail) = tail.filter(same) else {
             let anomaly = misses_own(own, elements);
-            self.inside.push(LocalFinding::new(anomaly, &[op.id()]));
+            self.breaches.push(LocalFinding::new(anomaly, &[op.id()]));
             return;
         };
         self.list_reads.push(ListRead { op: op.id(), txn, foreign: tail as u32 });
@@ -356,7 +356,7 @@ impl KeyFacts {
             // Written in between, if only to roll that back, it may differ.
             if self.run.wrote.is_none_or(|op| op < before.last) {
                 let ops = [before.last, read.op];
-                self.inside.push(LocalFinding::new(Anomaly::NonRepeatableReads, &ops));
+                self.breaches.push(LocalFinding::new(Anomaly::NonRepeatableReads, &ops));
             }
         }
         self.run.read = MaybeIndex::of(self.reads.len());
@@ -366,14 +366,14 @@ impl KeyFacts {
     fn write(&mut self, keys: &SortedKeys<'_>, txn: TxnId, op: &Op<'_>, value: Value) {
         let undone = op.undone();
         let append = op.kind() == OpKind::Append;
-        let mut after = self.run.read;
+        let mut read_before = self.run.read;
         let mut certain = op.effect() == Effect::Done;
         if append {
             self.run.own_unsure |= !certain;
         }
         if let Some(before) = self.run.write.get() {
             let before = &mut self.writes[before];
-            after = before.after;
+            read_before = before.read_before;
             if !undone {
                 before.last = false;
             }
@@ -391,9 +391,9 @@ impl KeyFacts {
             last,
             undone,
             certain,
-            after,
+            read_before,
             standing,
-            same: MaybeIndex::NONE,
+            next_equal: MaybeIndex::NONE,
         });
         if !undone {
             self.run.write = MaybeIndex::of(self.writes.len() - 1);
@@ -441,7 +441,7 @@ impl KeyFacts {
                 Some(w) if w.op > read.op => Anomaly::FutureRead,
                 _ => Anomaly::NotMyOwnWrite,
             };
-            self.inside.push(LocalFinding::new(anomaly, &[own, read.op]));
+            self.breaches.push(LocalFinding::new(anomaly, &[own, read.op]));
         }
     }
 }

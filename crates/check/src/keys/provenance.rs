@@ -38,7 +38,7 @@ pub(crate) fn settle(context: &Context<'_>, facts: &mut KeyFacts, found: &mut Fi
     let counts = |f: &&LocalFinding| {
         f.ops().first().is_some_and(|op| context.counts(context.history.txn_of(*op)))
     };
-    found.findings.extend(facts.inside.iter().filter(counts));
+    found.findings.extend(facts.breaches.iter().filter(counts));
     found.doubts.extend(facts.unsure.map(Doubt::Unsure));
     found.doubts.extend(facts.undecided.map(Doubt::Predicate));
     found.doubts.extend(facts.unlearned.map(Doubt::Unlearned));
@@ -59,7 +59,7 @@ fn source(
     match (writer, initial) {
         (None, true) => Source::Initial,
         (None, false) => nobody_wrote(context, facts, read, found),
-        (Some(only), false) if facts.writes[only as usize].same.is_none() => {
+        (Some(only), false) if facts.writes[only as usize].next_equal.is_none() => {
             one_wrote(facts, read, only, found)
         }
         _ => several_wrote(context, facts, read, initial, found),

@@ -35,7 +35,7 @@ impl ValueTable {
         // From the last to the first, so that each goes before those that it links to.
         for i in (0..writes.len()).rev() {
             let slot = self.slot(writes, writes[i].value);
-            writes[i].same = self.slots[slot];
+            writes[i].next_equal = self.slots[slot];
             self.slots[slot] = MaybeIndex::of(i);
         }
     }
@@ -56,7 +56,7 @@ impl ValueTable {
         let mut next = self.slots[self.slot(writes, value)];
         std::iter::from_fn(move || {
             let at = next.get()?;
-            next = writes[at].same;
+            next = writes[at].next_equal;
             Some(at as u32)
         })
     }

@@ -30,7 +30,7 @@ pub(crate) struct Appends<'a> {
 impl<'a> Appends<'a> {
     pub(crate) fn new(facts: &'a KeyFacts) -> Appends<'a> {
         let mut several = HashMap::new();
-        for write in facts.writes.iter().filter(|write| write.same.is_some()) {
+        for write in facts.writes.iter().filter(|write| write.next_equal.is_some()) {
             if let Some(first) = facts.values.first(&facts.writes, write.value) {
                 several.entry(first).or_insert_with(|| Appends::all(facts, first, write.value));
             }

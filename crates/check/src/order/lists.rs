@@ -86,7 +86,7 @@ impl<'a> List<'a> {
         }
         // With an element that nobody learned, a list shows no order.
         let unlearned = longest.contains(&Value::UNOBSERVED);
-        let twice = unlearned || facts.writes.iter().any(|w| w.same.is_some());
+        let twice = unlearned || facts.writes.iter().any(|w| w.next_equal.is_some());
         let mut places = vec![MaybeIndex::NONE; facts.writes.len()];
         for (place, element) in longest.iter().enumerate().filter(|_| !twice) {
             if let Some(w) = facts.values.first(&facts.writes, *element) {
@@ -147,7 +147,7 @@ impl<'a> List<'a> {
                     prefix = Some((under.len(), read.op));
                 }
             }
-            if txn != Some(write.txn) || write.same.is_some() || self.is_later_twin(write) {
+            if txn != Some(write.txn) || write.next_equal.is_some() || self.is_later_twin(write) {
                 continue;
             }
             let in_prefix = prefix.filter(|(len, _)| place.get().is_some_and(|at| at < *len));

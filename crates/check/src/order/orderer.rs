@@ -155,7 +155,7 @@ impl Orderer {
             }
             let v = v as u32;
             self.versions.push(v);
-            let Some(read) = write.after.get() else {
+            let Some(read) = write.read_before.get() else {
                 self.blind.push(v);
                 continue;
             };
@@ -361,7 +361,7 @@ impl Orderer {
         self.next.clear();
         let last = order.seen.last().map_or(Source::Initial, |last| Source::Write(*last));
         for &v in &order.unseen {
-            let read = facts.writes[v as usize].after.get();
+            let read = facts.writes[v as usize].read_before.get();
             if read.is_some_and(|read| facts.sources[read] == last) {
                 self.next.push((0, v));
             }

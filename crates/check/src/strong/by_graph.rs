@@ -275,8 +275,11 @@ impl<'c, 'h> ByGraph<'c, 'h> {
         {
             OrderFound::Yes
         } else {
-            // A serial execution keeps every promise that serializability implies.
-            let serial = parts.components.acyclic()
+            // A serial execution keeps every promise that serializability implies. Without inferred edges
+            // it was tried before.
+            let inferred = graph.inferences.as_ref().is_some_and(|i| !i.of.is_empty());
+            let serial = (inferred || !self.may_be_serial()?)
+                && parts.components.acyclic()
                 && serial_try::succeeds(&parts.graph, &graph.open, question.limits())?;
             yes(serial || (snapshots && self.snapshots_exist(graph)?))
         };
