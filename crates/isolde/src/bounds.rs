@@ -19,7 +19,7 @@ impl Bounds {
     pub(crate) fn new(timeout: Option<Duration>, memory: Option<u64>, steps: u64) -> Bounds {
         let bytes = memory.or_else(half_of_the_machine);
         Bounds {
-            end: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
+            end: timeout.and_then(|timeout| Instant::now().checked_add(timeout - to_say(timeout))),
             bytes: bytes.map_or(usize::MAX, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
             steps,
         }
@@ -34,6 +34,12 @@ impl Bounds {
         let limits = Limits::default().with_bytes(self.bytes).with_steps(self.steps);
         limits.with_time(late).with_stop(interrupt::check_is_over())
     }
+}
+
+/// How much of a time is kept for saying what was found: a witness of a hundred thousand transactions
+/// takes some tenths of a second to tell.
+fn to_say(timeout: Duration) -> Duration {
+    (timeout / 4).min(Duration::from_millis(500))
 }
 
 /// Half of the memory that this process can have.
