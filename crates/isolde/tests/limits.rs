@@ -69,7 +69,7 @@ fn what_needs_more_memory_is_unknown_and_says_so() {
 }
 
 #[test]
-fn a_violation_is_found_whatever_the_time() {
+fn a_limit_that_is_not_reached_changes_nothing() {
     let folder = Folder::new("limits-violated");
     let path = folder.path().join("aborted.txt");
     std::fs::write(&path, "a: w(x,1) abort\nb: r(x,1)\n").unwrap();

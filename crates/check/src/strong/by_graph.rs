@@ -81,9 +81,15 @@ impl<'c, 'h> ByGraph<'c, 'h> {
         let answer = match self.with_graph(&mut found, &mut procedure) {
             Ok(answer) => answer,
             Err(NoGraph::Limit(limit)) if found.witnesses.is_empty() => return Err(limit),
-            Err(_) => {
+            Err(why) => {
                 procedure.name = "local";
-                procedure.why = "the history is too large for one graph".to_owned();
+                procedure.why = match why {
+                    NoGraph::TooLarge => "the history is too large for one graph".to_owned(),
+                    // What is wrong inside transactions is wrong, however far the rest came.
+                    NoGraph::Limit(_) => {
+                        "a limit was reached before the graph was built".to_owned()
+                    }
+                };
                 Answer::Unknown(procedure.why.clone())
             }
         };
