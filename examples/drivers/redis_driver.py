@@ -15,7 +15,6 @@ KINDS = ["read", "list", "write", "append", "cas", "insert"]
 LEVEL = {"name": "watch", "promises": "strict-serializable", "remark": "WATCH what is read, MULTI, EXEC"}
 
 class Refused(Exception): """What is answered by an error: a code and a message. It is aborted."""
-
 class Redis:
     """A connection: RESP, the protocol of Redis, as far as it is needed."""
 
@@ -57,7 +56,8 @@ class Driver:
         self.address = self.folder.name + "/socket"
         words = ["redis-server", "--port", "0", "--unixsocket", self.address, "--save", ""]
         self.server = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        while not os.path.exists(self.address) and self.server.poll() is None:
+        # The file is there before the server listens: it is ready when it takes a connection.
+        while self.server.poll() is None and socket.socket(socket.AF_UNIX).connect_ex(self.address):
             time.sleep(0.01)
 
     def stop(self):
