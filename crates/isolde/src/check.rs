@@ -4,37 +4,37 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Result;
-use isolde_check::Checker;
+use isolde_job::excerpts::{self, Stems};
+use isolde_job::load::Loaded;
+use isolde_job::reports::{self, Reports};
+use isolde_job::{about, quoted};
 use isolde_report::{Case, Decided, Telling, case_to_json};
 use isolde_spec::Level;
 
 use crate::args::CheckArgs;
-use crate::desk::{self, Desk, exit_code};
 use crate::exit::{
-    EXIT_FAULT, EXIT_INTERRUPTED, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED, is_broken_pipe,
+    EXIT_FAULT, EXIT_INTERRUPTED, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED, exit_code, is_broken_pipe,
 };
-use crate::interrupt::{self, Checking};
-use crate::load::{self, Loaded};
-use crate::reports::{self, Reports};
-use crate::{excerpts, ran, shell, terminal};
+use crate::interrupt::Interrupts;
+use crate::{reading, terminal};
 
 /// Checks every file; the exit code is that of the worst.
-pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
-    let levels = desk::levels(&args.level)?;
-    interrupt::listen_for_checks()?;
+pub(crate) fn run(args: &CheckArgs, interrupts: &Interrupts) -> Result<u8> {
+    let levels = isolde_job::levels(&args.level)?;
+    interrupts.listen_for_checks()?;
     let mut reports = Reports::new(&args.report, &args.histories, !levels.is_empty())?;
-    let mut stems = excerpts::Stems::default();
+    let mut stems = Stems::default();
     let mut codes = Vec::new();
     for file in &args.histories {
-        if interrupt::check_stopped() {
+        if interrupts.stop().check_ended() {
             break;
         }
         let stem = stems.of(file);
-        match check_file(args, (file, &stem), &levels, &mut reports) {
+        match check_file(args, (file, &stem), &levels, &mut reports, interrupts) {
             Ok(code) => codes.push(code),
             Err(error) if is_broken_pipe(&error) => return Err(error),
             Err(error) => {
-                anstream::eprintln!("{}: {error:#}", load::ERROR.label("error"));
+                anstream::eprintln!("{}: {error:#}", terminal::ERROR.label("error"));
                 let (name, error) = (file.display().to_string(), format!("{error:#}"));
                 let error = error.strip_prefix(&format!("{name}: ")).unwrap_or(&error);
                 reports.add_fault(&name, error);
@@ -42,9 +42,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
             }
         }
     }
-    reports.write()?;
+    reports.write()?.iter().for_each(terminal::notice);
     let worst = [EXIT_VIOLATED, EXIT_FAULT, EXIT_UNKNOWN].into_iter().find(|c| codes.contains(c));
-    if interrupt::check_stopped() && !codes.contains(&EXIT_VIOLATED) {
+    if interrupts.stop().check_ended() && !codes.contains(&EXIT_VIOLATED) {
         return Ok(EXIT_INTERRUPTED);
     }
     Ok(worst.unwrap_or(EXIT_OK))
@@ -55,21 +55,17 @@ fn check_file(
     (file, stem): (&Path, &str),
     levels: &[Level],
     reports: &mut Reports,
+    interrupts: &Interrupts,
 ) -> Result<u8> {
     let began = Instant::now();
-    let bounds = args.ask.bounds();
-    let late = || bounds.is_late();
-    let loaded = load::load(file, args.ask.format.as_deref())?;
-    let progress = load::progress(&format!("checking {}", file.display()));
-    let checking = Checking::begin();
-    let limits = bounds.limits(&late);
-    let desk = Desk {
-        checker: Checker::with_limits(&loaded.history, args.ask.options(), limits),
-        session_order: !args.ask.no_session_order,
-    };
-    let decided = if levels.is_empty() { desk.all(&loaded.history) } else { desk.each(levels) };
-    progress.finish_and_clear();
-    drop(checking);
+    let asking = args.ask.asking(interrupts.stop());
+    let loaded = reading::load(file, args.ask.format.as_deref())?;
+    let spinner = terminal::spinner(&format!("checking {}", file.display()));
+    interrupts.check_begins();
+    let told = &mut |verdict: &_| interrupts.decided(verdict);
+    let decided = asking.decide(&loaded.history, levels, told);
+    spinner.finish_and_clear();
+    interrupts.check_ends();
     let case = case(args, file, &loaded, &decided, began);
     let text = if args.json {
         serde_json::to_string_pretty(&case_to_json(&case))? + "\n"
@@ -79,10 +75,12 @@ fn check_file(
         reports::as_text(&case, &telling)
     };
     if let Some(folder) = &args.excerpts {
-        excerpts::write(folder, stem, &case, args.excerpts_as.as_deref())?;
+        let named = args.excerpts_as.as_deref();
+        let said = excerpts::write(folder, stem, &case, &asking, named)?;
+        said.iter().for_each(terminal::notice);
     }
     reports.add(&case);
-    ran::print(&text)?;
+    terminal::print(&text)?;
     Ok(exit_code(&decided, levels.is_empty()))
 }
 
@@ -96,8 +94,8 @@ fn case<'a>(
     let options = args.ask.typed();
     // What came in by standard input cannot be read again.
     let name = Some(file).filter(|file| file.as_os_str() != "-");
-    let name = name.map(|file| shell::quoted(&file.display().to_string()));
-    let level = |l: &String| format!(" --level {}", shell::quoted(l));
+    let name = name.map(|file| quoted(&file.display().to_string()));
+    let level = |l: &String| format!(" --level {}", quoted(l));
     let levels: String = args.level.iter().map(level).collect();
     let check = name
         .iter()
@@ -111,7 +109,7 @@ fn case<'a>(
         name: file.display().to_string(),
         format: loaded.format.name.to_owned(),
         decided,
-        about: crate::about::of(&loaded.history),
+        about: about(&loaded.history),
         warnings: loaded.warnings.kept.iter().map(ToString::to_string).collect(),
         warning_count: loaded.warnings.count,
         every_level: args.level.is_empty(),

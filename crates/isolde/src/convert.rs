@@ -4,14 +4,15 @@ use std::io::Write;
 
 use anyhow::{Context, Result};
 use isolde_history::{Format, JsonlWriter, NativeWriter, Source};
+use isolde_job::{load, output};
 
 use crate::args::ConvertArgs;
-use crate::{load, output};
+use crate::{reading, terminal};
 
 pub(crate) fn run(args: &ConvertArgs) -> Result<()> {
     let target = output::format(&args.to, args.to_format.as_deref())?;
     output::may_write(&args.to, args.force)?;
-    let progress = load::progress(&format!("converting {}", args.from.display()));
+    let progress = terminal::spinner(&format!("converting {}", args.from.display()));
     let (source, format) = load::open(&args.from, args.format.as_deref())?;
     output::write(&args.to, |out| write(&source, format, target, out))?;
     progress.finish_and_clear();
@@ -24,18 +25,18 @@ fn write(source: &Source, format: &Format, target: &Format, mut out: &mut dyn Wr
         "isolde" => {
             let mut writer = NativeWriter::new(&mut out)?;
             (format.read)(source, &mut writer)?;
-            load::warn(writer.warnings());
+            reading::warn(writer.warnings());
             writer.finish()?;
         }
         "jsonl" => {
             let mut writer = JsonlWriter::new(&mut out);
             (format.read)(source, &mut writer)?;
-            load::warn(writer.warnings());
+            reading::warn(writer.warnings());
             writer.finish()?;
         }
         _ => {
             let (history, warnings) = format.load(source)?.finish_with_warnings();
-            load::warn(&warnings);
+            reading::warn(&warnings);
             let write = target.write.context("the format is not written")?;
             write(&history, out)?;
         }

@@ -6,35 +6,36 @@ use serde_json::{Value, json};
 
 use crate::args::{DriverArgs, DriverCheckArgs, DriverCommand};
 use crate::exit::{EXIT_OK, EXIT_VIOLATED};
-use crate::{interrupt, ran};
+use crate::interrupt::Interrupts;
+use crate::terminal;
 
-pub(crate) fn run(args: &DriverArgs) -> Result<u8> {
+pub(crate) fn run(args: &DriverArgs, interrupts: &Interrupts) -> Result<u8> {
     match &args.command {
-        DriverCommand::Check(args) => check(args),
+        DriverCommand::Check(args) => check(args, interrupts),
     }
 }
 
-fn check(args: &DriverCheckArgs) -> Result<u8> {
-    interrupt::listen()?;
+fn check(args: &DriverCheckArgs, interrupts: &Interrupts) -> Result<u8> {
+    interrupts.listen()?;
     // What a target is called is taken, too.
     let command = args.driver.strip_prefix("driver:").unwrap_or(&args.driver);
     // Each is told as soon as it is known: a driver that hangs is waited for, again and again.
     let mut printed = Ok(());
     let mut told = |check: &Check| {
         if !args.json && printed.is_ok() {
-            printed = ran::print(&line(check));
+            printed = terminal::print(&line(check));
         }
-        !interrupt::stopped()
+        !interrupts.stop().run_ended()
     };
     let checks = check_driver(command, args.timeout, &mut told);
     printed?;
-    if interrupt::stopped() {
+    if interrupts.stop().run_ended() {
         bail!("ended by Ctrl-C after {} checks", checks.len());
     }
     if args.json {
-        ran::print(&(serde_json::to_string_pretty(&to_json(command, &checks))? + "\n"))?;
+        terminal::print(&(serde_json::to_string_pretty(&to_json(command, &checks))? + "\n"))?;
     } else {
-        ran::print(&sum(&checks))?;
+        terminal::print(&sum(&checks))?;
     }
     Ok(if failed(&checks) == 0 { EXIT_OK } else { EXIT_VIOLATED })
 }

@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use isolde_check::{Checker, Options, check};
+use isolde_check::{Options, check};
 use isolde_history::History;
 use isolde_history::notation::parse;
+use isolde_job::excerpts::{As, ShownWitness};
+use isolde_job::{output, quoted};
 use isolde_report::handbook::{
     AnomalyPage, Entry, LevelPage, anomaly_to_json, anomaly_to_text, index_to_text, level_to_json,
     level_to_text,
@@ -17,19 +19,18 @@ use isolde_report::{
 use isolde_spec::{Anomaly, Level, Promise, Summary, Witness};
 
 use crate::args::ExplainArgs;
-use crate::desk::Desk;
-use crate::excerpts::{As, Shown};
-use crate::{load, output, ran, shell, terminal};
+use crate::interrupt::Interrupts;
+use crate::{reading, terminal};
 
 /// How many witnesses of a level are listed.
 const MOST: usize = 200;
 
-pub(crate) fn run(args: &ExplainArgs) -> Result<()> {
+pub(crate) fn run(args: &ExplainArgs, interrupts: &Interrupts) -> Result<()> {
     let Some(what) = &args.what else {
         if args.history || args.json {
             bail!("nothing was named\n  hint: `isolde explain` lists the levels and anomalies");
         }
-        return ran::print(&index_to_text());
+        return terminal::print(&index_to_text());
     };
     let name = what.display();
     let named = args.witness.is_none();
@@ -50,36 +51,36 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<()> {
              and anomalies"
         );
     }
-    of_history(args, what)
+    of_history(args, what, interrupts)
 }
 
 // ---- the handbook ----
 
 fn of_anomaly(args: &ExplainArgs, page: &AnomalyPage) -> Result<()> {
     if args.history {
-        return ran::print(page.history);
+        return terminal::print(page.history);
     }
     if args.json {
-        return ran::print(&(serde_json::to_string_pretty(&anomaly_to_json(page))? + "\n"));
+        return terminal::print(&(serde_json::to_string_pretty(&anomaly_to_json(page))? + "\n"));
     }
     let shown = shown(page.history, page.level())?;
-    ran::print(&anomaly_to_text(page, &shown))
+    terminal::print(&anomaly_to_text(page, &shown))
 }
 
 fn of_level(args: &ExplainArgs, page: &LevelPage) -> Result<()> {
     let level = page.level;
     if args.history {
-        return ran::print(page.forbids);
+        return terminal::print(page.forbids);
     }
     if args.json {
-        return ran::print(&(serde_json::to_string_pretty(&level_to_json(page))? + "\n"));
+        return terminal::print(&(serde_json::to_string_pretty(&level_to_json(page))? + "\n"));
     }
     // What the level allows, a stronger one forbids: its picture is the one to look at.
     let stronger = Level::ALL.into_iter().filter(|l| l.next_weaker().contains(&level));
     let allowed = stronger.map(|stronger| shown(page.allows, stronger));
     let allowed = allowed.collect::<Result<Vec<String>>>()?;
     let allowed = allowed.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
-    ran::print(&level_to_text(page, &allowed, &shown(page.forbids, level)?))
+    terminal::print(&level_to_text(page, &allowed, &shown(page.forbids, level)?))
 }
 
 /// The first witness of a small history that breaks a level, in words; nothing if none does.
@@ -121,25 +122,25 @@ impl Wanted {
     }
 }
 
-fn of_history(args: &ExplainArgs, file: &Path) -> Result<()> {
+fn of_history(args: &ExplainArgs, file: &Path, interrupts: &Interrupts) -> Result<()> {
     let wanted = args.witness.as_deref().map(Wanted::named).transpose()?;
     let kinds = args.write.iter().map(|to| kind(args, file, to)).collect::<Result<Vec<As>>>()?;
-    let loaded = load::load(file, args.ask.format.as_deref())?;
+    interrupts.listen_for_checks()?;
+    let loaded = reading::load(file, args.ask.format.as_deref())?;
     let history = &loaded.history;
-    let progress = load::progress(&format!("checking {}", file.display()));
-    let bounds = args.ask.bounds();
-    let late = || bounds.is_late();
-    let desk = Desk {
-        checker: Checker::with_limits(history, args.ask.options(), bounds.limits(&late)),
-        session_order: !args.ask.no_session_order,
+    let spinner = terminal::spinner(&format!("checking {}", file.display()));
+    let asking = args.ask.asking(interrupts.stop());
+    let level = match wanted {
+        Some(Wanted::Number(level, _)) => level,
+        _ => None,
     };
-    let decided = match wanted {
-        Some(Wanted::Number(Some(level), _)) => desk.each(&[level]),
-        _ => desk.all(history),
-    };
-    progress.finish_and_clear();
+    interrupts.check_begins();
+    let told = &mut |verdict: &_| interrupts.decided(verdict);
+    let decided = asking.decide(history, level.as_slice(), told);
+    interrupts.check_ends();
+    spinner.finish_and_clear();
     let what = file.display().to_string();
-    let name = shell::quoted(&what);
+    let name = quoted(&what);
     let explain = (what != "-").then(|| format!("isolde explain{} {name}", args.ask.typed()));
     let telling = Telling { style: terminal::style(), explain, ..Telling::default() };
     let Some(wanted) = wanted else { return list(args, history, &decided, &telling) };
@@ -147,7 +148,7 @@ fn of_history(args: &ExplainArgs, file: &Path) -> Result<()> {
     let exhibit = Exhibit::new(history, level, number, witness);
     if args.json {
         let json = witness_to_json(history, witness, &exhibit);
-        ran::print(&(serde_json::to_string_pretty(&json)? + "\n"))?;
+        terminal::print(&(serde_json::to_string_pretty(&json)? + "\n"))?;
     } else if args.write.is_empty() {
         let more = telling.explain.as_ref();
         let more = more.map(|explain| format!("{explain} {} --write witness.svg", exhibit.id));
@@ -157,11 +158,11 @@ fn of_history(args: &ExplainArgs, file: &Path) -> Result<()> {
         let own = decided.iter().find(|d| d.verdict.promise.level == level);
         text += &own.map_or(String::new(), |d| notes_to_text(&d.verdict));
         text.extend(more.map(|more| format!("  picture    {more}\n")));
-        ran::print(&text)?;
+        terminal::print(&text)?;
     }
-    let shown = Shown { history, level, witness, exhibit: &exhibit };
+    let shown = ShownWitness { history, level, witness, exhibit: &exhibit, asking: &asking };
     for (to, kind) in args.write.iter().zip(kinds) {
-        shown.write(to, kind, &what)?;
+        shown.write(to, kind, &what)?.iter().for_each(terminal::notice);
     }
     Ok(())
 }
@@ -229,10 +230,10 @@ fn list(
     if args.json {
         let id = |e: &Exhibit| serde_json::json!({"id": e.id, "anomaly": e.anomaly.name(), "story": e.story});
         let all: Vec<_> = violated.flat_map(exhibits).map(|e| id(&e)).collect();
-        return ran::print(&(serde_json::to_string_pretty(&all)? + "\n"));
+        return terminal::print(&(serde_json::to_string_pretty(&all)? + "\n"));
     }
     let Some(plainest) = summary.plainest else {
-        return ran::print("nothing is violated, so there is no witness\n");
+        return terminal::print("nothing is violated, so there is no witness\n");
     };
     let mut text = String::new();
     for d in violated {
@@ -245,5 +246,5 @@ fn list(
         }
     }
     text.extend(telling.explain.as_ref().map(|e| format!("more: {e} WITNESS\n")));
-    ran::print(&text)
+    terminal::print(&text)
 }

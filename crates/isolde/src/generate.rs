@@ -4,6 +4,7 @@ use std::io::Write;
 
 use anyhow::{Context, Result, anyhow, bail};
 use isolde_history::{Format, HistoryBuilder, JsonlWriter, NativeWriter, Sink, SinkError, info};
+use isolde_job::output;
 use isolde_spec::Level;
 use isolde_workload::simulate::{
     Database, Plan, SimulateError, Simulated, simulate_by_session, simulate_watched,
@@ -11,7 +12,6 @@ use isolde_workload::simulate::{
 use isolde_workload::{Kind, Settings};
 
 use crate::args::{GenerateArgs, Order};
-use crate::output;
 
 pub(crate) fn run(args: &GenerateArgs) -> Result<()> {
     let plan = plan(args)?;

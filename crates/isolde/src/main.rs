@@ -1,68 +1,90 @@
 //! The `isolde` command: parse, call, print, exit code.
 
-mod about;
 mod args;
-mod bounds;
+mod bar;
 mod check;
 mod convert;
-mod desk;
 mod driver;
-mod excerpts;
+mod event_log;
 mod exit;
 mod explain;
 mod formats;
 mod generate;
 mod interrupt;
-mod load;
 mod manual;
-mod output;
-mod plain;
+mod plans;
 mod probe;
-mod ran;
+mod reading;
 mod record;
-mod reports;
-mod running;
-mod shell;
+mod screen;
 mod stat;
 mod targets;
 mod terminal;
 mod test;
-mod trials;
 mod typed;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
+use std::sync::mpsc::channel;
+use std::thread;
 
+use anyhow::{Context, Result};
 use args::{Args, Command};
 use clap::Parser;
-use exit::{EXIT_FAULT, EXIT_OK, is_broken_pipe};
+use exit::{EXIT_FAULT, EXIT_OK, EXIT_PANIC, is_broken_pipe};
+use interrupt::Interrupts;
 
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// The command runs on a thread of its own, so that only this function ends the process: when the command
+/// is through, or when a signal says that nobody wants to wait for it.
 fn main() -> ExitCode {
     let args = Args::parse();
-    let done = match &args.command {
-        Command::Test(args) => test::run(args),
-        Command::Record(args) => record::run(args),
-        Command::Probe(args) => probe::run(args),
-        Command::Targets(args) => targets::run(args).map(|()| EXIT_OK),
-        Command::Driver(args) => driver::run(args),
-        Command::Check(args) => check::run(args),
-        Command::Explain(args) => explain::run(args).map(|()| EXIT_OK),
+    let (exit, ended) = channel();
+    let interrupts = Interrupts::new(exit.clone());
+    let command = move || {
+        let code = catch_unwind(AssertUnwindSafe(|| done(run(&args, &interrupts))));
+        // If nobody takes it, a signal was faster.
+        let _ = exit.send(code.unwrap_or(EXIT_PANIC));
+    };
+    let started = thread::Builder::new().name("isolde".to_owned()).stack_size(STACK).spawn(command);
+    match started.context("cannot start a thread") {
+        Ok(_) => ExitCode::from(ended.recv().unwrap_or(EXIT_FAULT)),
+        Err(error) => ExitCode::from(done(Err(error))),
+    }
+}
+
+/// As much as the first thread of a process has.
+const STACK: usize = 8 << 20;
+
+fn run(args: &Args, interrupts: &Interrupts) -> Result<u8> {
+    match &args.command {
+        Command::Test(args) => test::run(args, interrupts),
+        Command::Record(args) => record::run(args, interrupts),
+        Command::Probe(args) => probe::run(args, interrupts),
+        Command::Targets(args) => targets::run(args, interrupts).map(|()| EXIT_OK),
+        Command::Driver(args) => driver::run(args, interrupts),
+        Command::Check(args) => check::run(args, interrupts),
+        Command::Explain(args) => explain::run(args, interrupts).map(|()| EXIT_OK),
         Command::Stat(args) => stat::run(args).map(|()| EXIT_OK),
         Command::Convert(args) => convert::run(args).map(|()| EXIT_OK),
         Command::Generate(args) => generate::run(args).map(|()| EXIT_OK),
         Command::Formats(args) => formats::run(args).map(|()| EXIT_OK),
         Command::Completions { shell } => manual::completions(*shell).map(|()| EXIT_OK),
         Command::Man => manual::man_page().map(|()| EXIT_OK),
-    };
-    match done {
-        Ok(code) => ExitCode::from(code),
-        Err(error) if is_broken_pipe(&error) => ExitCode::from(EXIT_OK),
+    }
+}
+
+/// The exit code, and the error if there is one.
+fn done(result: Result<u8>) -> u8 {
+    match result {
+        Ok(code) => code,
+        Err(error) if is_broken_pipe(&error) => EXIT_OK,
         Err(error) => {
-            anstream::eprintln!("{}: {error:#}", load::ERROR.label("error"));
-            ExitCode::from(EXIT_FAULT)
+            anstream::eprintln!("{}: {error:#}", terminal::ERROR.label("error"));
+            EXIT_FAULT
         }
     }
 }

@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow, bail};
 use indicatif::ProgressBar;
+use isolde_job::output;
 use isolde_probe::case::{self, Case};
 use isolde_probe::compare::Difference;
 use isolde_probe::matrix::{Matrix, probe};
@@ -16,17 +18,18 @@ use serde_json::{Value, json};
 
 use crate::args::ProbeArgs;
 use crate::exit::{EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
-use crate::{interrupt, load, output, ran, terminal};
+use crate::interrupt::Interrupts;
+use crate::terminal;
 
-pub(crate) fn run(args: &ProbeArgs) -> Result<u8> {
+pub(crate) fn run(args: &ProbeArgs, interrupts: &Interrupts) -> Result<u8> {
     // Whatever is wrong with what was typed is told before a server is started.
     let cases = if args.replay.is_some() { Vec::new() } else { cases(args)? };
     let runs = args.replay.as_deref().map(recorded).transpose()?;
     for file in args.record.iter().chain(&args.report) {
         output::may_write(file, args.force)?;
     }
-    interrupt::listen()?;
-    let opening = load::progress(&format!("opening {}", args.target));
+    interrupts.listen()?;
+    let opening = terminal::spinner(&format!("opening {}", args.target));
     let options = OpenOptions {
         server_bin: args.server.server_bin.clone(),
         port: args.server.port,
@@ -37,9 +40,10 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<u8> {
     opening.finish_and_clear();
     let portable = Portable::new(&*target);
     let consoles = target.consoles().unwrap_or(&portable);
+    let stop = interrupts.stop().run_flag();
     let code = match runs {
-        Some(runs) => replayed(args, &*target, consoles, &runs),
-        None => probed(args, &*target, consoles, cases),
+        Some(runs) => replayed(args, &*target, consoles, &runs, stop),
+        None => probed(args, &*target, consoles, cases, stop),
     }?;
     if let Some(server) = target.throwaway().filter(|s| s.kept) {
         anstream::eprintln!("the server stays: {} in {}", server.url, server.folder.display());
@@ -115,6 +119,7 @@ fn probed(
     target: &dyn Target,
     consoles: &dyn Consoles,
     cases: Vec<Case>,
+    stop: &AtomicBool,
 ) -> Result<u8> {
     let mut offers: Vec<Offer> = target.offers().to_vec();
     let names: Vec<&str> = offers.iter().map(|o| o.name).collect();
@@ -129,7 +134,7 @@ fn probed(
     }
     let bar = bar(cases.len() * offers.len());
     let progress = |done: usize| bar.set_position(done as u64);
-    let matrix = probe(target, consoles, cases, offers, (&interrupt::STOP, &progress))?;
+    let matrix = probe(target, consoles, cases, offers, (stop, &progress))?;
     bar.finish_and_clear();
     if let Some(why) = matrix.nothing_ran() {
         bail!(
@@ -140,9 +145,9 @@ fn probed(
     }
     write_files(args, &matrix)?;
     if args.json {
-        ran::print(&(serde_json::to_string_pretty(&json::to_json(&matrix))? + "\n"))?;
+        terminal::print(&(serde_json::to_string_pretty(&json::to_json(&matrix))? + "\n"))?;
     } else {
-        ran::print(&text::to_text(&matrix, terminal::style()))?;
+        terminal::print(&text::to_text(&matrix, terminal::style()))?;
     }
     Ok(match (matrix.has_findings(), matrix.has_unknown()) {
         (true, _) => EXIT_VIOLATED,
@@ -172,6 +177,7 @@ fn replayed(
     target: &dyn Target,
     consoles: &dyn Consoles,
     runs: &[Recorded],
+    stop: &AtomicBool,
 ) -> Result<u8> {
     let fits = replay::fitting(target, runs);
     if fits.is_empty() {
@@ -179,7 +185,7 @@ fn replayed(
     }
     let bar = bar(fits.len());
     let progress = |done: usize| bar.set_position(done as u64);
-    let done = replay::replay(target, consoles, runs, &fits, (&interrupt::STOP, &progress))?;
+    let done = replay::replay(target, consoles, runs, &fits, (stop, &progress))?;
     bar.finish_and_clear();
     if let Some(file) = &args.record {
         let now = |r: &Replayed| Recorded { observed: r.now.clone(), ..runs[r.run].clone() };
@@ -190,7 +196,7 @@ fn replayed(
     } else {
         replay_to_text(target, runs, &done)
     };
-    ran::print(&told)?;
+    terminal::print(&told)?;
     let differs = done.iter().any(|r| !r.differences.is_empty());
     let all_ran = done.len() == fits.len() && done.iter().all(|r| r.failure.is_none());
     Ok(if differs {

@@ -1,14 +1,17 @@
 //! `isolde record`.
 
 use anyhow::{Result, bail};
+use isolde_job::{Event, Stage, ran};
 use serde_json::json;
 
 use crate::args::RecordArgs;
+use crate::event_log::EventLog;
 use crate::exit::{EXIT_FAULT, EXIT_OK};
-use crate::running::Stage;
-use crate::{interrupt, ran};
+use crate::interrupt::Interrupts;
+use crate::screen::Screen;
+use crate::{plans, terminal};
 
-pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
+pub(crate) fn run(args: &RecordArgs, interrupts: &Interrupts) -> Result<u8> {
     if !args.force && args.to.exists() {
         bail!("{} exists\n  hint: --force overwrites it", args.to.display());
     }
@@ -19,26 +22,34 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
             args.to.display()
         );
     }
-    interrupt::listen()?;
-    let stage = Stage::open(&args.run, &[])?;
-    let ran = stage.run(stage.seed(), &args.to);
-    stage.clean();
+    let log = args.events.as_deref().map(EventLog::new).transpose()?;
+    interrupts.listen()?;
+    let mut screen = Screen::new(interrupts, log);
+    let watch = &mut |event: &Event<'_>| screen.show(event);
+    let stage = Stage::open(&plans::run(&args.run), &[], watch)?;
+    let seed = stage.place().settings.seed;
+    watch(&Event::Began { number: 0, seed, file: &args.to });
+    let ran = stage.run(seed, &args.to, interrupts.stop(), watch);
+    if let Some(notice) = stage.clean() {
+        watch(&Event::Notice(&notice));
+    }
+    screen.finish()?;
     let ran = ran?;
-    ran::warn(&*stage.target, &ran, stage.has_faults());
     if args.json {
-        let mut report = stage.to_json(stage.seed());
+        let mut report = stage.place().to_json(seed);
         report["history"] = json!(args.to.display().to_string());
         report["run"] = ran::to_json(&ran);
         report["peak_memory_bytes"] = json!(ran::peak_memory());
-        ran::print(&(serde_json::to_string_pretty(&report)? + "\n"))?;
+        terminal::print_json(&report)?;
     } else {
-        ran::print(&format!(
+        terminal::print(&format!(
             "database   {}\nworkload   {}\nrun        {}\nhistory    {}\n",
-            stage.place(),
-            stage.workload(stage.seed()),
+            stage.place().line(),
+            stage.place().workload(seed),
             ran::to_text(&ran),
             args.to.display()
         ))?;
     }
-    Ok(if ran.gave_up.is_empty() { EXIT_OK } else { EXIT_FAULT })
+    let well = ran.gave_up.is_empty() && ran.hung.is_none();
+    Ok(if well { EXIT_OK } else { EXIT_FAULT })
 }

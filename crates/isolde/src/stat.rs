@@ -6,14 +6,15 @@ use std::io::Write as _;
 use anyhow::Result;
 use isolde_history::notation::write_value;
 use isolde_history::{Entity, History, OpKind, Outcome, Summary, Value};
+use isolde_job::load::Loaded;
 use isolde_report::number;
 use serde_json::{Map, json};
 
 use crate::args::StatArgs;
-use crate::load::{self, Loaded};
+use crate::reading;
 
 pub(crate) fn run(args: &StatArgs) -> Result<()> {
-    let loaded = load::load(&args.history, args.format.as_deref())?;
+    let loaded = reading::load(&args.history, args.format.as_deref())?;
     let summary = Summary::of(&loaded.history);
     let name = args.history.display().to_string();
     let text = if args.json {

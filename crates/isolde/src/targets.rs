@@ -6,7 +6,8 @@ use isolde_target::{KINDS, OpenOptions, Path, Target};
 use serde_json::{Value, json};
 
 use crate::args::TargetsArgs;
-use crate::{interrupt, load, ran};
+use crate::interrupt::Interrupts;
+use crate::terminal;
 
 /// The kinds of access that workloads make.
 const ACCESSES: [(&str, OpKind); 6] = [
@@ -18,16 +19,16 @@ const ACCESSES: [(&str, OpKind); 6] = [
     ("insert-if-absent", OpKind::InsertIfAbsent),
 ];
 
-pub(crate) fn run(args: &TargetsArgs) -> Result<()> {
+pub(crate) fn run(args: &TargetsArgs, interrupts: &Interrupts) -> Result<()> {
     let Some(name) = &args.target else { return list(args.json) };
-    interrupt::listen()?;
-    let opening = load::progress(&format!("opening {name}"));
+    interrupts.listen()?;
+    let opening = terminal::spinner(&format!("opening {name}"));
     let target = isolde_target::open(name, &OpenOptions::default())?;
     opening.finish_and_clear();
     if args.json {
-        return ran::print(&(serde_json::to_string_pretty(&to_json(&*target))? + "\n"));
+        return terminal::print(&(serde_json::to_string_pretty(&to_json(&*target))? + "\n"));
     }
-    ran::print(&to_text(&*target))
+    terminal::print(&to_text(&*target))
 }
 
 fn list(json: bool) -> Result<()> {
@@ -36,11 +37,11 @@ fn list(json: bool) -> Result<()> {
             .iter()
             .map(|kind| json!({"name": kind.name, "urls": kind.schemes, "summary": kind.summary}))
             .collect();
-        return ran::print(&(serde_json::to_string_pretty(&all)? + "\n"));
+        return terminal::print(&(serde_json::to_string_pretty(&all)? + "\n"));
     }
     let width = KINDS.iter().map(|k| k.name.len()).max().unwrap_or(0);
     let lines = KINDS.iter().map(|kind| format!("{:width$}  {}\n", kind.name, kind.summary));
-    ran::print(&(lines.collect::<String>() + "more: isolde targets NAME\n"))
+    terminal::print(&(lines.collect::<String>() + "more: isolde targets NAME\n"))
 }
 
 fn to_text(target: &dyn Target) -> String {

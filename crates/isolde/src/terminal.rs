@@ -1,8 +1,28 @@
-//! What standard output can show.
+//! What standard output and standard error can show, and how things are shown there.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write as _};
+use std::time::Duration;
 
+use anstyle::{AnsiColor, Color};
+use anyhow::Result;
+use isolde_job::Notice;
 use isolde_report::Style;
+use serde_json::Value;
+
+/// How "error" is shown.
+pub(crate) const ERROR: Label = Label(AnsiColor::Red);
+/// How "warning" is shown.
+pub(crate) const WARNING: Label = Label(AnsiColor::Yellow);
+
+/// A colour for one word; `anstream` drops it where the output is no terminal.
+pub(crate) struct Label(AnsiColor);
+
+impl Label {
+    pub(crate) fn label(&self, word: &str) -> String {
+        let style = anstyle::Style::new().bold().fg_color(Some(Color::Ansi(self.0)));
+        format!("{}{word}{}", style.render(), style.render_reset())
+    }
+}
 
 /// Colours and lines for a terminal that has them; plain text for everything else. `NO_COLOR` and its
 /// relatives are heeded.
@@ -11,4 +31,37 @@ pub(crate) fn style() -> Style {
     let colour = anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never;
     let unicode = stdout.is_terminal() && supports_unicode::on(supports_unicode::Stream::Stdout);
     Style { colour, unicode }
+}
+
+/// Prints to standard output. Whoever stops listening does not change what was found.
+pub(crate) fn print(text: &str) -> Result<()> {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        done => Ok(done?),
+    }
+}
+
+/// Prints JSON for people to read, too.
+pub(crate) fn print_json(value: &Value) -> Result<()> {
+    print(&(serde_json::to_string_pretty(value)? + "\n"))
+}
+
+/// Says something on standard error.
+pub(crate) fn notice(notice: &Notice) {
+    let label = match notice {
+        Notice::Warning(_) => WARNING.label("warning"),
+        Notice::Note(_) => "note".to_owned(),
+    };
+    anstream::eprintln!("{label}: {}", notice.text());
+}
+
+/// A spinner on the terminal; nothing elsewhere.
+pub(crate) fn spinner(what: &str) -> indicatif::ProgressBar {
+    let bar = indicatif::ProgressBar::new_spinner();
+    if let Ok(style) = indicatif::ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
+        bar.set_style(style);
+    }
+    bar.set_message(what.to_owned());
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
 }

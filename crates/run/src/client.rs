@@ -1,5 +1,6 @@
 //! One session of the workload: a thread that runs its script.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
@@ -18,8 +19,8 @@ use crate::shared::Shared;
 const MAX_FAILURES_IN_A_ROW: u32 = 100;
 
 /// One session of the workload.
-pub(crate) struct Client<'r> {
-    shared: &'r Shared<'r>,
+pub(crate) struct Client {
+    shared: Arc<Shared>,
     number: u32,
     script: Script,
     record: SyncSender<Note>,
@@ -37,14 +38,14 @@ pub(crate) struct Client<'r> {
     failing_since: Instant,
 }
 
-impl<'r> Client<'r> {
+impl Client {
     pub(crate) fn new(
-        shared: &'r Shared<'r>,
+        shared: Arc<Shared>,
         number: u32,
         script: Script,
         record: SyncSender<Note>,
         connection: Box<dyn Session>,
-    ) -> Client<'r> {
+    ) -> Client {
         Client {
             shared,
             number,
@@ -266,7 +267,7 @@ impl<'r> Client<'r> {
         let began = Instant::now();
         let mut pause = Duration::from_millis(10);
         loop {
-            match self.shared.target.connect_client(self.shared.offer, self.number) {
+            match self.shared.target.connect_client(&self.shared.offer, self.number) {
                 Ok(connection) => return Ok(Some(connection)),
                 Err(_) if self.shared.harmed() && self.shared.tally.is_over() => return Ok(None),
                 Err(failure) => {

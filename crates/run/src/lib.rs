@@ -17,10 +17,12 @@ mod tables;
 mod tally;
 mod tape;
 mod whole_run;
+mod within;
 
 pub use faults::{Fault, Happened, What, When, time};
 pub use options::{Limits, Options};
 pub use paths::PathChoice;
 pub use tally::{Progress, Trouble};
 pub use tape::{Discard, Tape};
-pub use whole_run::{Controls, Ran, RunError, run};
+pub use whole_run::{Controls, Hung, Ran, RunError, run};
+pub use within::{Stuck, within};

@@ -28,6 +28,10 @@ pub struct Options {
     pub retries: u32,
     /// How long a session tries to connect again before it gives up.
     pub patience: Duration,
+    /// How long no attempt may end, or nothing else come back from the database, before it is said to
+    /// hang and is left behind. Statements of servers time out before that; it is engines in this
+    /// process that can hang.
+    pub hang_after: Duration,
     /// Which access paths to take.
     pub paths: PathChoice,
     /// What goes wrong on purpose.
@@ -46,6 +50,7 @@ impl Default for Options {
             rate: None,
             retries: 0,
             patience: Duration::from_secs(5),
+            hang_after: Duration::from_secs(60),
             paths: PathChoice::Random,
             faults: Vec::new(),
             first_table: 0,

@@ -1,5 +1,6 @@
 //! From attempts to a tape, on a thread of its own.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
@@ -38,7 +39,7 @@ struct Words {
 }
 
 impl<'t> Recorder<'t> {
-    pub(crate) fn new(tape: &'t mut dyn Tape, shared: &Shared<'_>) -> Recorder<'t> {
+    pub(crate) fn new(tape: &'t mut dyn Tape, shared: &Shared) -> Recorder<'t> {
         let (paths, statement_times) = (shared.paths.vary(), shared.options.statement_times);
         let pool = tape.pool();
         let (error, node) = (pool.text(names::ERROR), pool.text(names::NODE));
@@ -53,14 +54,21 @@ impl<'t> Recorder<'t> {
         Recorder { tape, draft, list, words, statement_times, nodes }
     }
 
-    /// Records until all sessions are gone. An error ends it at once: sessions that find nobody
-    /// listening go on until they are told to stop.
-    pub(crate) fn run(mut self, notes: &Receiver<Note>) -> Result<(), SinkError> {
+    /// Records until all sessions are gone, or are left behind. An error ends it at once: sessions that
+    /// find nobody listening go on until they are told to stop.
+    pub(crate) fn run(
+        mut self,
+        notes: &Receiver<Note>,
+        abandoned: &AtomicBool,
+    ) -> Result<(), SinkError> {
         let mut saved = Instant::now();
         loop {
             match notes.try_recv() {
                 Ok(Note::Attempt(attempt)) => self.record(&attempt)?,
                 Ok(Note::Happened(event)) => self.happened(&event)?,
+                Err(TryRecvError::Empty) if abandoned.load(Ordering::SeqCst) => {
+                    return self.tape.save();
+                }
                 Err(TryRecvError::Empty) => std::thread::sleep(NAP),
                 Err(TryRecvError::Disconnected) => return self.tape.save(),
             }

@@ -1,6 +1,7 @@
 //! What all threads of a run share.
 
-use std::sync::atomic::AtomicU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 
 use isolde_target::{Offer, Target};
 
@@ -10,24 +11,27 @@ use crate::paths::Paths;
 use crate::tables::Tables;
 use crate::tally::Tally;
 
-/// What all sessions of a run share.
-pub(crate) struct Shared<'r> {
-    pub(crate) target: &'r dyn Target,
-    pub(crate) offer: &'r Offer,
-    pub(crate) options: &'r Options,
+/// What all sessions of a run share. It borrows nothing: a session that hangs inside the database cannot
+/// be ended, and outlives the run.
+pub(crate) struct Shared {
+    pub(crate) target: Arc<dyn Target>,
+    pub(crate) offer: Offer,
+    pub(crate) options: Options,
     pub(crate) sessions: u32,
     pub(crate) rows: u32,
     pub(crate) paths: Paths,
-    pub(crate) tables: Tables<'r>,
+    pub(crate) tables: Tables,
     pub(crate) tally: Tally,
     pub(crate) clock: RunClock,
     /// The number of the next session in the record.
     pub(crate) next_session: AtomicU32,
     /// Whether sessions remember what they saw, which only compare-and-set asks for.
     pub(crate) remembers: bool,
+    /// Set when sessions hang and are left behind: nobody waits for what they would still record.
+    pub(crate) abandoned: AtomicBool,
 }
 
-impl Shared<'_> {
+impl Shared {
     /// Whether something goes wrong on purpose.
     pub(crate) fn harmed(&self) -> bool {
         !self.options.faults.is_empty()

@@ -1,14 +1,14 @@
 //! The tables of a run: one for each round, made when the first session gets there.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use isolde_target::{Contents, Failure, Table, Target};
 use isolde_workload::Workload;
 
 /// The tables of a run.
-pub(crate) struct Tables<'r> {
-    target: &'r dyn Target,
+pub(crate) struct Tables {
+    target: Arc<dyn Target>,
     contents: Contents,
     rows: u32,
     filled: bool,
@@ -22,8 +22,8 @@ pub(crate) struct Tables<'r> {
     dropped: Mutex<u32>,
 }
 
-impl<'r> Tables<'r> {
-    pub(crate) fn new(target: &'r dyn Target, workload: &Workload, first: u32) -> Tables<'r> {
+impl Tables {
+    pub(crate) fn new(target: Arc<dyn Target>, workload: &Workload, first: u32) -> Tables {
         let contents = if workload.has_lists() { Contents::Lists } else { Contents::Registers };
         Tables {
             target,

@@ -1,8 +1,9 @@
 //! A whole run: connect, make tables, start the sessions, watch, end.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::mpsc::sync_channel;
-use std::thread::{self, ScopedJoinHandle};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use isolde_history::{InitialState, SinkError, Value};
@@ -10,10 +11,10 @@ use isolde_target::{After, Failure, Offer, Session, Target};
 use isolde_workload::{Kind, Workload};
 
 use crate::client::Client;
-
 use crate::clock::RunClock;
 use crate::faults::{self, Happened, Mischief};
 use crate::gate::Gate;
+use crate::note::Note;
 use crate::options::Options;
 use crate::paths::Paths;
 use crate::recorder::Recorder;
@@ -21,11 +22,14 @@ use crate::shared::Shared;
 use crate::tables::Tables;
 use crate::tally::{Progress, Tally, Trouble};
 use crate::tape::Tape;
+use crate::within::{Stuck, within};
 
 /// How many attempts may wait for the recorder; beyond it the sessions wait.
 const WAITING: usize = 16 * 1024;
 /// How often whoever watches is told how far the run is.
 const WATCH_EVERY: Duration = Duration::from_millis(100);
+/// How long sessions may take to end by themselves when others hang.
+const FAREWELL: Duration = Duration::from_millis(500);
 
 /// A run that is over.
 #[derive(Clone, PartialEq, Debug)]
@@ -42,6 +46,18 @@ pub struct Ran {
     pub tables: u32,
     /// What went wrong on purpose.
     pub faults: Vec<Happened>,
+    /// Sessions that hang inside the database and were left behind, if some do.
+    pub hung: Option<Hung>,
+}
+
+/// Sessions that never came back from the database. Their threads cannot be ended, and what they were
+/// doing is missing in the record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hung {
+    /// How many sessions.
+    pub sessions: u32,
+    /// How long no attempt had ended.
+    pub silence: Duration,
 }
 
 /// Why a run could not be made, or not be recorded.
@@ -56,6 +72,9 @@ pub enum RunError {
     /// The first table could not be made.
     #[error("cannot make a table: {0}")]
     Table(Failure),
+    /// The database did not come back from making the first table, or from the first connections.
+    #[error("the database hangs: it has not answered for {} s", .0.as_secs_f64())]
+    Hangs(Duration),
     /// The record could not be written; what was saved before is still there.
     #[error("the record ended after {} transactions: {error}", ran.progress.txns)]
     Record {
@@ -78,36 +97,34 @@ pub struct Controls<'c> {
 ///
 /// The connections and the first table are made before the clock starts.
 pub fn run(
-    target: &dyn Target,
+    target: &Arc<dyn Target>,
     offer: &Offer,
     workload: &Workload,
     options: &Options,
     tape: &mut dyn Tape,
     controls: &mut Controls<'_>,
 ) -> Result<Ran, RunError> {
-    faults::check(target, &options.faults).map_err(RunError::Fault)?;
+    faults::check(&**target, &options.faults).map_err(RunError::Fault)?;
     let sessions = workload.settings().sessions;
-    let shared = Shared {
-        target,
-        offer,
-        options,
+    let tables = Tables::new(Arc::clone(target), workload, options.first_table);
+    let (connections, tables) = prepared(target, *offer, sessions, tables, options.hang_after)?;
+    let shared = Arc::new(Shared {
+        target: Arc::clone(target),
+        offer: *offer,
+        options: options.clone(),
         sessions,
         rows: workload.settings().keys,
-        paths: Paths::new(target, &options.paths),
-        tables: Tables::new(target, workload, options.first_table),
+        paths: Paths::new(&**target, &options.paths),
+        tables,
         tally: Tally::default(),
+        // The clock starts when everything is ready: what is counted is the workload.
         clock: RunClock::start(),
         next_session: AtomicU32::new(sessions),
         remembers: workload.settings().kind == Kind::Cas,
-    };
-    shared.tables.ensure(0).map_err(RunError::Table)?;
-    let connect = |client| target.connect_client(offer, client);
-    let connections: Result<Vec<_>, _> = (0..sessions).map(connect).collect();
-    let connections = connections.map_err(RunError::Connect)?;
+        abandoned: AtomicBool::new(false),
+    });
     let initial = if workload.starts_filled() { Value::from_u32(0) } else { Value::ABSENT };
     tape.meta().initial = InitialState::every(initial);
-    // The clock starts when everything is ready: what is counted is the workload.
-    let shared = Shared { clock: RunClock::start(), ..shared };
     let (ran, recorded) = play(&shared, workload, connections, tape, controls);
     match recorded {
         Ok(()) => Ok(ran),
@@ -115,9 +132,77 @@ pub fn run(
     }
 }
 
+/// The first table and the connections, made on a thread that can be left behind if the database hangs.
+fn prepared(
+    target: &Arc<dyn Target>,
+    offer: Offer,
+    sessions: u32,
+    tables: Tables,
+    most: Duration,
+) -> Result<(Vec<Box<dyn Session>>, Tables), RunError> {
+    let target = Arc::clone(target);
+    let prepare = move || {
+        tables.ensure(0).map_err(RunError::Table)?;
+        let connect = |client| target.connect_client(&offer, client);
+        let connections: Result<Vec<_>, _> = (0..sessions).map(connect).collect();
+        Ok((connections.map_err(RunError::Connect)?, tables))
+    };
+    within(most, prepare).unwrap_or_else(|stuck| match stuck {
+        Stuck::Hangs => Err(RunError::Hangs(most)),
+        Stuck::Panicked(text) => Err(RunError::Connect(Failure::new(After::Lost, PANIC, text))),
+    })
+}
+
+/// The threads of the sessions.
+struct Clients {
+    threads: Vec<JoinHandle<Result<(), Failure>>>,
+    /// Why one could not be started; then none begins.
+    refused: Option<Failure>,
+}
+
+impl Clients {
+    fn start(
+        shared: &Arc<Shared>,
+        workload: &Workload,
+        connections: Vec<Box<dyn Session>>,
+        record: &SyncSender<Note>,
+    ) -> Clients {
+        // All sessions begin together: a fast engine would otherwise be through with a short run before
+        // the last thread has started.
+        let gate = Arc::new(Gate::default());
+        let mut clients = Clients { threads: Vec::with_capacity(connections.len()), refused: None };
+        for (connection, number) in connections.into_iter().zip(0..) {
+            let script = workload.script(number);
+            let shared = Arc::clone(shared);
+            let client = Client::new(shared, number, script, record.clone(), connection);
+            let gate = Arc::clone(&gate);
+            let body = move || if gate.wait() { client.run() } else { Ok(()) };
+            match thread::Builder::new().spawn(body) {
+                Ok(thread) => clients.threads.push(thread),
+                Err(error) => {
+                    let refused = Failure::new(After::Lost, "thread", error.to_string());
+                    clients.refused = Some(refused);
+                }
+            }
+        }
+        gate.open(clients.refused.is_none());
+        clients
+    }
+
+    fn are_through(&self) -> bool {
+        self.threads.iter().all(JoinHandle::is_finished)
+    }
+
+    /// Why sessions gave up. Those that hang are left behind.
+    fn gave_up(self) -> Vec<Failure> {
+        let ended = self.threads.into_iter().filter(JoinHandle::is_finished);
+        ended.filter_map(|thread| end_of(thread).err()).chain(self.refused).collect()
+    }
+}
+
 /// Lets all sessions run to the end.
 fn play(
-    shared: &Shared<'_>,
+    shared: &Arc<Shared>,
     workload: &Workload,
     connections: Vec<Box<dyn Session>>,
     tape: &mut dyn Tape,
@@ -125,27 +210,10 @@ fn play(
 ) -> (Ran, Result<(), SinkError>) {
     let (sender, receiver) = sync_channel(WAITING);
     let recorder = Recorder::new(tape, shared);
-    // All sessions begin together: a fast engine would otherwise be through with a short run before
-    // the last thread has started.
-    let gate = Gate::default();
+    let clients = Clients::start(shared, workload, connections, &sender);
     let (ran, recorded) = thread::scope(|scope| {
-        let mut clients = Vec::with_capacity(connections.len());
-        let mut refused = None;
-        for (connection, number) in connections.into_iter().zip(0..) {
-            let script = workload.script(number);
-            let client = Client::new(shared, number, script, sender.clone(), connection);
-            let gate = &gate;
-            let body = move || if gate.wait() { client.run() } else { Ok(()) };
-            match thread::Builder::new().spawn_scoped(scope, body) {
-                Ok(thread) => clients.push(thread),
-                Err(error) => {
-                    refused = Some(Failure::new(After::Lost, "thread", error.to_string()));
-                }
-            }
-        }
-        gate.open(refused.is_none());
         let mischief = Mischief {
-            target: shared.target,
+            target: &*shared.target,
             faults: &shared.options.faults,
             seed: workload.settings().seed,
             sessions: shared.sessions,
@@ -155,25 +223,26 @@ fn play(
         };
         let mischief = scope.spawn(move || mischief.play());
         let recorder = scope.spawn(move || {
-            let done = recorder.run(&receiver);
+            let done = recorder.run(&receiver, &shared.abandoned);
             if done.is_err() {
                 // Nothing is worth doing that nobody will know of.
                 shared.tally.end();
             }
             done
         });
-        let interrupted = watch(shared, &clients, controls);
-        let gave_up = clients.into_iter().filter_map(|c| ended(c.join()).err());
-        let gave_up = gave_up.chain(refused).collect();
+        let (interrupted, hung) = watch(shared, &clients, controls);
+        let gave_up = clients.gave_up();
         let progress = shared.tally.progress(shared.clock.elapsed());
         // Nobody is left for whom a server should be away.
         shared.tally.end();
         let faults = mischief.join().unwrap_or_default();
+        // What the others have recorded by now is still in the channel.
+        shared.abandoned.store(hung.is_some(), Ordering::SeqCst);
         let recorded = recorder.join().unwrap_or_else(|_| Err(SinkError::Io(PANIC.to_owned())));
         let (troubles, tables) = (shared.tally.troubles(), shared.tables.count());
-        (Ran { progress, troubles, gave_up, interrupted, tables, faults }, recorded)
+        (Ran { progress, troubles, gave_up, interrupted, tables, faults, hung }, recorded)
     });
-    if ran.gave_up.iter().any(|failure| failure.code == PANIC) {
+    if ran.hung.is_some() || ran.gave_up.iter().any(|failure| failure.code == PANIC) {
         // What that session was doing is missing in the record.
         tape.meta().complete = false;
     }
@@ -183,26 +252,21 @@ fn play(
 /// The code of a session that failed in a way that it should not.
 const PANIC: &str = "panic";
 
-fn ended(joined: thread::Result<Result<(), Failure>>) -> Result<(), Failure> {
-    joined.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-        Err(Failure::new(After::Lost, PANIC, text.unwrap_or_else(|| "no message".to_owned())))
+fn end_of(thread: JoinHandle<Result<(), Failure>>) -> Result<(), Failure> {
+    thread.join().unwrap_or_else(|panic| {
+        Err(Failure::new(After::Lost, PANIC, crate::within::panic_text(&*panic)))
     })
 }
 
-/// Waits until all sessions have ended; tells them to, when it is time. Whether the user did.
-fn watch<T>(
-    shared: &Shared<'_>,
-    clients: &[ScopedJoinHandle<'_, T>],
-    controls: &mut Controls<'_>,
-) -> bool {
+/// Waits until all sessions have ended, or hang; tells them to end, when it is time. Whether the user
+/// ended the run.
+fn watch(shared: &Shared, clients: &Clients, controls: &mut Controls<'_>) -> (bool, Option<Hung>) {
     let most = shared.options.limits.duration;
     let mut watched = Duration::ZERO;
     let mut interrupted = false;
     // How many attempts had ended, and since when there has been no other one.
     let (mut ended, mut since) = (0, Duration::ZERO);
-    while !clients.iter().all(ScopedJoinHandle::is_finished) {
+    while !clients.are_through() {
         let elapsed = shared.clock.elapsed();
         if controls.stop.load(Ordering::Relaxed) {
             interrupted = true;
@@ -217,10 +281,26 @@ fn watch<T>(
             if now != ended || (shared.options.rate.is_some() && !shared.tally.is_over()) {
                 (ended, since) = (now, elapsed);
             }
-            (controls.watch)(&Progress { silence: elapsed - since, ..progress });
+            let silence = elapsed - since;
+            (controls.watch)(&Progress { silence, ..progress });
             watched = elapsed;
+            if silence >= shared.options.hang_after {
+                return (interrupted, left_behind(shared, clients, silence));
+            }
         }
         thread::sleep(Duration::from_millis(2));
     }
-    interrupted
+    (interrupted, None)
+}
+
+/// Ends a run of which nothing has been heard. Sessions that only waited for the others end by
+/// themselves; those that do not are inside the database for good.
+fn left_behind(shared: &Shared, clients: &Clients, silence: Duration) -> Option<Hung> {
+    shared.tally.end();
+    let began = shared.clock.elapsed();
+    while !clients.are_through() && shared.clock.elapsed() < began + FAREWELL {
+        thread::sleep(Duration::from_millis(2));
+    }
+    let hang = clients.threads.iter().filter(|thread| !thread.is_finished()).count();
+    (hang > 0).then_some(Hung { sessions: hang as u32, silence })
 }

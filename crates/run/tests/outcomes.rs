@@ -39,7 +39,7 @@ fn play(db: &Naughty, settings: Settings, options: &Options) -> (Ran, History) {
     let mut tape = HistoryBuilder::new();
     let stop = AtomicBool::new(false);
     let mut controls = Controls { stop: &stop, watch: &mut |_| {} };
-    let ran = run(db, &OFFERS[0], &workload, options, &mut tape, &mut controls).unwrap();
+    let ran = run(&db.target(), &OFFERS[0], &workload, options, &mut tape, &mut controls).unwrap();
     (ran, tape.finish())
 }
 
@@ -243,7 +243,7 @@ fn the_user_ends_the_run() {
     };
     let mut controls = Controls { stop: &stop, watch: &mut watch };
     let options = limited(u64::MAX);
-    let ran = run(&db, &OFFERS[0], &workload, &options, &mut tape, &mut controls).unwrap();
+    let ran = run(&db.target(), &OFFERS[0], &workload, &options, &mut tape, &mut controls).unwrap();
     assert!(ran.interrupted);
     assert_eq!(tape.finish().txn_count() as u64, ran.progress.committed);
 }
@@ -293,7 +293,32 @@ fn a_full_disk_ends_the_run() {
     let stop = AtomicBool::new(false);
     let mut controls = Controls { stop: &stop, watch: &mut |_| {} };
     let (db, options) = (Naughty::new(&[]), limited(u64::MAX));
-    let ran = run(&db, &OFFERS[0], &workload, &options, &mut tape, &mut controls);
+    let ran = run(&db.target(), &OFFERS[0], &workload, &options, &mut tape, &mut controls);
     let Err(RunError::Record { error, .. }) = ran else { panic!("{ran:?}") };
     assert_eq!(error, SinkError::Io("no space left".to_owned()));
+}
+
+#[test]
+fn sessions_that_hang_are_left_behind_and_the_record_says_that_something_is_missing() {
+    let db = Naughty::new(&[Fault::Hangs(20)]);
+    let options = Options { hang_after: Duration::from_millis(300), ..limited(1000) };
+    let (ran, history) = play(&db, settings(Kind::Mini, 2), &options);
+    let hung = ran.hung.unwrap();
+    // The one that hangs holds the database, and the other one waits for it, inside, too.
+    assert_eq!(hung.sessions, 2);
+    assert!(hung.silence >= options.hang_after);
+    assert!(!history.meta().complete && history.txn_count() as u64 == ran.progress.committed);
+    assert!(ran.progress.committed > 0 && ran.gave_up.is_empty());
+}
+
+#[test]
+fn a_database_that_hangs_before_anything_began_is_an_error() {
+    let workload = Workload::new(settings(Kind::Mini, 2)).unwrap();
+    let db = Naughty::new(&[Fault::CreateHangs]);
+    let stop = AtomicBool::new(false);
+    let mut controls = Controls { stop: &stop, watch: &mut |_| {} };
+    let options = Options { hang_after: Duration::from_millis(100), ..limited(10) };
+    let mut tape = HistoryBuilder::new();
+    let ran = run(&db.target(), &OFFERS[0], &workload, &options, &mut tape, &mut controls);
+    assert_eq!(ran, Err(RunError::Hangs(options.hang_after)));
 }

@@ -6,6 +6,7 @@ pub(crate) mod pgbench;
 pub(crate) mod recording;
 pub(crate) mod soak;
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow};
@@ -33,19 +34,19 @@ pub(crate) fn offer(target: &dyn Target, name: &str) -> Result<Offer> {
 
 /// A database on which several runs are made, one after another.
 pub(crate) struct Ground {
-    pub(crate) target: Box<dyn Target>,
+    pub(crate) target: Arc<dyn Target>,
     next_table: u32,
 }
 
 impl Ground {
     pub(crate) fn open(name: &str) -> Result<Ground> {
-        Ok(Ground { target: open(name)?, next_table: 0 })
+        Ok(Ground { target: Arc::from(open(name)?), next_table: 0 })
     }
 
     /// The engine that is faulty on purpose, with an anomaly planted.
     pub(crate) fn planted(anomaly: Anomaly) -> Result<Ground> {
         let options = OpenOptions { planted: vec![anomaly], ..OpenOptions::default() };
-        Ok(Ground { target: isolde_target::open(FAULTY, &options)?, next_table: 0 })
+        Ok(Ground { target: Arc::from(isolde_target::open(FAULTY, &options)?), next_table: 0 })
     }
 
     /// One run.
@@ -60,7 +61,7 @@ impl Ground {
         let options = Options { first_table: self.next_table, ..options.clone() };
         let stop = AtomicBool::new(false);
         let mut controls = Controls { stop: &stop, watch: &mut |_| {} };
-        let ran = isolde_run::run(&*self.target, offer, &workload, &options, tape, &mut controls)?;
+        let ran = isolde_run::run(&self.target, offer, &workload, &options, tape, &mut controls)?;
         self.next_table += ran.tables;
         // What one run leaves behind must not slow the next one down.
         self.target.clean()?;

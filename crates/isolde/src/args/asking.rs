@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use isolde_check::{Limits, Method, Options};
+use isolde_job::{Asking, Bounds, Stop};
 use serde_json::{Value, json};
 
-use crate::bounds::Bounds;
 use crate::typed::{bytes, duration};
 
 /// How a history is checked.
@@ -76,9 +76,14 @@ impl From<Procedure> for Method {
 }
 
 impl AskArgs {
-    /// What bounds the check. The time begins to run now.
-    pub(crate) fn bounds(&self) -> Bounds {
-        Bounds::new(self.timeout, self.memory, self.order_steps)
+    /// How levels are asked. The time begins to run now.
+    pub(crate) fn asking(&self, stop: &Stop) -> Asking {
+        Asking {
+            options: self.options(),
+            session_order: !self.no_session_order,
+            bounds: Bounds::new(self.timeout, self.memory, Some(self.order_steps), stop),
+            typed: self.typed(),
+        }
     }
 
     /// For the checker.

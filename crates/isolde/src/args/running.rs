@@ -68,6 +68,9 @@ pub(crate) struct TestArgs {
     /// Show every witness that was kept, not only the first
     #[arg(long)]
     pub(crate) all: bool,
+    /// Write what happens while it happens, one JSON object a line; - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
     /// Print JSON; with --repeat, --trials or --budget one object a line, the last one for all runs
     #[arg(long)]
     pub(crate) json: bool,
@@ -88,6 +91,9 @@ pub(crate) struct RecordArgs {
     /// Overwrite the file if it exists
     #[arg(long)]
     pub(crate) force: bool,
+    /// Write what happens while it happens, one JSON object a line; - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -34,6 +34,10 @@ pub(crate) enum Fault {
     RowsVanish,
     /// The client library panics.
     Panic(u64),
+    /// The statement never comes back.
+    Hangs(u64),
+    /// No table is ever made.
+    CreateHangs,
 }
 
 #[derive(Default)]
@@ -70,6 +74,10 @@ impl Naughty {
         self
     }
 
+    pub(crate) fn target(&self) -> Arc<dyn Target> {
+        Arc::new(self.clone())
+    }
+
     fn has(&self, fault: Fault) -> bool {
         self.faults.contains(&fault)
     }
@@ -101,6 +109,9 @@ impl Target for Naughty {
     }
 
     fn create(&self, table: &Table) -> Result<(), Failure> {
+        if self.has(Fault::CreateHangs) {
+            hang();
+        }
         let mut state = self.state.0.lock().unwrap();
         for row in (0..table.rows).filter(|_| table.filled) {
             state.rows.insert((table.number, row), vec![0]);
@@ -122,6 +133,13 @@ impl Target for Naughty {
             return Err(Failure::new(After::Lost, "refused", "connection refused"));
         }
         Ok(Box::new(Client { db: self.clone(), running: false }))
+    }
+}
+
+/// Never comes back. A thread that is unparked by chance is parked again.
+fn hang() -> ! {
+    loop {
+        std::thread::park();
     }
 }
 
@@ -180,6 +198,10 @@ impl Session for Client {
         let n = state.statements;
         if db.has(Fault::ServerDies(n)) {
             state.dead = true;
+        }
+        if db.has(Fault::Hangs(n)) {
+            drop(state);
+            hang();
         }
         if db.has(Fault::Panic(n)) {
             drop(state);

@@ -4,35 +4,53 @@ use std::time::{Duration, Instant};
 
 use isolde_check::Limits;
 
-use crate::interrupt;
+use crate::stop::Stop;
 
-/// How long a check may take, and how much memory. The time begins to run when this is made.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
+/// How long a check may take, how much memory, and the handle that ends it. The time begins to run when
+/// this is made.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    timeout: Option<Duration>,
     end: Option<Instant>,
     bytes: usize,
     steps: u64,
+    stop: Stop,
 }
 
 impl Bounds {
     /// Without an amount of memory, half of what the machine has.
-    pub(crate) fn new(timeout: Option<Duration>, memory: Option<u64>, steps: u64) -> Bounds {
+    pub fn new(
+        timeout: Option<Duration>,
+        memory: Option<u64>,
+        steps: Option<u64>,
+        stop: &Stop,
+    ) -> Bounds {
         let bytes = memory.or_else(half_of_the_machine);
         Bounds {
+            timeout,
             end: timeout.and_then(|timeout| Instant::now().checked_add(timeout - to_say(timeout))),
             bytes: bytes.map_or(usize::MAX, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
-            steps,
+            steps: steps.unwrap_or(Limits::default().steps()),
+            stop: stop.clone(),
         }
     }
 
-    pub(crate) fn is_late(&self) -> bool {
+    /// The same for another check, whose time begins to run now.
+    #[must_use]
+    pub fn again(&self) -> Bounds {
+        let end = |timeout: Duration| Instant::now().checked_add(timeout - to_say(timeout));
+        Bounds { end: self.timeout.and_then(end), ..self.clone() }
+    }
+
+    /// Whether the time is over.
+    pub fn is_late(&self) -> bool {
         self.end.is_some_and(|end| Instant::now() >= end)
     }
 
     /// The same for the checker, which has no clock of its own.
-    pub(crate) fn limits<'l>(&self, late: &'l (dyn Fn() -> bool + Sync)) -> Limits<'l> {
+    pub fn limits<'l>(&'l self, late: &'l (dyn Fn() -> bool + Sync)) -> Limits<'l> {
         let limits = Limits::default().with_bytes(self.bytes).with_steps(self.steps);
-        limits.with_time(late).with_stop(interrupt::check_is_over())
+        limits.with_time(late).with_stop(self.stop.check_flag())
     }
 }
 
@@ -64,8 +82,10 @@ mod tests {
 
     #[test]
     fn time_runs_out() {
-        assert!(!Bounds::new(None, None, 1).is_late());
-        assert!(Bounds::new(Some(Duration::ZERO), None, 1).is_late());
-        assert!(!Bounds::new(Some(Duration::from_secs(3600)), None, 1).is_late());
+        let bounds = |timeout| Bounds::new(timeout, None, None, &Stop::new());
+        assert!(!bounds(None).is_late());
+        assert!(bounds(Some(Duration::ZERO)).is_late());
+        assert!(!bounds(Some(Duration::from_secs(3600))).is_late());
+        assert!(bounds(Some(Duration::ZERO)).again().is_late());
     }
 }

@@ -5,19 +5,12 @@ use std::time::Duration;
 use isolde_report::number;
 use serde_json::{Value, json};
 
-use crate::exit::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
-
-/// What the statistics need of a trial.
-pub(crate) struct TrialOutcome {
-    pub(crate) code: u8,
-    pub(crate) generation: Duration,
-    pub(crate) verification: Duration,
-    pub(crate) committed: u64,
-}
+use crate::trial::Trial;
+use crate::trial_outcome::TrialOutcome;
 
 /// What several runs say together.
-#[derive(Default)]
-pub(crate) struct Trials {
+#[derive(Clone, Default, Debug)]
+pub struct Trials {
     trials: u64,
     violated: u64,
     unknown: u64,
@@ -30,37 +23,44 @@ pub(crate) struct Trials {
 }
 
 impl Trials {
-    pub(crate) fn add(&mut self, trial: &TrialOutcome) {
+    pub(crate) fn add(&mut self, trial: &Trial) {
+        let generation = trial.ran.progress.elapsed;
         self.trials += 1;
-        self.committed += trial.committed;
-        self.generation += trial.generation;
+        self.committed += trial.ran.progress.committed;
+        self.generation += generation;
         self.verification += trial.verification;
-        match trial.code {
-            EXIT_VIOLATED => {
+        match trial.outcome {
+            TrialOutcome::Violated => {
                 self.violated += 1;
-                self.until_found += trial.generation + trial.verification;
+                self.until_found += generation + trial.verification;
             }
-            EXIT_UNKNOWN => self.unknown += 1,
-            EXIT_FAULT => self.at_fault += 1,
-            _ => {}
+            TrialOutcome::Unknown => self.unknown += 1,
+            TrialOutcome::AtFault => self.at_fault += 1,
+            TrialOutcome::Holds => {}
         }
     }
 
-    /// The exit code of the worst: violated, at fault, unknown.
-    pub(crate) fn worst(&self) -> u8 {
+    /// The worst of them: violated, at fault, unknown.
+    pub fn worst(&self) -> TrialOutcome {
         match (self.violated, self.at_fault, self.unknown) {
-            (1.., _, _) => EXIT_VIOLATED,
-            (0, 1.., _) => EXIT_FAULT,
-            (0, 0, 1..) => EXIT_UNKNOWN,
-            _ => EXIT_OK,
+            (1.., _, _) => TrialOutcome::Violated,
+            (0, 1.., _) => TrialOutcome::AtFault,
+            (0, 0, 1..) => TrialOutcome::Unknown,
+            _ => TrialOutcome::Holds,
         }
+    }
+
+    /// How many there were.
+    pub fn count(&self) -> u64 {
+        self.trials
     }
 
     fn mean(&self, total: Duration) -> f64 {
         total.as_secs_f64() / self.trials.max(1) as f64
     }
 
-    pub(crate) fn to_text(&self, total: Duration) -> String {
+    /// In words.
+    pub fn to_text(&self, total: Duration) -> String {
         let found = match self.violated {
             0 => "none found a violation".to_owned(),
             n => format!(
@@ -88,7 +88,8 @@ impl Trials {
         )
     }
 
-    pub(crate) fn to_json(&self, total: Duration) -> Value {
+    /// For machines.
+    pub fn to_json(&self, total: Duration) -> Value {
         let per = |total: Duration, n: u64| (n > 0).then(|| total.as_secs_f64() / n as f64);
         json!({
             "trials": self.trials,

@@ -10,7 +10,8 @@ use isolde_report::{
 use isolde_spec::Summary;
 use serde_json::{Value, json};
 
-use crate::{load, output};
+use crate::notice::Notice;
+use crate::output;
 
 /// The endings, for help and errors.
 const ENDINGS: &str = ".html, .json, .xml (JUnit), .txt, .svg and .dot (the plainest witness)";
@@ -26,7 +27,7 @@ enum Kind {
 }
 
 /// All reports that were asked for.
-pub(crate) struct Reports {
+pub struct Reports {
     reports: Vec<(PathBuf, Kind)>,
     /// How many histories could not be checked.
     faults: usize,
@@ -34,11 +35,7 @@ pub(crate) struct Reports {
 
 impl Reports {
     /// Refuses what cannot be written before anything is checked.
-    pub(crate) fn new(
-        files: &[PathBuf],
-        inputs: &[PathBuf],
-        levels_named: bool,
-    ) -> Result<Reports> {
+    pub fn new(files: &[PathBuf], inputs: &[PathBuf], levels_named: bool) -> Result<Reports> {
         let mut reports: Vec<(PathBuf, Kind)> = Vec::new();
         for file in files {
             if inputs.iter().any(|input| output::is_same(input, file)) {
@@ -70,7 +67,7 @@ impl Reports {
     }
 
     /// Adds a history that could not be checked: what is missing must not look as if it held.
-    pub(crate) fn add_fault(&mut self, name: &str, error: &str) {
+    pub fn add_fault(&mut self, name: &str, error: &str) {
         self.faults += 1;
         for (_, kind) in &mut self.reports {
             match kind {
@@ -83,7 +80,8 @@ impl Reports {
         }
     }
 
-    pub(crate) fn add(&mut self, case: &Case<'_>) {
+    /// Adds what was found in a history.
+    pub fn add(&mut self, case: &Case<'_>) {
         for (_, kind) in &mut self.reports {
             match kind {
                 Kind::Html(report) => report.add(case),
@@ -99,7 +97,9 @@ impl Reports {
         }
     }
 
-    pub(crate) fn write(self) -> Result<()> {
+    /// Writes all of them.
+    pub fn write(self) -> Result<Vec<Notice>> {
+        let mut notices = Vec::new();
         for (file, kind) in self.reports {
             let text = match kind {
                 Kind::Html(report) => report.finish(),
@@ -111,29 +111,28 @@ impl Reports {
                 Kind::Text(text) => text,
                 Kind::Picture(_, Some(picture)) => picture,
                 Kind::Picture(_, None) => {
-                    nothing_to_draw(&file, self.faults);
+                    notices.push(nothing_to_draw(&file, self.faults));
                     continue;
                 }
             };
             output::write(&file, |out| Ok(out.write_all(text.as_bytes())?))?;
         }
-        Ok(())
+        Ok(notices)
     }
 }
 
-fn nothing_to_draw(file: &Path, faults: usize) {
-    let label = load::WARNING.label("warning");
+fn nothing_to_draw(file: &Path, faults: usize) -> Notice {
     let why = if faults == 0 { "nothing is violated" } else { "no violation was found" };
-    anstream::eprintln!("{label}: {why}, so {} was not written", file.display());
+    Notice::Warning(format!("{why}, so {} was not written", file.display()))
 }
 
 /// How a case is told where there is no terminal.
-pub(crate) fn telling(case: &Case<'_>) -> Telling {
+pub fn telling(case: &Case<'_>) -> Telling {
     Telling { explain: case.explain.clone(), ..Telling::default() }
 }
 
 /// A case in words.
-pub(crate) fn as_text(case: &Case<'_>, telling: &Telling) -> String {
+pub fn as_text(case: &Case<'_>, telling: &Telling) -> String {
     let mut out = format!("{}\n", case.name);
     out += &faults_to_text(case.history);
     if case.every_level {

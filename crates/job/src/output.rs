@@ -10,7 +10,7 @@ use isolde_history::Format;
 use crate::load;
 
 /// The format to write: the one that was named, or what the ending says.
-pub(crate) fn format(to: &Path, named: Option<&str>) -> Result<&'static Format> {
+pub fn format(to: &Path, named: Option<&str>) -> Result<&'static Format> {
     if let Some(name) = named {
         let format = load::named(name)?;
         if format.write.is_none() {
@@ -35,7 +35,7 @@ pub(crate) fn format(to: &Path, named: Option<&str>) -> Result<&'static Format> 
 }
 
 /// Refuses to overwrite what is there, unless it is forced to.
-pub(crate) fn may_write(to: &Path, force: bool) -> Result<()> {
+pub fn may_write(to: &Path, force: bool) -> Result<()> {
     if !is_stdout(to) && !force && to.exists() {
         bail!("{} exists\n  hint: --force overwrites it", to.display());
     }
@@ -43,7 +43,7 @@ pub(crate) fn may_write(to: &Path, force: bool) -> Result<()> {
 }
 
 /// Writes to a file, to a stream, or to standard output.
-pub(crate) fn write(to: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+pub fn write(to: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     if is_stdout(to) {
         return write_all("to standard output", io::stdout().lock(), write);
     }
@@ -57,7 +57,7 @@ pub(crate) fn write(to: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>)
 }
 
 /// Whether two names mean the same file.
-pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
+pub fn is_same(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     one == other || real(one) == real(other)
 }
@@ -76,7 +76,7 @@ fn write_file(to: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Re
     // A link stays a link: what it points to is replaced.
     let to = &fs::canonicalize(to).unwrap_or_else(|_| to.to_owned());
     let mut temporary = to.as_os_str().to_owned();
-    temporary.push(format!(".{}.part", std::process::id()));
+    temporary.push(format!(".{}-{}.part", std::process::id(), number()));
     let temporary = PathBuf::from(temporary);
     let name = to.display().to_string();
     let cannot_write = || format!("cannot write {name}");
@@ -88,6 +88,11 @@ fn write_file(to: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Re
         let _ = fs::remove_file(&temporary);
     }
     done
+}
+
+/// A number that no other thread of this process has: two jobs may write at the same time.
+fn number() -> String {
+    format!("{:?}", std::thread::current().id()).chars().filter(char::is_ascii_digit).collect()
 }
 
 /// Writes everything; an error of the output is reported as such, wherever it came to light.

@@ -4,16 +4,15 @@ use std::cmp::Reverse;
 use std::time::Instant;
 
 use anyhow::{Result, anyhow};
-use isolde_check::Checker;
+use isolde_check::{Checker, Options};
 use isolde_history::History;
 use isolde_report::Decided;
-use isolde_spec::{Level, Promise};
+use isolde_spec::{Level, Promise, Verdict};
 
-use crate::exit::{EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
-use crate::interrupt::Checking;
+use crate::bounds::Bounds;
 
 /// The levels of those names.
-pub(crate) fn levels(names: &[String]) -> Result<Vec<Level>> {
+pub fn levels(names: &[String]) -> Result<Vec<Level>> {
     let level = |name: &String| {
         Level::named(&name.to_lowercase()).ok_or_else(|| {
             let all: Vec<&str> = Level::ALL.iter().map(|l| l.name()).collect();
@@ -29,24 +28,68 @@ pub(crate) fn levels(names: &[String]) -> Result<Vec<Level>> {
     names.iter().map(level).collect()
 }
 
-/// Where questions about one history are asked.
-pub(crate) struct Desk<'h> {
-    pub(crate) checker: Checker<'h>,
-    pub(crate) session_order: bool,
+/// How levels are asked: everything but the levels and the history.
+#[derive(Clone, Debug)]
+pub struct Asking {
+    /// For the checker.
+    pub options: Options,
+    /// Whether each session must see its transactions in their order.
+    pub session_order: bool,
+    /// What bounds it.
+    pub bounds: Bounds,
+    /// What of it must be typed to ask the same again, with a space before each word.
+    pub typed: String,
 }
 
-impl Desk<'_> {
-    fn ask(&self, level: Level) -> Decided {
+impl Asking {
+    /// As usual.
+    pub fn within(bounds: Bounds) -> Asking {
+        Asking { options: Options::default(), session_order: true, bounds, typed: String::new() }
+    }
+
+    /// Asks one level about a history, within a time of its own.
+    pub fn ask(&self, history: &History, level: Level) -> Verdict {
+        let bounds = self.bounds.again();
+        let late = || bounds.is_late();
+        let checker = Checker::with_limits(history, self.options, bounds.limits(&late));
+        checker.check(Promise { level, session_order: self.session_order })
+    }
+
+    /// Asks several levels about a history, or every one if none is named. Each verdict is told as soon
+    /// as it is known.
+    pub fn decide(
+        &self,
+        history: &History,
+        levels: &[Level],
+        told: &mut dyn FnMut(&Verdict),
+    ) -> Vec<Decided> {
+        let late = || self.bounds.is_late();
+        let limits = self.bounds.limits(&late);
+        let checker = Checker::with_limits(history, self.options, limits);
+        let mut desk = Desk { checker, session_order: self.session_order, told };
+        if levels.is_empty() { desk.all(history) } else { desk.each(levels) }
+    }
+}
+
+/// Where questions about one history are asked.
+struct Desk<'h, 't> {
+    checker: Checker<'h>,
+    session_order: bool,
+    told: &'t mut dyn FnMut(&Verdict),
+}
+
+impl Desk<'_, '_> {
+    fn ask(&mut self, level: Level) -> Decided {
         let began = Instant::now();
         let verdict = self.checker.check(Promise { level, session_order: self.session_order });
         let seconds = began.elapsed().as_secs_f64();
-        Checking::decided(&verdict);
+        (self.told)(&verdict);
         Decided { verdict, holds_without_session_order: false, seconds }
     }
 
     /// The levels that were named, in that order. The strongest is asked first, since others follow from
     /// it if it holds.
-    pub(crate) fn each(&self, levels: &[Level]) -> Vec<Decided> {
+    fn each(&mut self, levels: &[Level]) -> Vec<Decided> {
         let mut strongest_first: Vec<usize> = (0..levels.len()).collect();
         strongest_first.sort_by_key(|at| Reverse(levels[*at]));
         let mut decided: Vec<(usize, Decided)> =
@@ -58,7 +101,7 @@ impl Desk<'_> {
     }
 
     /// Every level that does not follow from one that holds, weakest first.
-    pub(crate) fn all(&self, history: &History) -> Vec<Decided> {
+    fn all(&mut self, history: &History) -> Vec<Decided> {
         let mut decided: Vec<Decided> = Vec::new();
         for level in Level::ALL.into_iter().rev() {
             let follows = |d: &Decided| {
@@ -90,16 +133,5 @@ impl Desk<'_> {
                 violated.push(level);
             }
         }
-    }
-}
-
-/// Where no level was named, one that holds is enough.
-pub(crate) fn exit_code(decided: &[Decided], any: bool) -> u8 {
-    let holds = |wanted: Option<bool>| decided.iter().any(|d| d.verdict.holds() == wanted);
-    match (any && holds(Some(true)), holds(Some(false)), holds(None)) {
-        (true, _, _) => EXIT_OK,
-        (_, true, _) => EXIT_VIOLATED,
-        (_, _, true) => EXIT_UNKNOWN,
-        _ => EXIT_OK,
     }
 }

@@ -8,7 +8,7 @@ const MOST: usize = 20;
 const LENGTH: usize = 400;
 
 /// Rows of a name and a text: what the recorder wrote down.
-pub(crate) fn of(history: &History) -> Vec<(String, String)> {
+pub fn about(history: &History) -> Vec<(String, String)> {
     let text = |value| {
         let mut text = String::new();
         isolde_history::notation::write_value(history.pool(), value, &mut text);

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use isolde_check::{Options, check};
 use isolde_history::notation::parse;
 use isolde_history::{Format, History, Key};
 use isolde_report::{Case, Exhibit, dot, svg};
-use isolde_spec::{Level, Promise, Witness, excerpt};
+use isolde_spec::{Level, Witness, excerpt};
 
+use crate::asking::Asking;
+use crate::notice::Notice;
 use crate::plain::{Plain, plain};
 use crate::{load, output};
 
@@ -18,7 +19,7 @@ const KEYS: usize = 8;
 
 /// What a witness is written as.
 #[derive(Clone, Copy)]
-pub(crate) enum As {
+pub enum As {
     /// The notation, with a comment that says what it is.
     Notation,
     /// A history in another format.
@@ -31,7 +32,7 @@ pub(crate) enum As {
 
 impl As {
     /// By the name of a format, or of a picture.
-    pub(crate) fn named(name: &str) -> Result<As> {
+    pub fn named(name: &str) -> Result<As> {
         Ok(match name {
             "svg" => As::Svg,
             "dot" => As::Dot,
@@ -47,7 +48,7 @@ impl As {
     }
 
     /// By the ending of a file's name.
-    pub(crate) fn of(file: &Path) -> Result<As> {
+    pub fn of(file: &Path) -> Result<As> {
         Ok(match file.extension().and_then(|e| e.to_str()) {
             Some("txt") => As::Notation,
             Some("svg") => As::Svg,
@@ -74,34 +75,43 @@ impl As {
 }
 
 /// Writes every witness: `NAME-LEVEL-NUMBER-ANOMALY.txt`. One that the format cannot express is named,
-/// and does not keep the others from being written.
-pub(crate) fn write(folder: &Path, stem: &str, case: &Case<'_>, named: Option<&str>) -> Result<()> {
+/// and does not keep the others from being written. Each is checked as the history was.
+pub fn write(
+    folder: &Path,
+    stem: &str,
+    case: &Case<'_>,
+    asking: &Asking,
+    named: Option<&str>,
+) -> Result<Vec<Notice>> {
     let kind = named.map_or(Ok(As::Notation), As::named)?;
+    let mut notices = Vec::new();
     std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
     for verdict in case.decided.iter().map(|d| &d.verdict) {
         let level = verdict.promise.level;
         for (at, witness) in verdict.witnesses().iter().enumerate() {
             let exhibit = Exhibit::new(case.history, level, at + 1, witness);
             let name = format!("{stem}-{}-{}.{}", exhibit.id, witness.anomaly, kind.ending());
-            let shown = Shown { history: case.history, level, witness, exhibit: &exhibit };
+            let history = case.history;
+            let shown = ShownWitness { history, level, witness, exhibit: &exhibit, asking };
             match shown.write(&folder.join(name), kind, &case.name) {
                 Err(error) if matches!(kind, As::Format(_)) => {
-                    let label = load::WARNING.label("warning");
-                    anstream::eprintln!("{label}: {} was not written: {error:#}", exhibit.id);
+                    let text = format!("{} was not written: {error:#}", exhibit.id);
+                    notices.push(Notice::Warning(text));
                 }
-                done => done?,
+                said => notices.extend(said?),
             }
         }
     }
-    Ok(())
+    Ok(notices)
 }
 
 /// What the files of each history begin with: its name, with a number where two histories have the same.
-#[derive(Default)]
-pub(crate) struct Stems(HashMap<String, usize>);
+#[derive(Default, Debug)]
+pub struct Stems(HashMap<String, usize>);
 
 impl Stems {
-    pub(crate) fn of(&mut self, file: &Path) -> String {
+    /// What the files of that history begin with.
+    pub fn of(&mut self, file: &Path) -> String {
         let stem = match file.file_stem() {
             _ if file.as_os_str() == "-" => "stdin".into(),
             Some(stem) => stem.to_string_lossy(),
@@ -114,31 +124,43 @@ impl Stems {
 }
 
 /// One witness to be written.
-pub(crate) struct Shown<'a> {
-    pub(crate) history: &'a History,
-    pub(crate) level: Level,
-    pub(crate) witness: &'a Witness,
-    pub(crate) exhibit: &'a Exhibit,
+pub struct ShownWitness<'a> {
+    /// Where it was found.
+    pub history: &'a History,
+    /// The level that it breaks.
+    pub level: Level,
+    /// The witness.
+    pub witness: &'a Witness,
+    /// The same, as it is shown.
+    pub exhibit: &'a Exhibit,
+    /// How the level was asked.
+    pub asking: &'a Asking,
 }
 
-impl Shown<'_> {
+impl ShownWitness<'_> {
     /// Writes it into a file; `from` is where it was found.
-    pub(crate) fn write(&self, to: &Path, kind: As, from: &str) -> Result<()> {
+    pub fn write(&self, to: &Path, kind: As, from: &str) -> Result<Vec<Notice>> {
+        let mut notices = Vec::new();
         if matches!(kind, As::Notation | As::Format(_)) {
-            self.warn_if_it_does_not_stand_alone()?;
+            notices.extend(self.does_not_stand_alone()?);
         }
         let text = match kind {
             As::Svg => svg(self.exhibit),
             As::Dot => dot(self.exhibit),
             As::Notation => self.notation(from),
-            As::Format(format) => return self.history(to, format),
+            As::Format(format) => {
+                notices.extend(self.history(to, format)?);
+                return Ok(notices);
+            }
         };
-        output::write(to, |out| Ok(out.write_all(text.as_bytes())?))
+        output::write(to, |out| Ok(out.write_all(text.as_bytes())?))?;
+        Ok(notices)
     }
 
     /// As a history in another format: as it is, or where the format cannot say that, as plain reads and
     /// writes that show the same.
-    fn history(&self, to: &Path, format: &'static Format) -> Result<()> {
+    fn history(&self, to: &Path, format: &'static Format) -> Result<Option<Notice>> {
+        let mut note = None;
         let write = format.write.context("the format is not written")?;
         let written = |history: &History| {
             let mut bytes = Vec::new();
@@ -155,43 +177,41 @@ impl Shown<'_> {
                 format!("{number} is {}", key_name(self.history, *key))
             };
             let keys: Vec<String> = keys.iter().take(KEYS).map(named).collect();
-            anstream::eprintln!(
-                "note: {} cannot say all of it: as plain reads and writes of numbers, without times \
+            note = Some(Notice::Note(format!(
+                "{} cannot say all of it: as plain reads and writes of numbers, without times \
                  and names, it shows the same (key {})",
                 format.name,
                 keys.join(", ")
-            );
+            )));
             bytes = Ok(plain);
         }
         let bytes = bytes?;
-        output::write(to, |out| Ok(out.write_all(&bytes)?))
+        output::write(to, |out| Ok(out.write_all(&bytes)?))?;
+        Ok(note)
     }
 
     /// Some need more of the history than their own transactions: then the small history is said to show
     /// something else, or nothing for sure.
-    fn warn_if_it_does_not_stand_alone(&self) -> Result<()> {
+    fn does_not_stand_alone(&self) -> Result<Option<Notice>> {
         let alone = parse(&excerpt(self.history, self.witness))?;
-        if self.shows_the_same(&alone) {
-            return Ok(());
+        let verdict = self.asking.ask(&alone, self.level);
+        if verdict.witnesses().iter().any(|w| w.anomaly == self.witness.anomaly) {
+            return Ok(None);
         }
-        let verdict = check(&alone, Promise::of(self.level), &Options::default());
         let found: Vec<&str> = verdict.counts.iter().map(|c| c.anomaly.name()).collect();
         let says = match verdict.holds() {
             Some(false) => format!("it shows {}", found.join(", ")),
             Some(true) => "it shows nothing".to_owned(),
             None => "nobody can tell".to_owned(),
         };
-        anstream::eprintln!(
-            "{}: {} needs more of the history: checked alone, {says}",
-            load::WARNING.label("warning"),
-            self.exhibit.id
-        );
-        Ok(())
+        let id = &self.exhibit.id;
+        let text = format!("{id} needs more of the history: checked alone, {says}");
+        Ok(Some(Notice::Warning(text)))
     }
 
     /// Whether another history breaks the level by the same anomaly.
     fn shows_the_same(&self, other: &History) -> bool {
-        let verdict = check(other, Promise::of(self.level), &Options::default());
+        let verdict = self.asking.ask(other, self.level);
         verdict.witnesses().iter().any(|w| w.anomaly == self.witness.anomaly)
     }
 
@@ -200,8 +220,13 @@ impl Shown<'_> {
         let from = from.replace(['\n', '\r'], " ");
         let story = self.exhibit.story.replace(['\n', '\r'], " ");
         let meaning = anomaly.entry().meaning;
+        // Asked in another way it may show something else.
+        let asked = match self.asking.typed.as_str() {
+            "" => String::new(),
+            typed => format!(" (isolde check{typed})"),
+        };
         format!(
-            "# {anomaly}: {meaning}\n# {story}\n# {level} forbids it; from {from}\n{}",
+            "# {anomaly}: {meaning}\n# {story}\n# {level} forbids it{asked}; from {from}\n{}",
             excerpt(self.history, self.witness)
         )
     }

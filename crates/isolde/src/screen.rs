@@ -1,0 +1,103 @@
+//! The events of a job on the terminal: what goes on, and what went wrong.
+
+use indicatif::ProgressBar;
+use isolde_job::{Event, Place};
+
+use crate::event_log::EventLog;
+use crate::interrupt::Interrupts;
+use crate::{bar, terminal};
+
+/// What a terminal shows of a job, whatever comes out of it.
+pub(crate) struct Screen<'s> {
+    interrupts: &'s Interrupts,
+    log: Option<EventLog>,
+    /// What turns or grows at the moment.
+    bar: Option<ProgressBar>,
+    /// The first thing that could not be written. It ends the job.
+    failed: Option<anyhow::Error>,
+}
+
+impl<'s> Screen<'s> {
+    pub(crate) fn new(interrupts: &'s Interrupts, log: Option<EventLog>) -> Screen<'s> {
+        Screen { interrupts, log, bar: None, failed: None }
+    }
+
+    /// Shows an event; the results of runs are for the command to print.
+    pub(crate) fn show(&mut self, event: &Event<'_>) {
+        let written = self.log.as_mut().map_or(Ok(()), |log| log.write(event));
+        if let Err(error) = written {
+            // A reader that goes away does not change what is found.
+            self.log = None;
+            if error.kind() != std::io::ErrorKind::BrokenPipe {
+                self.note(Err(error.into()));
+            }
+        }
+        match event {
+            Event::Opening { target } => self.spin(&format!("opening {target}")),
+            Event::Opened { place } => {
+                self.clear();
+                stays(place);
+            }
+            Event::Progress { limits, progress } => {
+                let bar = self.bar.get_or_insert_with(|| bar::bar(limits));
+                bar::show(bar, limits, progress);
+            }
+            Event::Ran { .. } => self.clear(),
+            Event::Hung { hung, file } => anstream::eprintln!(
+                "{}: the database hangs: no transaction has ended for {:.2} s, and {} sessions are left \
+                 behind\n  hint: what was recorded can be checked: isolde check {}",
+                terminal::ERROR.label("error"),
+                hung.silence.as_secs_f64(),
+                hung.sessions,
+                file.display()
+            ),
+            Event::Checking { .. } => {
+                self.spin("checking");
+                self.interrupts.check_begins();
+            }
+            Event::Decided { verdict } => self.interrupts.decided(verdict),
+            Event::Tested { .. } => {
+                self.interrupts.check_ends();
+                self.clear();
+            }
+            Event::Notice(notice) => terminal::notice(notice),
+            Event::Began { .. } | Event::Kept { .. } | Event::Over { .. } => {}
+        }
+    }
+
+    /// What could not be written ends the job.
+    pub(crate) fn note(&mut self, done: anyhow::Result<()>) {
+        if let Err(error) = done {
+            self.failed.get_or_insert(error);
+            self.interrupts.stop().end_run();
+            self.interrupts.stop().end_check();
+        }
+    }
+
+    /// Whether everything could be written.
+    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
+        self.clear();
+        self.failed.map_or(Ok(()), Err)
+    }
+
+    fn spin(&mut self, what: &str) {
+        self.bar = Some(terminal::spinner(what));
+    }
+
+    fn clear(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Says where a server is that stays.
+fn stays(place: &Place) {
+    if let Some(server) = place.throwaway.as_ref().filter(|server| server.kept) {
+        let folder = server.folder.display();
+        // One that is killed comes back as another process.
+        let pid = server.pid.filter(|_| !place.has_faults());
+        let pid = pid.map_or(String::new(), |pid| format!(", its process is {pid}"));
+        anstream::eprintln!("the server stays at {}, its data in {folder}{pid}", server.url);
+    }
+}

@@ -1,0 +1,44 @@
+//! The work behind the command: open a database, run on it, check what was recorded, repeat, keep what was
+//! found. It is told as [`Event`]s, and ended by a [`Stop`]. Nothing here prints, nothing ends the process,
+//! and two jobs in one process do not know of each other.
+//!
+//! [`test`] does all of it; [`Stage`] is a database that is open, for single runs; [`Asking`] asks levels
+//! about a history, wherever it came from.
+
+mod about;
+mod asking;
+mod bounds;
+mod command_line;
+mod event;
+pub mod excerpts;
+mod folder;
+pub mod load;
+mod notice;
+mod one_run;
+pub mod output;
+mod place;
+mod plain;
+mod plan;
+pub mod ran;
+pub mod reports;
+mod stage;
+mod stop;
+mod test;
+mod trial;
+mod trial_outcome;
+mod trials;
+
+pub use about::about;
+pub use asking::{Asking, levels};
+pub use bounds::Bounds;
+pub use command_line::{CommandLine, quoted};
+pub use event::{Event, Watch};
+pub use notice::Notice;
+pub use place::Place;
+pub use plan::{Driving, Often, RunPlan, ServerPlan, TestPlan, WorkloadPlan};
+pub use stage::Stage;
+pub use stop::Stop;
+pub use test::{test, test_on};
+pub use trial::Trial;
+pub use trial_outcome::TrialOutcome;
+pub use trials::Trials;

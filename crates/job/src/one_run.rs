@@ -1,0 +1,104 @@
+//! One run of a test: recorded, checked, and kept if something was found.
+
+use std::fs;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use isolde_report::{Decided, HtmlReport, Style};
+use isolde_run::Ran;
+use isolde_spec::Level;
+use isolde_target::Failure;
+
+use crate::asking::Asking;
+use crate::bounds::Bounds;
+use crate::event::{Event, Watch};
+use crate::folder::{Folder, HISTORY};
+use crate::place::Place;
+use crate::plan::TestPlan;
+use crate::stage::Stage;
+use crate::stop::Stop;
+use crate::trial::Trial;
+use crate::trial_outcome::TrialOutcome;
+use crate::{excerpts, load};
+
+/// Runs, records and checks.
+pub(crate) fn run(
+    plan: &TestPlan,
+    (stage, levels): (&Stage, &[Level]),
+    number: u64,
+    stop: &Stop,
+    watch: Watch<'_>,
+) -> Result<Trial> {
+    let seed = stage.place().settings.seed.wrapping_add(number);
+    let name = format!("{}-{}-{seed}", file_name(stage.place()), stage.place().offer.name);
+    let folder = Folder::new(&plan.folder, &name)?;
+    let file = folder.file(HISTORY);
+    watch(&Event::Began { number, seed, file: &file });
+    let ran = stage.run(seed, &file, stop, watch);
+    let ran = ran.inspect_err(|_| folder.remove_if_empty())?;
+    let began = Instant::now();
+    watch(&Event::Checking { file: &file });
+    let loaded = load::load(&file, Some("isolde"))?;
+    for notice in load::notices(&loaded.warnings) {
+        watch(&Event::Notice(&notice));
+    }
+    let history = loaded.history;
+    let bounds = Bounds::new(plan.check_timeout, plan.check_memory, None, stop);
+    let asking = Asking::within(bounds);
+    let mut told = |verdict: &_| watch(&Event::Decided { verdict });
+    let decided = asking.decide(&history, levels, &mut told);
+    let verification = began.elapsed();
+    let outcome = outcome(&ran, &decided);
+    let found = matches!(outcome, TrialOutcome::Violated | TrialOutcome::AtFault);
+    let keep = plan.keep_all || found;
+    Ok(Trial { number, seed, ran, history, decided, verification, outcome, keep, folder, asking })
+}
+
+/// Writes the reports beside the history, where something was found; removes everything else.
+pub(crate) fn settle(
+    trial: &Trial,
+    plan: &TestPlan,
+    place: &Place,
+    watch: Watch<'_>,
+) -> Result<()> {
+    if !trial.keep {
+        trial.folder.remove();
+        return Ok(());
+    }
+    let write = |name: &str, content: &str| {
+        let path = trial.folder.file(name);
+        fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))
+    };
+    write("report.txt", &trial.to_text(place, plan.all_witnesses, Style::default()))?;
+    let json = serde_json::to_string_pretty(&trial.to_json(place))? + "\n";
+    write("report.json", &json)?;
+    let case = trial.case(place);
+    let mut html = HtmlReport::new(&place.line());
+    html.add(&case);
+    write("report.html", &html.finish())?;
+    if trial.outcome == TrialOutcome::Violated {
+        let folder = trial.folder.file("excerpts");
+        for notice in excerpts::write(&folder, "witness", &case, &trial.asking, None)? {
+            watch(&Event::Notice(&notice));
+        }
+    }
+    watch(&Event::Kept { folder: &trial.folder.path });
+    Ok(())
+}
+
+/// What a run says: what the checker found, or why that says little.
+fn outcome(ran: &Ran, decided: &[Decided]) -> TrialOutcome {
+    let impossible = ran.troubles.iter().any(|t| t.code == Failure::IMPOSSIBLE);
+    match TrialOutcome::of(decided) {
+        TrialOutcome::Violated => TrialOutcome::Violated,
+        _ if impossible || ran.hung.is_some() || !ran.gave_up.is_empty() => TrialOutcome::AtFault,
+        TrialOutcome::Holds if ran.progress.committed == 0 => TrialOutcome::Unknown,
+        outcome => outcome,
+    }
+}
+
+/// The database's name as part of a folder's.
+fn file_name(place: &Place) -> String {
+    let name = place.database.to_lowercase();
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+}
