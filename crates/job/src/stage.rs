@@ -86,6 +86,12 @@ impl Stage {
         &self.place
     }
 
+    /// How long nothing may come back from the database before it is said to hang. The usual time lets every
+    /// statement of a server time out first.
+    pub fn set_hang_after(&mut self, time: Duration) {
+        self.options.hang_after = time;
+    }
+
     /// One run, recorded in a file of its own. Where it never began there is no file.
     pub fn run(&self, seed: u64, file: &Path, stop: &Stop, watch: Watch<'_>) -> Result<Ran> {
         let workload = workload(Settings { seed, ..self.place.settings.clone() })?;

@@ -51,7 +51,10 @@ mod tests {
     fn work_comes_back_or_not() {
         let long = Duration::from_secs(60);
         assert_eq!(within(long, || 7), Ok(7));
-        assert_eq!(within(Duration::from_millis(1), || thread::park()), Err(Stuck::Hangs));
+        assert_eq!(
+            within(Duration::from_millis(1), move || thread::sleep(long)),
+            Err(Stuck::Hangs)
+        );
         let wrong = || -> u8 { std::panic::resume_unwind(Box::new("broken")) };
         assert_eq!(within(long, wrong), Err(Stuck::Panicked("broken".to_owned())));
     }

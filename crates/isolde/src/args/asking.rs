@@ -82,7 +82,7 @@ impl AskArgs {
             options: self.options(),
             session_order: !self.no_session_order,
             bounds: Bounds::new(self.timeout, self.memory, Some(self.order_steps), stop),
-            typed: self.typed(),
+            typed: self.typed_options(),
         }
     }
 
@@ -114,8 +114,14 @@ impl AskArgs {
         })
     }
 
-    /// What of it must be typed to ask the same again: everything that is not as usual.
+    /// What must be typed to ask the same of the same file again.
     pub(crate) fn typed(&self) -> String {
+        let format = self.format.as_ref().map(|format| format!(" --format {format}"));
+        self.typed_options() + &format.unwrap_or_default()
+    }
+
+    /// The same for another file: everything that is not as usual.
+    fn typed_options(&self) -> String {
         let usual = Options::default();
         let mut words = Vec::new();
         let mut say = |unusual: bool, word: String| words.extend(unusual.then_some(word));
@@ -136,9 +142,6 @@ impl AskArgs {
         }
         if let Some(memory) = self.memory {
             say(true, format!("--memory {memory}"));
-        }
-        if let Some(format) = &self.format {
-            say(true, format!("--format {format}"));
         }
         words.iter().map(|word| format!(" {word}")).collect()
     }
