@@ -51,8 +51,9 @@ done
 step "format"
 cargo fmt --all -- --check
 
-# A faulty and a mended engine: the tests see lost updates in the one and none in the other.
-features=isolde-target/surrealmx,isolde-target/surrealmx-0-22
+# A faulty and a mended engine: the tests see lost updates in the one and none in the other. And one that has snapshots
+# only.
+features=isolde-target/surrealmx,isolde-target/surrealmx-0-22,isolde/surrealkv
 
 step "lints"
 cargo clippy --quiet --workspace --all-targets --features "$features" -- -D warnings

@@ -209,8 +209,8 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
         ],
         reproduce: &[
             run(
-                "on SurrealKV, which needs no server",
-                "isolde test surrealkv --isolation snapshot --level ser --favour WriteSkew",
+                "on Isolde's own engine, which needs no server",
+                "isolde test faulty --isolation snapshot --level ser --favour WriteSkew",
             ),
             run(
                 "on PostgreSQL",
@@ -271,8 +271,8 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
         ],
         reproduce: &[
             run(
-                "on SurrealKV, beside write skew",
-                "isolde test surrealkv --isolation snapshot --level ser --favour WriteSkew",
+                "on Isolde's own engine, beside write skew",
+                "isolde test faulty --isolation snapshot --level ser --favour WriteSkew",
             ),
             run("without a database", "isolde generate g2-item.isolde --plant G2-item:3 --seed 7"),
             run("and find them", "isolde check g2-item.isolde"),

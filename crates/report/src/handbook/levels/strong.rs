@@ -56,7 +56,7 @@ pub(super) static PAGES: [LevelPage; 4] = [
             ),
         ],
         reproduce: &[
-            run("it holds on SurrealKV", "isolde test surrealkv --level si"),
+            run("it holds on Isolde's own engine", "isolde test faulty --level si"),
             run("on PostgreSQL, at REPEATABLE READ", "isolde test postgres --level si"),
             run(
                 "MySQL's and MariaDB's plain REPEATABLE READ is weaker",
@@ -94,7 +94,7 @@ pub(super) static PAGES: [LevelPage; 4] = [
                 "on PostgreSQL, at REPEATABLE READ",
                 "isolde test postgres --isolation repeatable-read --level strong-si",
             ),
-            run("on SurrealKV", "isolde test surrealkv --isolation snapshot --level strong-si"),
+            run("on Isolde's own engine", "isolde test faulty --level strong-si"),
         ],
     },
     LevelPage {
@@ -136,7 +136,7 @@ pub(super) static PAGES: [LevelPage; 4] = [
             run("on PostgreSQL", "isolde test postgres --level ser"),
             run(
                 "snapshot isolation is less",
-                "isolde test surrealkv --isolation snapshot --level ser --favour WriteSkew",
+                "isolde test faulty --isolation snapshot --level ser --favour WriteSkew",
             ),
         ],
     },

@@ -227,7 +227,10 @@ pub(super) static PAGES: [LevelPage; 8] = [
             by("AntidoteDB", "transactions", "transactional causal consistency"),
         ],
         reproduce: &[
-            run("on SurrealKV, whose snapshots keep it", "isolde test surrealkv --level causal"),
+            run(
+                "on Isolde's own engine, whose snapshots keep it",
+                "isolde test faulty --isolation snapshot --level causal",
+            ),
             run(
                 "on PostgreSQL at READ COMMITTED, which does not",
                 "isolde test postgres --isolation read-committed --level causal --favour CausalityViolation",

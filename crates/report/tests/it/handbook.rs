@@ -346,7 +346,7 @@ fn a_level_on_a_terminal() {
         How to try it
           on PostgreSQL, at REPEATABLE READ
             isolde test postgres --isolation repeatable-read --level strong-si
-          on SurrealKV
-            isolde test surrealkv --isolation snapshot --level strong-si
+          on Isolde's own engine
+            isolde test faulty --level strong-si
     "#]].assert_eq(&handbook::level_to_text(page, "", "  (its picture)\n"));
 }

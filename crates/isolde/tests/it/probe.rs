@@ -12,15 +12,15 @@ const MINE: &str = "case mine: a write is seen\n  forbidden from read-committed\
                     T2 a: select * from t\n  seen when a = 1\n";
 
 #[test]
-fn surrealkv_keeps_its_promise() {
-    let folder = Folder::new("surrealkv");
-    let ran = folder.isolde(&["probe", "surrealkv", "--record", "runs.jsonl"]);
+fn an_engine_without_sql_keeps_its_promise() {
+    let folder = Folder::new("engine");
+    let ran = folder.isolde(&["probe", "faulty", "--record", "runs.jsonl"]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     assert!(ran.out.contains("G2-item") && ran.out.contains("ALLOWED"), "{}", ran.out);
-    let ran = folder.isolde(&["probe", "surrealkv", "--replay", "runs.jsonl"]);
+    let ran = folder.isolde(&["probe", "faulty", "--replay", "runs.jsonl"]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     // A case that needs more than it can be asked for is not called good.
-    let ran = folder.isolde(&["probe", "surrealkv", "--only", "PMP"]);
+    let ran = folder.isolde(&["probe", "faulty", "--only", "PMP"]);
     assert_eq!(ran.code, Some(2), "{ran:#?}");
     assert!(ran.err.contains("value = 30") && ran.err.contains("hint"), "{}", ran.err);
 }

@@ -33,7 +33,7 @@ fn a_target_that_does_not_exist() {
 fn a_level_or_an_isolation_that_does_not_exist() {
     refuses(&["test", "fjall", "--level", "acid"], &["no level 'acid'", "serializable"]);
     refuses(&["test", "fjall", "--isolation", "snapshot"], &["no level 'snapshot'"]);
-    refuses(&["test", "surrealkv", "--level", "sser"], &["at none of its levels", "--isolation"]);
+    refuses(&["test", "fjall", "--level", "sser"], &["at none of its levels", "--isolation"]);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn a_run_without_commits_has_tested_nothing() {
 
 const SKEWED: [&str; 10] = [
     "test",
-    "surrealkv",
+    "faulty",
     "--isolation",
     "snapshot",
     "--level",
@@ -105,8 +105,8 @@ fn evidence_is_never_written_over() {
     for _ in 0..2 {
         assert_eq!(folder.isolde(&SKEWED).code, Some(1));
     }
-    let first = folder.path().join("isolde-runs/surrealkv-snapshot-9");
-    let second = folder.path().join("isolde-runs/surrealkv-snapshot-9-2");
+    let first = folder.path().join("isolde-runs/faulty-on-purpose-snapshot-9");
+    let second = folder.path().join("isolde-runs/faulty-on-purpose-snapshot-9-2");
     for kept in [first, second] {
         for file in ["history.isolde", "report.txt", "report.json", "excerpts"] {
             assert!(kept.join(file).exists(), "{}/{file}", kept.display());
@@ -131,7 +131,7 @@ fn a_broken_pipe_hides_nothing() {
     let mut child = folder.command(&SKEWED).stdout(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(1));
-    assert!(folder.path().join("isolde-runs/surrealkv-snapshot-9/report.json").exists());
+    assert!(folder.path().join("isolde-runs/faulty-on-purpose-snapshot-9/report.json").exists());
 }
 
 /// Somebody tampers with the rows: no isolation level explains such answers, and no run with them is
