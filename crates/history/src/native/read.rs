@@ -8,6 +8,7 @@ use crate::native::block::{self, Block};
 use crate::native::frame::{self, Compression, Frame, Stored};
 use crate::pool::Pool;
 use crate::remap::Remap;
+use crate::session_event::around_transactions;
 use crate::sink::Sink;
 use crate::source::{Input, Source};
 
@@ -23,15 +24,17 @@ pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError
         let block = decode(stored).map_err(fail)?;
         introduce(&block, &mut pool, stored).map_err(fail)?;
         sink.pool().adopt_more(&pool, &mut map);
-        push_block(&block, &map, sink, &mut draft)
+        push_block(&block, &pool, &map, sink, &mut draft)
             .map_err(|e| fail(Fault::sink(stored.offset, &e)))?;
     }
     say_if_torn(input, &frame, sink);
     Ok(())
 }
 
-fn push_block(
+/// Passes on what a block says, whose names are those of the pool.
+pub(super) fn push_block(
     block: &Block,
+    pool: &Pool,
     map: &Remap,
     sink: &mut dyn Sink,
     draft: &mut TxnDraft,
@@ -39,14 +42,17 @@ fn push_block(
     if let Some(meta) = &block.meta {
         *sink.meta() = meta.mapped(map);
     }
-    for event in &block.events {
-        let (name, detail) = (map.value(event.name), map.value(event.detail));
-        sink.event(crate::Event { name, detail, ..event.clone() })?;
+    let (first, last) = around_transactions(pool, &block.events);
+    for event in first {
+        sink.event(event.mapped(map))?;
     }
     for txn in 0..block.columns.txn_count() {
         block.columns.draft(txn, draft)?;
         draft.remap(map);
         sink.transaction(draft)?;
+    }
+    for event in last {
+        sink.event(event.mapped(map))?;
     }
     for (key, versions) in &block.orders {
         let versions: Vec<_> = versions.iter().map(|&v| map.value(v)).collect();
