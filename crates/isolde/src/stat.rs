@@ -186,7 +186,10 @@ fn evidence(s: &Summary) -> Vec<String> {
         lines.push(format!("the version order of {}", counted(e.version_orders, "key")));
     }
     if e.endings > 0 {
-        lines.push(format!("intervals of COMMIT or ROLLBACK of {} of {of} transactions", number(e.endings)));
+        lines.push(format!(
+            "intervals of COMMIT or ROLLBACK of {} of {of} transactions",
+            number(e.endings)
+        ));
     }
     if e.server_ends > 0 {
         let some = counted(e.server_ends, "transaction");

@@ -196,25 +196,32 @@ fn failure(error: &Value) -> Result<Failure, String> {
             format!("'class' of an error is one of {known}")
         })?,
     };
-    let undone = match (error.get("ended"), after) {
-        (None, _) => false,
-        (Some(Value::Bool(ended)), After::Open) => *ended,
-        (Some(Value::Bool(true)), After::Aborted) | (Some(Value::Bool(false)), After::Lost) => {
-            false
-        }
-        (Some(_), After::Open) => return Err("'ended' of an error is true or false".to_owned()),
-        (Some(_), After::Aborted) => {
-            return Err("'ended' of an error is true where 'after' is 'aborted'".to_owned());
-        }
-        (Some(_), After::Lost) => {
-            return Err("'ended' of an error is false where 'after' is 'lost'".to_owned());
-        }
-    };
+    let undone = undone(error, after)?;
     // What we say of drivers ourselves must not be said by one.
     let code = printable(text("code")?, 40);
     let code = if code == Failure::IMPOSSIBLE { "driver".to_owned() } else { code };
     let message = printable(text("message")?, 400);
     Ok(Failure { after, code, message, expected, class, undone })
+}
+
+/// Whether an error says that the server has undone the transaction already. Of one that has ended
+/// that goes without saying, and of one that was lost nobody knows.
+fn undone(error: &Value, after: After) -> Result<bool, String> {
+    let ended = match error.get("ended") {
+        None => return Ok(false),
+        Some(Value::Bool(ended)) => *ended,
+        Some(_) => return Err("'ended' of an error is true or false".to_owned()),
+    };
+    match (after, ended) {
+        (After::Open, ended) => Ok(ended),
+        (After::Aborted, true) | (After::Lost, false) => Ok(false),
+        (After::Aborted, false) => {
+            Err("'ended' of an error is true where 'after' is 'aborted'".to_owned())
+        }
+        (After::Lost, true) => {
+            Err("'ended' of an error is false where 'after' is 'lost'".to_owned())
+        }
+    }
 }
 
 #[cfg(test)]
