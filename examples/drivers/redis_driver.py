@@ -143,7 +143,9 @@ try:
         except Refused as refused:
             driver.seen = None
             error = dict(zip(("code", "message"), refused.args), after="aborted")
-            answer = {"error": {**error, "expected": error["code"] == "conflict"}}
+            conflict = error["code"] == "conflict"
+            kind = "serialization" if conflict else "other"
+            answer = {"error": {**error, "expected": conflict, "class": kind}}
         print(json.dumps({"id": ask["id"], **answer}), flush=True)
 finally:
     driver.stop()

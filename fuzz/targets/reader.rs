@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 
 use isolde_check::{Checker, Options};
-use isolde_history::{Format, History, HistoryBuilder, Input, Source, Summary};
+use isolde_history::{Format, History, HistoryBuilder, Input, NativeFollower, Source, Summary};
 use isolde_report::{Decided, Exhibit, Telling, dot, svg, to_json, to_text};
 use isolde_spec::{Level, Promise};
 use libfuzzer_sys::fuzz_target;
@@ -25,8 +25,12 @@ fuzz_target!(|bytes: &[u8]| {
     let mut streamed = HistoryBuilder::new();
     let read = (format.read)(&source, &mut streamed);
     assert_eq!(whole.is_ok(), read.is_ok(), "load and read disagree");
+    let followed = (format.name == "isolde").then(|| follow(bytes)).flatten();
     let Ok(whole) = whole else { return };
     let history = whole.finish();
+    if let Some(followed) = followed {
+        history.same_as(&followed).expect("load and follow disagree");
+    }
     history.same_as(&streamed.finish()).expect("load and read disagree");
     let _ = Summary::of(&history);
     for native in ["isolde", "jsonl"] {
@@ -38,6 +42,15 @@ fuzz_target!(|bytes: &[u8]| {
     }
     check(&history);
 });
+
+/// What is there of a native file, to somebody who follows it; nothing if it is damaged.
+fn follow(bytes: &[u8]) -> Option<History> {
+    let mut builder = HistoryBuilder::new();
+    let mut follower = NativeFollower::new(bytes, "fuzz");
+    follower.read_blocks(&mut builder).ok()?;
+    follower.finish(&mut builder).ok()?;
+    Some(builder.finish())
+}
 
 /// Asks for every level and shows the verdict, its excerpts included; none of that may panic, and no
 /// stronger level may hold where a weaker one is violated.

@@ -11,12 +11,14 @@ use proptest::sample::select;
 use crate::builder::HistoryBuilder;
 use crate::draft::TxnDraft;
 use crate::error::SinkError;
-use crate::evidence::{Interval, Outcome, Timestamp};
+use crate::evidence::{EndedAt, ErrorClass, Interval, LockMode, Outcome, Timestamp};
+use crate::evidence_names::EvidenceNames;
 use crate::history::History;
 use crate::ids::Key;
 use crate::meta::{Clock, Event, InitialState};
 use crate::op::{Effect, OpKind};
 use crate::pool::Pool;
+use crate::session_event::SessionEvent;
 use crate::sink::Sink;
 use crate::value::Value;
 
@@ -89,7 +91,17 @@ pub(crate) struct StmtRecipe {
     together: bool,
     ops: Vec<OpRecipe>,
     interval: Times,
+    lock: Option<LockMode>,
     attrs: Attrs,
+}
+
+/// How a transaction ended, beside its outcome.
+#[derive(Clone, Debug)]
+struct EndRecipe {
+    sent: Option<i64>,
+    at: Option<EndedAt>,
+    class: Option<ErrorClass>,
+    read_only: Option<bool>,
 }
 
 #[derive(Clone, Debug)]
@@ -99,6 +111,7 @@ pub(crate) struct TxnRecipe {
     outcome: Outcome,
     interval: Times,
     stamps: (Option<Timestamp>, Option<Timestamp>),
+    end: EndRecipe,
     attrs: Attrs,
     stmts: Vec<StmtRecipe>,
 }
@@ -113,10 +126,30 @@ pub(crate) struct MetaRecipe {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct EventRecipe {
-    name: Data,
-    times: Times,
-    detail: Data,
+pub(crate) enum EventRecipe {
+    Fault { name: Data, times: Times, detail: Data },
+    Heartbeat { session: Data, at: i64 },
+    Ended { session: Data, at: i64, next: Option<Data> },
+}
+
+impl EventRecipe {
+    fn event(&self, pool: &mut Pool) -> Event {
+        match self {
+            EventRecipe::Fault { name, times: (begin, end), detail } => {
+                let (name, detail) = (name.value(pool), detail.value(pool));
+                Event { name, begin: *begin, end: *end, detail }
+            }
+            EventRecipe::Heartbeat { session, at } => {
+                let session = session.value(pool);
+                SessionEvent::Heartbeat { session, at: *at }.to_event(pool)
+            }
+            EventRecipe::Ended { session, at, next } => {
+                let session = session.value(pool);
+                let next = next.as_ref().map(|next| next.value(pool));
+                SessionEvent::Ended { session, at: *at, next }.to_event(pool)
+            }
+        }
+    }
 }
 
 /// A whole history as plain data.
@@ -140,9 +173,8 @@ impl Recipe {
     pub(crate) fn pour(&self, sink: &mut dyn Sink) -> Result<(), SinkError> {
         self.meta.pour(sink);
         for event in &self.events {
-            let pool = sink.pool();
-            let (name, detail) = (event.name.value(pool), event.detail.value(pool));
-            sink.event(Event { name, begin: event.times.0, end: event.times.1, detail })?;
+            let event = event.event(sink.pool());
+            sink.event(event)?;
         }
         let mut draft = TxnDraft::default();
         for txn in &self.txns {
@@ -199,7 +231,26 @@ impl TxnRecipe {
         for stmt in &self.stmts {
             stmt.fill(pool, draft)?;
         }
+        self.end.fill(pool, draft);
         Ok(())
+    }
+}
+
+impl EndRecipe {
+    fn fill(&self, pool: &mut Pool, draft: &mut TxnDraft) {
+        let names = EvidenceNames::new(pool);
+        if let Some(sent) = self.sent {
+            names.set_end_sent(draft, pool, sent);
+        }
+        if let Some(at) = self.at {
+            names.set_ended_at(draft, at);
+        }
+        if let Some(class) = self.class {
+            names.set_error_class(draft, class);
+        }
+        if let Some(read_only) = self.read_only {
+            names.set_read_only(draft, read_only);
+        }
     }
 }
 
@@ -218,6 +269,9 @@ impl StmtRecipe {
         if draft.stmt_count() > before {
             let (begin, end) = self.interval;
             draft.statement_interval(Interval { begin, end });
+            if let Some(lock) = self.lock {
+                EvidenceNames::new(pool).set_lock(draft, lock);
+            }
             for (name, value) in &self.attrs {
                 draft.stmt_attr(name.value(pool), value.value(pool));
             }
@@ -376,28 +430,56 @@ fn op() -> impl Strategy<Value = OpRecipe> {
 }
 
 fn stmt() -> impl Strategy<Value = StmtRecipe> {
-    (any::<bool>(), vec(op(), 0..4), times(), attrs())
-        .prop_map(|(together, ops, interval, attrs)| StmtRecipe { together, ops, interval, attrs })
+    let lock = option::weighted(0.2, select(&LockMode::ALL[..]));
+    (any::<bool>(), vec(op(), 0..4), times(), lock, attrs()).prop_map(
+        |(together, ops, interval, lock, attrs)| StmtRecipe {
+            together,
+            ops,
+            interval,
+            lock,
+            attrs,
+        },
+    )
 }
 
 /// A statement of one plain operation: most files have no others.
 fn plain_stmt() -> impl Strategy<Value = StmtRecipe> {
     op().prop_map(|mut op| {
         op.attrs.clear();
-        StmtRecipe { together: false, ops: vec![op], interval: (None, None), attrs: Vec::new() }
+        let (interval, lock) = ((None, None), None);
+        StmtRecipe { together: false, ops: vec![op], interval, lock, attrs: Vec::new() }
     })
+}
+
+/// How a transaction ended: mostly nothing is known of it.
+fn end() -> impl Strategy<Value = EndRecipe> {
+    let number = prop_oneof![4 => 0..4u32, 1 => any::<u32>()].prop_map(EndedAt::Statement);
+    let at = prop_oneof![Just(EndedAt::Begin), number, Just(EndedAt::Commit)];
+    let class = select(&ErrorClass::ALL[..]);
+    let some = (
+        option::of(time()),
+        option::weighted(0.3, at),
+        option::weighted(0.3, class),
+        option::weighted(0.2, any::<bool>()),
+    );
+    let none = || EndRecipe { sent: None, at: None, class: None, read_only: None };
+    prop_oneof![
+        1 => Just(()).prop_map(move |()| none()),
+        1 => some.prop_map(|(sent, at, class, read_only)| EndRecipe { sent, at, class, read_only }),
+    ]
 }
 
 fn txn() -> impl Strategy<Value = TxnRecipe> {
     let stmts = prop_oneof![vec(stmt(), 0..3), vec(plain_stmt(), 0..6)];
     let who = (name(), option::of(name()), select(&Outcome::ALL[..]));
-    (who, times(), (stamp(), stamp()), attrs(), stmts).prop_map(
-        |((session, label, outcome), interval, stamps, attrs, stmts)| TxnRecipe {
+    (who, times(), (stamp(), stamp()), end(), attrs(), stmts).prop_map(
+        |((session, label, outcome), interval, stamps, end, attrs, stmts)| TxnRecipe {
             session,
             label,
             outcome,
             interval,
             stamps,
+            end,
             attrs,
             stmts,
         },
@@ -418,13 +500,19 @@ fn meta() -> impl Strategy<Value = MetaRecipe> {
 }
 
 fn event() -> impl Strategy<Value = EventRecipe> {
-    (data(), times(), data()).prop_map(|(name, times, detail)| EventRecipe { name, times, detail })
+    let fault = (data(), times(), data());
+    let ended = (name(), time(), option::of(name()));
+    prop_oneof![
+        2 => fault.prop_map(|(name, times, detail)| EventRecipe::Fault { name, times, detail }),
+        1 => (name(), time()).prop_map(|(session, at)| EventRecipe::Heartbeat { session, at }),
+        1 => ended.prop_map(|(session, at, next)| EventRecipe::Ended { session, at, next }),
+    ]
 }
 
 /// Any history of a few transactions.
 pub(crate) fn recipe() -> impl Strategy<Value = Recipe> {
     let orders = vec((name(), vec(data(), 0..4)), 0..4);
-    (meta(), vec(event(), 0..2), vec(txn(), 0..7), orders)
+    (meta(), vec(event(), 0..4), vec(txn(), 0..7), orders)
         .prop_map(|(meta, events, txns, orders)| Recipe { meta, events, txns, orders })
 }
 

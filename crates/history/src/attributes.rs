@@ -22,6 +22,18 @@ pub mod names {
     pub const SNAPSHOT: &str = "snapshot";
     /// Transaction or statement: the error that ended it.
     pub const ERROR: &str = "error";
+    /// Transaction: what kind of error ended it (see [`ErrorClass`](crate::ErrorClass)).
+    pub const ERROR_CLASS: &str = "error-class";
+    /// Transaction: before COMMIT or ROLLBACK was sent. Its answer is the end of the transaction's
+    /// own interval, so that this one time is all that the interval of the ending takes.
+    pub const END_SENT: &str = "end-sent";
+    /// Transaction: where the server ended it by itself (see [`EndedAt`](crate::EndedAt)): the
+    /// number of a statement, counted from 0, or [`AT_BEGIN`], or [`AT_COMMIT`].
+    pub const SERVER_ENDED_AT: &str = "server-ended-at";
+    /// Of [`SERVER_ENDED_AT`]: at BEGIN.
+    pub const AT_BEGIN: &str = "begin";
+    /// Of [`SERVER_ENDED_AT`]: at COMMIT.
+    pub const AT_COMMIT: &str = "commit";
     /// Statement: the lock mode (see [`LockMode`](crate::LockMode)).
     pub const LOCK: &str = "lock";
     /// Statement: the number of rows it changed.

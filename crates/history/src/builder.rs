@@ -99,11 +99,7 @@ impl HistoryBuilder {
         }
         let map = self.pool.adopt(&part.pool);
         self.columns.append(&part.columns, &map)?;
-        for mut event in part.events {
-            event.name = map.value(event.name);
-            event.detail = map.value(event.detail);
-            self.events.push(event);
-        }
+        self.events.extend(part.events.iter().map(|event| event.mapped(&map)));
         for (key, mut versions) in part.orders {
             for v in &mut versions {
                 *v = map.value(*v);

@@ -138,3 +138,67 @@ impl LockMode {
         LockMode::ALL.into_iter().find(|m| m.name() == name)
     }
 }
+
+/// Where in a transaction the server ended it by itself: undid what it had done and let go of its
+/// locks. A client that still has to say ROLLBACK comes after that.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum EndedAt {
+    /// At BEGIN: it never was.
+    Begin,
+    /// At the statement of that number, counted from 0 within the transaction.
+    Statement(u32),
+    /// At COMMIT, which was refused.
+    Commit,
+}
+
+/// What kind of error ended a transaction or a statement, whatever the server calls it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum ErrorClass {
+    /// Another transaction was in the way, and waiting would not have helped: serialization
+    /// failures, write conflicts, snapshots that are too old.
+    Serialization,
+    /// Each waited for the other.
+    Deadlock,
+    /// A lock was not to be had in time.
+    LockTimeout,
+    /// The statement took too long.
+    StatementTimeout,
+    /// A constraint would have been violated.
+    Constraint,
+    /// No answer came, or the server hung up.
+    ConnectionLost,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+impl ErrorClass {
+    /// Every class.
+    pub const ALL: [ErrorClass; 7] = [
+        ErrorClass::Serialization,
+        ErrorClass::Deadlock,
+        ErrorClass::LockTimeout,
+        ErrorClass::StatementTimeout,
+        ErrorClass::Constraint,
+        ErrorClass::ConnectionLost,
+        ErrorClass::Other,
+    ];
+
+    /// The name used in files, reports and the protocol of drivers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ErrorClass::Serialization => "serialization",
+            ErrorClass::Deadlock => "deadlock",
+            ErrorClass::LockTimeout => "lock-timeout",
+            ErrorClass::StatementTimeout => "statement-timeout",
+            ErrorClass::Constraint => "constraint",
+            ErrorClass::ConnectionLost => "connection-lost",
+            ErrorClass::Other => "other",
+        }
+    }
+
+    /// The class of that [`name`](ErrorClass::name).
+    pub fn from_name(name: &str) -> Option<ErrorClass> {
+        ErrorClass::ALL.into_iter().find(|c| c.name() == name)
+    }
+}

@@ -6,12 +6,14 @@ use crate::attributes::{Entity, names};
 use crate::columns::Columns;
 use crate::draft::TxnDraft;
 use crate::error::SinkError;
-use crate::evidence::{Interval, LockMode, Outcome, Snapshot, Timestamp};
+use crate::evidence::{EndedAt, ErrorClass, Interval, LockMode, Outcome, Snapshot, Timestamp};
+use crate::evidence_names;
 use crate::group::grouped;
 use crate::ids::{Key, OpId, SessionId, StmtId, TxnId};
 use crate::meta::{Event, Meta};
 use crate::op::{Op, OpKind};
 use crate::pool::Pool;
+use crate::session_event::{SessionEvent, around_transactions};
 use crate::sink::Sink;
 use crate::value::Value;
 
@@ -57,9 +59,19 @@ impl History {
         entry.map(|&(_, v)| v)
     }
 
-    /// Faults and other things on the time line.
+    /// Everything on the time line: faults, and what recorders say of sessions.
     pub fn events(&self) -> &[Event] {
         &self.events
+    }
+
+    /// Faults and other things that happened to the system: the events that are not about sessions.
+    pub fn faults(&self) -> impl Iterator<Item = &Event> + Clone {
+        self.events.iter().filter(|event| SessionEvent::of(&self.pool, event).is_none())
+    }
+
+    /// Heartbeats and ends of sessions, in the order in which they were recorded.
+    pub fn session_events(&self) -> impl Iterator<Item = SessionEvent> + '_ {
+        self.events.iter().filter_map(|event| SessionEvent::of(&self.pool, event))
     }
 
     /// The order of versions of some keys, oldest first, as the recorder gave it.
@@ -200,19 +212,18 @@ impl History {
     pub fn replay(&self, sink: &mut dyn Sink) -> Result<(), SinkError> {
         let map = sink.pool().adopt(&self.pool);
         *sink.meta() = self.meta.mapped(&map);
-        for event in &self.events {
-            let event = Event {
-                name: map.value(event.name),
-                detail: map.value(event.detail),
-                ..event.clone()
-            };
-            sink.event(event)?;
+        let (first, last) = around_transactions(&self.pool, &self.events);
+        for event in first {
+            sink.event(event.mapped(&map))?;
         }
         let mut draft = TxnDraft::default();
         for txn in 0..self.txn_count() {
             self.columns.draft(txn, &mut draft)?;
             draft.remap(&map);
             sink.transaction(&draft)?;
+        }
+        for event in last {
+            sink.event(event.mapped(&map))?;
         }
         for (key, versions) in &self.orders {
             let versions: Vec<Value> = versions.iter().map(|&v| map.value(v)).collect();
@@ -317,6 +328,24 @@ impl<'h> Txn<'h> {
     /// Whether it was declared read-only.
     pub fn read_only(&self) -> Option<bool> {
         self.attr(names::READ_ONLY)?.as_bool()
+    }
+
+    /// The client's interval of COMMIT or ROLLBACK itself, as far as it is known. It ends when the
+    /// transaction's own interval does.
+    pub fn ending(&self) -> Interval {
+        let interval = self.interval();
+        evidence_names::ending(&self.history.pool, self.attr(names::END_SENT), interval)
+    }
+
+    /// Where the server ended it by itself, if it did and the recorder knows.
+    pub fn ended_at(&self) -> Option<EndedAt> {
+        let at = self.attr(names::SERVER_ENDED_AT)?;
+        evidence_names::ended_at(&self.history.pool, at, self.stmts().len())
+    }
+
+    /// What kind of error ended it.
+    pub fn error_class(&self) -> Option<ErrorClass> {
+        ErrorClass::from_name(self.history.pool.as_text(self.attr(names::ERROR_CLASS)?)?)
     }
 }
 

@@ -120,7 +120,8 @@ impl Meta {
     }
 }
 
-/// Something on the time line that no client did: a fault, a heal, a restart.
+/// Something on the time line that is no transaction: a fault, a heal, a restart; and what a recorder
+/// says of a session (see [`SessionEvent`](crate::SessionEvent)).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Event {
     /// What it is called.
@@ -131,4 +132,12 @@ pub struct Event {
     pub end: Option<i64>,
     /// Whatever else is known: which node, which partition.
     pub detail: Value,
+}
+
+impl Event {
+    /// The same, as another pool reads it.
+    pub(crate) fn mapped(&self, map: &Remap) -> Event {
+        let (name, detail) = (map.value(self.name), map.value(self.detail));
+        Event { name, detail, ..self.clone() }
+    }
 }

@@ -1,10 +1,12 @@
 //! Any history, through every native format and back, is what it was.
 
 use proptest::prelude::{ProptestConfig, proptest};
-use proptest::prop_assert;
+use proptest::{prop_assert, prop_assert_eq};
 
-use crate::arbitrary;
-use crate::{Format, History, Input, NativeWriter, Source};
+use crate::{
+    Event, EvidenceNames, Format, History, Input, Key, Meta, NativeWriter, Pool, SessionEvent,
+    Sink, SinkError, Source, TxnDraft, Value, Warning, arbitrary, notation,
+};
 
 fn native_bytes(history: &History, block: usize) -> Vec<u8> {
     let mut writer = NativeWriter::new(Vec::new()).unwrap().with_block_size(block);
@@ -25,8 +27,84 @@ fn load(name: &str, file: Vec<u8>) -> (History, crate::Warnings) {
     format.load(&source).unwrap_or_else(|e| panic!("{e}")).finish_with_warnings()
 }
 
+/// The evidence that attributes and events hold, as its typed views have it. Sessions by their names.
+fn typed(history: &History) -> Vec<String> {
+    let txns = history.txns().map(|txn| {
+        let locks: Vec<_> = txn.stmts().map(|stmt| stmt.lock()).collect();
+        let ended = (txn.ending(), txn.ended_at(), txn.error_class(), txn.read_only());
+        format!("{ended:?} {locks:?}")
+    });
+    let sessions = history.session_events().map(|event| {
+        let next = match event {
+            SessionEvent::Heartbeat { .. } => None,
+            SessionEvent::Ended { next, .. } => Some(next),
+        };
+        let name = |value| {
+            let mut text = String::new();
+            notation::write_value(history.pool(), value, &mut text);
+            text
+        };
+        format!("{} {} {:?}", name(event.session()), event.at(), next.map(|n| n.map(name)))
+    });
+    txns.chain(sessions).collect()
+}
+
+/// What a draft says of itself, through the same history's words.
+fn typed_by_drafts(history: &History) -> Vec<String> {
+    let mut sink = DraftReader::default();
+    history.replay(&mut sink).unwrap();
+    sink.said
+}
+
+/// Reads the typed evidence of drafts, and keeps nothing else.
+#[derive(Default)]
+struct DraftReader {
+    pool: Pool,
+    meta: Meta,
+    said: Vec<String>,
+}
+
+impl Sink for DraftReader {
+    fn pool(&mut self) -> &mut Pool {
+        &mut self.pool
+    }
+
+    fn meta(&mut self) -> &mut Meta {
+        &mut self.meta
+    }
+
+    fn transaction(&mut self, txn: &TxnDraft) -> Result<(), SinkError> {
+        let names = EvidenceNames::new(&mut self.pool);
+        let locks: Vec<_> = txn.stmts().map(|stmt| names.lock(&stmt)).collect();
+        let ended = (names.ending(txn, &self.pool), names.ended_at(txn));
+        let ended = (ended.0, ended.1, names.error_class(txn), names.read_only(txn));
+        self.said.push(format!("{ended:?} {locks:?}"));
+        Ok(())
+    }
+
+    fn event(&mut self, _: Event) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    fn version_order(&mut self, _: Key, _: &[Value]) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    fn warn(&mut self, _: Warning) {}
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn typed_evidence_comes_back_and_drafts_say_the_same(recipe in arbitrary::recipe()) {
+        let history = recipe.build();
+        let want = typed(&history);
+        for format in ["isolde", "jsonl", "notation"] {
+            prop_assert_eq!(&typed(&through(format, &history)), &want, "{}", format);
+        }
+        prop_assert_eq!(&typed_by_drafts(&history)[..], &want[..history.txn_count()]);
+    }
 
     #[test]
     fn isolde_to_jsonl_to_isolde_is_the_identity(recipe in arbitrary::recipe()) {

@@ -54,8 +54,7 @@ impl History {
         if mine != theirs {
             return Err(format!("about the run: {mine:?} here, {theirs:?} there"));
         }
-        let event =
-            |e: &Event| Event { name: map.value(e.name), detail: map.value(e.detail), ..e.clone() };
+        let event = |e: &Event| e.mapped(map);
         if !self.events().iter().cloned().eq(other.events().iter().map(event)) {
             return Err("the events differ".to_owned());
         }

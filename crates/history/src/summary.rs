@@ -1,10 +1,12 @@
 //! What is in a history, counted in one pass over each column.
 
+use crate::attributes::{Entity, names};
 use crate::evidence::Outcome;
 use crate::group::grouped;
 use crate::history::History;
 use crate::ids::Key;
 use crate::op::{Effect, OpKind};
+use crate::session_event::SessionEvent;
 use crate::value::Value;
 
 /// What is in a history.
@@ -55,10 +57,22 @@ pub struct Evidence {
     pub snapshots: usize,
     /// Keys whose version order the recorder gave.
     pub version_orders: usize,
-    /// Faults and other events.
+    /// Transactions of which it is known when COMMIT or ROLLBACK was sent.
+    pub endings: usize,
+    /// Transactions that the server ended by itself, and it is known where.
+    pub server_ends: usize,
+    /// Transactions that were declared read-only.
+    pub read_only: usize,
+    /// Statements of which it is known which lock they asked for.
+    pub locks: usize,
+    /// Faults and other events that are not about sessions.
     pub events: usize,
+    /// Heartbeats of sessions.
+    pub heartbeats: usize,
+    /// Ends of sessions.
+    pub session_ends: usize,
     /// Attributes by name, with how many entities have each.
-    pub attributes: Vec<(crate::Entity, Value, usize)>,
+    pub attributes: Vec<(Entity, Value, usize)>,
 }
 
 impl Summary {
@@ -177,12 +191,28 @@ impl Summary {
         let stmts = columns.stmt_begin.iter().map(|(i, _)| i);
         e.statement_intervals = stmts.count();
         e.version_orders = history.version_orders().len();
-        e.events = history.events().len();
+        for event in history.session_events() {
+            match event {
+                SessionEvent::Heartbeat { .. } => e.heartbeats += 1,
+                SessionEvent::Ended { .. } => e.session_ends += 1,
+            }
+        }
+        e.events = history.events().len() - e.heartbeats - e.session_ends;
         let column = |c: &crate::attributes::AttrColumn| (c.entity, c.name, c.ids.len());
         e.attributes = columns.attrs.columns.iter().map(column).collect();
-        let is_snapshot = |name| history.pool().as_text(name) == Some(crate::names::SNAPSHOT);
-        let snapshots = e.attributes.iter().filter(|(_, name, _)| is_snapshot(*name));
-        e.snapshots = snapshots.map(|(_, _, count)| count).sum();
+        for &(entity, name, count) in &e.attributes {
+            match (entity, history.pool().as_text(name)) {
+                (Entity::Txn | Entity::Stmt, Some(names::SNAPSHOT)) => e.snapshots += count,
+                (Entity::Txn, Some(names::END_SENT)) => e.endings = count,
+                (Entity::Txn, Some(names::SERVER_ENDED_AT)) => e.server_ends = count,
+                (Entity::Txn, Some(names::READ_ONLY)) => {
+                    let declared = history.txns().filter(|txn| txn.read_only() == Some(true));
+                    e.read_only = declared.count();
+                }
+                (Entity::Stmt, Some(names::LOCK)) => e.locks = count,
+                _ => {}
+            }
+        }
     }
 }
 
@@ -224,5 +254,18 @@ mod tests {
         assert_eq!((e.intervals, e.half_intervals, e.statement_intervals), (1, 1, 1));
         assert_eq!((e.timestamps, e.hybrid_timestamps, e.snapshots), (1, 1, 1));
         assert_eq!(s.time_span, Some((3, 9)));
+    }
+
+    #[test]
+    fn what_a_recorder_notes_beside_transactions_is_counted() {
+        let s = summary(
+            "event kill @[1,2] n1\nevent heartbeat @[3,_] {session:a}\n\
+             event session-end @[9,_] {session:a,next:b}\nevent heartbeat @[3,_] n1\n\
+             a: r(x,1){sql=q} [r(y,1)]{lock=share} @[1,9] {end-sent=7,read-only=true}\n\
+             a: w(x,1) abort @[1,9] {server-ended-at=0,error-class=deadlock,read-only=false}",
+        );
+        let e = &s.evidence;
+        assert_eq!((e.endings, e.server_ends, e.read_only, e.locks), (1, 1, 1, 1));
+        assert_eq!((e.events, e.heartbeats, e.session_ends), (2, 1, 1));
     }
 }

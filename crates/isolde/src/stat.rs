@@ -186,8 +186,28 @@ fn evidence(s: &Summary) -> Vec<String> {
     if e.version_orders > 0 {
         lines.push(format!("the version order of {}", counted(e.version_orders, "key")));
     }
+    if e.endings > 0 {
+        lines.push(format!(
+            "intervals of COMMIT or ROLLBACK of {} of {of} transactions",
+            number(e.endings)
+        ));
+    }
+    if e.server_ends > 0 {
+        let some = counted(e.server_ends, "transaction");
+        lines.push(format!("where the server itself ended {some}"));
+    }
+    if e.read_only > 0 {
+        lines.push(format!("{} declared read-only", counted(e.read_only, "transaction")));
+    }
+    if e.locks > 0 {
+        lines.push(format!("the lock that {} asked for", counted(e.locks, "statement")));
+    }
     if e.events > 0 {
         lines.push(format!("{} on the time line", counted(e.events, "event")));
+    }
+    if e.heartbeats + e.session_ends > 0 {
+        let beats = counted(e.heartbeats, "heartbeat");
+        lines.push(format!("{beats} and {} of sessions", counted(e.session_ends, "end")));
     }
     lines
 }
@@ -298,7 +318,13 @@ fn evidence_json(history: &History, s: &Summary) -> serde_json::Value {
         "hybrid_timestamps": e.hybrid_timestamps,
         "snapshots": e.snapshots,
         "version_orders": e.version_orders,
+        "endings": e.endings,
+        "server_ends": e.server_ends,
+        "read_only": e.read_only,
+        "locks": e.locks,
         "events": e.events,
+        "heartbeats": e.heartbeats,
+        "session_ends": e.session_ends,
         "attributes": e.attributes.iter().map(attribute).collect::<Vec<_>>(),
     })
 }

@@ -57,7 +57,7 @@ fn events(history: &History) -> Vec<Value> {
             "told": told(e),
         })
     };
-    history.events().iter().map(event).collect()
+    history.faults().map(event).collect()
 }
 
 /// A history that could not be checked, as JSON.

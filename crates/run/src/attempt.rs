@@ -1,6 +1,6 @@
 //! One attempt at one transaction: what was done, and what became of it.
 
-use isolde_history::{OpKind, Outcome};
+use isolde_history::{EndedAt, ErrorClass, OpKind, Outcome};
 use isolde_target::{After, Answer, Ended, Failure, Path, Request, Session};
 
 use crate::clock::RunClock;
@@ -19,6 +19,7 @@ pub(crate) struct Act {
     /// What came back; nothing if the statement failed.
     pub(crate) answer: Option<Answer>,
     pub(crate) begin: i64,
+    /// When the server answered, be it by an error.
     pub(crate) end: Option<i64>,
 }
 
@@ -34,8 +35,14 @@ pub(crate) struct Attempt {
     pub(crate) begin: i64,
     /// When the outcome was known; nothing if it never was.
     pub(crate) end: Option<i64>,
-    /// The code of the failure that ended it.
-    pub(crate) error: Option<String>,
+    /// When COMMIT or ROLLBACK was sent; nothing if neither was.
+    pub(crate) end_sent: Option<i64>,
+    /// Where the server ended it by itself, if it did.
+    pub(crate) ended_at: Option<EndedAt>,
+    /// Whether it was declared read-only to the server.
+    pub(crate) read_only: bool,
+    /// The code of the failure that ended it, and what kind that is.
+    pub(crate) error: Option<(String, ErrorClass)>,
 }
 
 /// How an attempt ended, for whoever has to go on.
@@ -45,42 +52,61 @@ pub(crate) struct Ending {
     pub(crate) failure: Option<Failure>,
     /// Whether the session can be used again.
     pub(crate) usable: bool,
+    /// When COMMIT or ROLLBACK was sent; nothing if neither was.
+    pub(crate) sent: Option<i64>,
+    /// Where the server ended it by itself, if it did.
+    pub(crate) ended_at: Option<EndedAt>,
 }
 
 impl Ending {
-    fn fine(outcome: Outcome) -> Ending {
-        Ending { outcome, failure: None, usable: true }
+    fn fine(outcome: Outcome, sent: i64) -> Ending {
+        Ending { outcome, failure: None, usable: true, sent: Some(sent), ended_at: None }
     }
 }
 
-/// Ends a transaction in which a statement failed. COMMIT was not sent, so nothing of it can ever
-/// take effect, whatever becomes of the connection: it is aborted.
-pub(crate) fn give_up(session: &mut dyn Session, failure: Failure) -> Ending {
-    let usable = match failure.after {
-        After::Aborted => true,
-        After::Open => session.rollback().is_ok(),
-        After::Lost => false,
+/// Ends a transaction in which something failed at that place. COMMIT was not sent, or was refused, so
+/// nothing of it can ever take effect, whatever becomes of the connection: it is aborted.
+pub(crate) fn give_up(
+    session: &mut dyn Session,
+    clock: RunClock,
+    failure: Failure,
+    at: EndedAt,
+) -> Ending {
+    let (sent, usable) = match failure.after {
+        After::Aborted => (None, true),
+        After::Open => (Some(clock.now()), session.rollback().is_ok()),
+        After::Lost => (None, false),
     };
-    Ending { outcome: Outcome::Aborted, failure: Some(failure), usable }
+    let ended_at = failure.ended().then_some(at);
+    Ending { outcome: Outcome::Aborted, failure: Some(failure), usable, sent, ended_at }
 }
 
 /// Ends a transaction whose statements all succeeded.
-pub(crate) fn finish(session: &mut dyn Session, rolls_back: bool) -> Ending {
+pub(crate) fn finish(session: &mut dyn Session, clock: RunClock, rolls_back: bool) -> Ending {
+    let sent = clock.now();
     if rolls_back {
+        let ending = Ending::fine(Outcome::Aborted, sent);
         return match session.rollback() {
-            Ok(()) => Ending::fine(Outcome::Aborted),
-            Err(f) => Ending { outcome: Outcome::Aborted, failure: Some(f), usable: false },
+            Ok(()) => ending,
+            Err(failure) => Ending { failure: Some(failure), usable: false, ..ending },
         };
     }
     match session.commit() {
-        Ok(Ended::Committed) => Ending::fine(Outcome::Committed),
-        Ok(Ended::RolledBack) => Ending::fine(Outcome::Aborted),
+        Ok(Ended::Committed) => Ending::fine(Outcome::Committed, sent),
+        Ok(Ended::RolledBack) => {
+            Ending { ended_at: Some(EndedAt::Commit), ..Ending::fine(Outcome::Aborted, sent) }
+        }
         // From here on COMMIT has been sent: without an answer that the protocol makes final,
         // nobody knows.
         Err(failure) if failure.after == After::Lost => {
-            Ending { outcome: Outcome::Unknown, failure: Some(failure), usable: false }
+            let failure = Some(failure);
+            Ending { failure, usable: false, ..Ending::fine(Outcome::Unknown, sent) }
         }
-        Err(failure) => give_up(session, failure),
+        Err(failure) => {
+            // A COMMIT that left the transaction as it was is not what ended it; ROLLBACK is.
+            let ending = give_up(session, clock, failure, EndedAt::Commit);
+            Ending { sent: ending.sent.or(Some(sent)), ..ending }
+        }
     }
 }
 
@@ -95,7 +121,8 @@ pub(crate) fn act(
     let Request { kind, path, value, expected, .. } = *request;
     let begin = clock.now();
     let answer = session.run(request);
-    let end = answer.is_ok().then(|| clock.now());
+    let answered = !matches!(&answer, Err(failure) if failure.after == After::Lost);
+    let end = answered.then(|| clock.now());
     let (answer, done) = match answer {
         Ok(answer) => (Some(answer), Ok(())),
         Err(failure) => (None, Err(failure)),

@@ -1,22 +1,26 @@
 //! One session of the workload: a thread that runs its script.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
-use isolde_history::{OpKind, Outcome};
+use isolde_history::{EndedAt, OpKind, Outcome};
 use isolde_target::{Answer, Failure, Path, Request, Session};
 use isolde_workload::{Script, Step, TxnPlan};
 
 use crate::attempt::{self, Act, Attempt, Ending};
-use crate::note::Note;
+use crate::note::{Note, Sign};
 use crate::shared::Shared;
 
 /// After so many failures in a row that are no conflicts, a session gives up: something is wrong
 /// that will not pass, such as a missing privilege.
 const MAX_FAILURES_IN_A_ROW: u32 = 100;
+/// How long a session that waits is silent, in nanoseconds: whoever follows the record would otherwise
+/// wait for it, too.
+const HEARTBEAT_EVERY: i64 = 500_000_000;
 
 /// One session of the workload.
 pub(crate) struct Client {
@@ -28,7 +32,9 @@ pub(crate) struct Client {
     /// Its number in the record: another one after each lost connection. A transaction whose COMMIT
     /// got no answer may still be on its way when the next one has begun on a new connection, so
     /// the two are not in session order.
-    recorded_as: u32,
+    recorded_as: Cell<u32>,
+    /// When it last told anything of itself.
+    told_at: Cell<i64>,
     /// How many values it has written.
     written: i64,
     /// What it saw last under each key, for compare-and-set.
@@ -52,7 +58,8 @@ impl Client {
             script,
             record,
             connection: Some(connection),
-            recorded_as: number,
+            recorded_as: Cell::new(number),
+            told_at: Cell::new(0),
             written: 0,
             seen: HashMap::new(),
             failures_in_a_row: 0,
@@ -64,7 +71,25 @@ impl Client {
     pub(crate) fn run(mut self) -> Result<(), Failure> {
         let done = self.play();
         self.shared.tables.leave(self.number);
+        self.over(None);
         done
+    }
+
+    /// Tells that it is through under its name in the record, and the one that comes next.
+    fn over(&self, next: Option<u32>) {
+        let (session, at) = (self.recorded_as.get(), self.shared.clock.now());
+        let _ = self.record.send(Note::Sign(Sign::Over { session, at, next }));
+        self.told_at.set(at);
+        self.recorded_as.set(next.unwrap_or(session));
+    }
+
+    /// Tells now and then that it waits, with nothing under way.
+    fn idle(&self) {
+        let (session, at) = (self.recorded_as.get(), self.shared.clock.now());
+        if at - self.told_at.get() >= HEARTBEAT_EVERY {
+            let _ = self.record.send(Note::Sign(Sign::Idle { session, at }));
+            self.told_at.set(at);
+        }
     }
 
     fn play(&mut self) -> Result<(), Failure> {
@@ -92,6 +117,7 @@ impl Client {
             match self.shared.tables.enter(self.number, round) {
                 Err(failure) if began.elapsed() < self.shared.options.patience => {
                     self.shared.tally.trouble(&failure);
+                    self.idle();
                     std::thread::sleep(Duration::from_millis(50));
                 }
                 done => return done,
@@ -119,6 +145,7 @@ impl Client {
                     tally.txns.fetch_sub(1, Ordering::Relaxed);
                     return false;
                 }
+                self.idle();
                 std::thread::sleep(wait.min(Duration::from_millis(50)));
             }
         }
@@ -135,11 +162,19 @@ impl Client {
         let clock = self.shared.clock;
         let begin = clock.now();
         let mut acts = Vec::with_capacity(plan.steps.len());
-        let ending = match session.begin() {
-            Err(failure) => attempt::give_up(&mut *session, failure),
-            Ok(()) => match self.steps(&mut *session, plan, &mut acts) {
-                Err(failure) => attempt::give_up(&mut *session, failure),
-                Ok(()) => attempt::finish(&mut *session, plan.rolls_back),
+        let begun = match self.reads_only(plan) {
+            true => session.begin_reading(),
+            false => session.begin().map(|()| false),
+        };
+        let read_only = *begun.as_ref().unwrap_or(&false);
+        let ending = match begun {
+            Err(failure) => attempt::give_up(&mut *session, clock, failure, EndedAt::Begin),
+            Ok(_) => match self.steps(&mut *session, plan, &mut acts) {
+                Err(failure) => {
+                    let at = EndedAt::Statement((acts.len() as u32).saturating_sub(1));
+                    attempt::give_up(&mut *session, clock, failure, at)
+                }
+                Ok(()) => attempt::finish(&mut *session, clock, plan.rolls_back),
             },
         };
         let end = (ending.outcome != Outcome::Unknown).then(|| clock.now());
@@ -150,14 +185,32 @@ impl Client {
             self.remember(&acts);
         }
         let done = ending.outcome != Outcome::Aborted || plan.rolls_back;
-        let error = ending.failure.as_ref().map(|f| f.code.clone());
-        let (session, outcome) = (self.recorded_as, ending.outcome);
+        let attempt = Attempt {
+            client: self.number,
+            session: self.recorded_as.get(),
+            outcome: ending.outcome,
+            acts,
+            begin,
+            end,
+            end_sent: ending.sent,
+            ended_at: ending.ended_at,
+            read_only,
+            error: ending.failure.as_ref().map(|f| (f.code.clone(), f.class)),
+        };
+        self.told_at.set(end.unwrap_or(begin));
         // The recorder is gone only if it failed, which ends the run anyway.
-        let client = self.number;
-        let attempt = Attempt { client, session, outcome, acts, begin, end, error };
         let _ = self.record.send(Note::Attempt(attempt));
         self.account(ending)?;
         Ok(done)
+    }
+
+    /// Whether a transaction will do nothing but read, and take no locks by name.
+    fn reads_only(&self, plan: &TxnPlan) -> bool {
+        let reads = |step: &Step| {
+            matches!(step.kind, OpKind::Read | OpKind::ListRead)
+                && self.shared.paths.pick(step.kind, step.choice).lock().is_none()
+        };
+        self.shared.target.only_reads(self.number) || plan.steps.iter().all(reads)
     }
 
     fn steps(
@@ -226,7 +279,8 @@ impl Client {
         }
         if !ending.usable {
             tally.lose();
-            self.recorded_as = self.shared.next_session.fetch_add(1, Ordering::Relaxed);
+            let next = self.shared.next_session.fetch_add(1, Ordering::Relaxed);
+            self.over(Some(next));
         }
         let Some(failure) = ending.failure else {
             self.failures_in_a_row = 0;
@@ -278,6 +332,7 @@ impl Client {
                     }
                 }
             }
+            self.idle();
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(500));
         }

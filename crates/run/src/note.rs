@@ -3,6 +3,16 @@
 use crate::attempt::Attempt;
 use crate::faults::Happened;
 
+/// What a session says of itself when it has no attempt to tell of. Sessions by their numbers in the
+/// record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sign {
+    /// It has nothing under way at this time.
+    Idle { session: u32, at: i64 },
+    /// It is through, or its client goes on as another one.
+    Over { session: u32, at: i64, next: Option<u32> },
+}
+
 /// What is recorded.
 #[allow(clippy::large_enum_variant, reason = "nearly all of them are attempts")]
 pub(crate) enum Note {
@@ -10,4 +20,6 @@ pub(crate) enum Note {
     Attempt(Attempt),
     /// A fault.
     Happened(Happened),
+    /// A heartbeat or the end of a session.
+    Sign(Sign),
 }

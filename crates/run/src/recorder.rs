@@ -4,12 +4,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
-use isolde_history::{Effect, Event, Interval, OpKind, Pool, SinkError, TxnDraft, Value, names};
+use isolde_history::{
+    Effect, EndedAt, Event, EvidenceNames, Interval, OpKind, Pool, SessionEvent, SinkError,
+    TxnDraft, Value, names,
+};
 use isolde_target::{Answer, Path};
 
 use crate::attempt::{Act, Attempt};
 use crate::faults::Happened;
-use crate::note::Note;
+use crate::note::{Note, Sign};
 use crate::shared::Shared;
 use crate::tape::Tape;
 
@@ -32,6 +35,7 @@ pub(crate) struct Recorder<'t> {
 
 /// Names that are written again and again.
 struct Words {
+    evidence: EvidenceNames,
     error: Value,
     node: Value,
     /// The attribute of access paths and their names, if there is any choice of them.
@@ -49,7 +53,8 @@ impl<'t> Recorder<'t> {
             let all = Path::ALL.map(|path| (path, pool.text(path.name())));
             (pool.text(names::PATH), all.to_vec())
         });
-        let words = Words { error, node, paths };
+        let evidence = EvidenceNames::new(pool);
+        let words = Words { evidence, error, node, paths };
         let (draft, list) = (TxnDraft::default(), Vec::new());
         Recorder { tape, draft, list, words, statement_times, nodes }
     }
@@ -66,6 +71,7 @@ impl<'t> Recorder<'t> {
             match notes.try_recv() {
                 Ok(Note::Attempt(attempt)) => self.record(&attempt)?,
                 Ok(Note::Happened(event)) => self.happened(&event)?,
+                Ok(Note::Sign(sign)) => self.sign(sign)?,
                 Err(TryRecvError::Empty) if abandoned.load(Ordering::SeqCst) => {
                     return self.tape.save();
                 }
@@ -85,6 +91,18 @@ impl<'t> Recorder<'t> {
         self.tape.event(Event { name, begin: Some(event.begin), end: event.end, detail })
     }
 
+    fn sign(&mut self, sign: Sign) -> Result<(), SinkError> {
+        let name = Value::from_u32;
+        let event = match sign {
+            Sign::Idle { session, at } => SessionEvent::Heartbeat { session: name(session), at },
+            Sign::Over { session, at, next } => {
+                SessionEvent::Ended { session: name(session), at, next: next.map(name) }
+            }
+        };
+        let event = event.to_event(self.tape.pool());
+        self.tape.event(event)
+    }
+
     fn record(&mut self, attempt: &Attempt) -> Result<(), SinkError> {
         let session = self.tape.pool().session(Value::from_u32(attempt.session));
         self.draft.reset(session);
@@ -92,10 +110,6 @@ impl<'t> Recorder<'t> {
         self.draft.interval = Interval { begin: Some(attempt.begin), end: attempt.end };
         if let Some(Some(node)) = self.nodes.get(attempt.client as usize) {
             self.draft.attr(self.words.node, *node);
-        }
-        if let Some(error) = &attempt.error {
-            let code = self.tape.pool().text(error);
-            self.draft.attr(self.words.error, code);
         }
         for act in &attempt.acts {
             self.operation(act)?;
@@ -110,8 +124,35 @@ impl<'t> Recorder<'t> {
             {
                 self.draft.op_attr(*name, *path);
             }
+            if let Some(lock) = act.path.lock() {
+                self.words.evidence.set_lock(&mut self.draft, lock);
+            }
         }
+        self.ending(attempt);
         self.tape.transaction(&self.draft)
+    }
+
+    /// How the transaction ended, beside its outcome. Its statements are there already.
+    fn ending(&mut self, attempt: &Attempt) {
+        let (draft, evidence) = (&mut self.draft, &self.words.evidence);
+        if let Some(sent) = attempt.end_sent {
+            evidence.set_end_sent(draft, self.tape.pool(), sent);
+        }
+        if attempt.read_only {
+            evidence.set_read_only(draft, true);
+        }
+        if let Some((code, class)) = &attempt.error {
+            let code = self.tape.pool().text(code);
+            draft.attr(self.words.error, code);
+            evidence.set_error_class(draft, *class);
+        }
+        if let Some(at) = attempt.ended_at {
+            // A statement that failed is the last one, however many operations it was recorded as.
+            let last = (draft.stmt_count() as u32).saturating_sub(1);
+            let at =
+                if matches!(at, EndedAt::Statement(_)) { EndedAt::Statement(last) } else { at };
+            evidence.set_ended_at(draft, at);
+        }
     }
 
     fn operation(&mut self, act: &Act) -> Result<(), SinkError> {

@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use isolde_history::{
-    Effect, Event, History, HistoryBuilder, Key, Meta, OpKind, Outcome, Pool, Sink, SinkError,
-    TxnDraft, Value, Warning,
+    Effect, EndedAt, ErrorClass, Event, History, HistoryBuilder, Interval, Key, Meta, OpKind,
+    Outcome, Pool, SessionEvent, Sink, SinkError, Txn, TxnDraft, Value, Warning,
 };
 use isolde_run::{Controls, Limits, Options, Ran, RunError, Tape, run};
 use isolde_workload::{Distribution, Kind, Settings, Workload};
@@ -321,4 +321,95 @@ fn a_database_that_hangs_before_anything_began_is_an_error() {
     let mut tape = HistoryBuilder::new();
     let ran = run(&db.target(), &OFFERS[0], &workload, &options, &mut tape, &mut controls);
     assert_eq!(ran, Err(RunError::Hangs(options.hang_after)));
+}
+
+/// The one transaction that something went wrong with.
+fn odd(history: &History) -> Txn<'_> {
+    history.txns().find(|txn| txn.outcome() != Outcome::Committed).unwrap()
+}
+
+#[test]
+fn the_record_says_where_the_server_ended_a_transaction() {
+    let (_, _, history) = third(Fault::StatementAborts(3));
+    let txn = odd(&history);
+    let last = txn.stmts().len() as u32 - 1;
+    assert_eq!(txn.ended_at(), Some(EndedAt::Statement(last)));
+    assert_eq!(txn.error_class(), Some(ErrorClass::Serialization));
+    // Nobody had to say ROLLBACK, but the statement was answered.
+    assert_eq!(txn.ending(), Interval::default());
+    assert!(txn.stmts().last().unwrap().interval().end <= txn.interval().end);
+    // A statement that fails and leaves the transaction is not what ended it.
+    let (_, _, history) = third(Fault::StatementFails(3));
+    let txn = odd(&history);
+    assert_eq!(txn.ended_at(), None);
+    assert!(txn.ending().begin >= txn.stmts().last().unwrap().interval().end);
+    assert_eq!(txn.ending().end, txn.interval().end);
+    for (fault, class) in [
+        (Fault::CommitAborts(3), Some(ErrorClass::Serialization)),
+        (Fault::CommitRollsBack(3), None),
+    ] {
+        let (_, _, history) = third(fault);
+        let txn = odd(&history);
+        assert_eq!((txn.ended_at(), txn.error_class()), (Some(EndedAt::Commit), class));
+        assert!(txn.ending().begin >= txn.interval().begin && txn.ending().end.is_some());
+    }
+}
+
+#[test]
+fn nobody_knows_where_a_lost_transaction_ended() {
+    for fault in [Fault::StatementLost(3), Fault::CommitLostDone(3)] {
+        let (outcome, _, history) = third(fault);
+        let txn = odd(&history);
+        assert_eq!(txn.ended_at(), None);
+        // If COMMIT was sent, it may be on its way for ever.
+        let sent = txn.ending().begin.is_some();
+        assert_eq!((sent, txn.ending().end), (outcome == Outcome::Unknown, None));
+    }
+}
+
+#[test]
+fn a_session_says_that_it_is_through_and_as_which_it_goes_on() {
+    let db = Naughty::new(&[]).slow(Duration::from_micros(200));
+    let (_, history) = play(&db, settings(Kind::Mini, 4), &limited(100));
+    let mut ended: Vec<i64> = Vec::new();
+    for event in history.session_events() {
+        let SessionEvent::Ended { session, at, next: None } = event else { panic!("{event:?}") };
+        let name = |txn: &Txn<'_>| history.pool().session_names()[txn.session().index()];
+        let mut mine = history.txns().filter(|txn| name(txn) == session);
+        assert!(mine.all(|txn| txn.interval().end <= Some(at)));
+        ended.extend(session.as_int());
+    }
+    ended.sort_unstable();
+    assert_eq!(ended, [0, 1, 2, 3]);
+    assert_eq!(history.faults().count(), 0);
+
+    let (_, _, history) = third(Fault::CommitLostDone(3));
+    let ends: Vec<_> = history.session_events().collect();
+    let [SessionEvent::Ended { session, at, next }, SessionEvent::Ended { next: None, .. }] =
+        ends[..]
+    else {
+        panic!("{ends:?}");
+    };
+    assert_eq!((session, next), (Value::from_u32(0), Some(Value::from_u32(1))));
+    assert_eq!(ends[1].session(), Value::from_u32(1));
+    assert!(ends[1].at() >= at);
+}
+
+#[test]
+fn a_session_that_waits_says_so_now_and_then() {
+    let options = Options { rate: Some(0.8), ..limited(2) };
+    let (_, history) = play(&Naughty::new(&[]), settings(Kind::Mini, 1), &options);
+    let beats: Vec<i64> = history
+        .session_events()
+        .filter(|event| matches!(event, SessionEvent::Heartbeat { .. }))
+        .map(|event| event.at())
+        .collect();
+    assert!((1..=2).contains(&beats.len()), "{beats:?}");
+    for beat in &beats {
+        let under_way =
+            |txn: Txn<'_>| txn.interval().begin < Some(*beat) && txn.interval().end > Some(*beat);
+        assert!(!history.txns().any(under_way));
+    }
+    let first = history.txns().next().unwrap().interval().end.unwrap();
+    assert!(beats[0] - first >= 500_000_000, "{beats:?} after {first}");
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use isolde_history::ErrorClass;
+
 use crate::request::Request;
 
 /// What an error says of the transaction in which it occurred.
@@ -30,6 +32,11 @@ pub struct Failure {
     /// Whether it belongs to the normal course of concurrent transactions: conflicts, deadlocks,
     /// lock time-outs. Others are shown to the user.
     pub expected: bool,
+    /// What kind of error it is, whatever the server calls it.
+    pub class: ErrorClass,
+    /// Of a transaction that is still to be rolled back: whether the server has undone it and let go of
+    /// its locks already. PostgreSQL does so at every error.
+    pub undone: bool,
 }
 
 impl Failure {
@@ -38,7 +45,8 @@ impl Failure {
 
     /// A failure that the user should see.
     pub fn new(after: After, code: impl Into<String>, message: impl Into<String>) -> Failure {
-        Failure { after, code: code.into(), message: message.into(), expected: false }
+        let (code, message, class) = (code.into(), message.into(), ErrorClass::Other);
+        Failure { after, code, message, expected: false, class, undone: false }
     }
 
     /// The database answered what cannot be, whatever the isolation: a row that is there twice, a value
@@ -51,7 +59,29 @@ impl Failure {
 
     /// A conflict between transactions.
     pub fn conflict(after: After, code: impl Into<String>, message: impl Into<String>) -> Failure {
-        Failure { after, code: code.into(), message: message.into(), expected: true }
+        let class = ErrorClass::Serialization;
+        Failure { expected: true, class, ..Failure::new(after, code, message) }
+    }
+
+    /// The connection is gone, or the server has not answered in time.
+    pub fn lost(code: impl Into<String>, message: impl Into<String>) -> Failure {
+        Failure::new(After::Lost, code, message).with_class(ErrorClass::ConnectionLost)
+    }
+
+    /// The same, of another kind.
+    #[must_use]
+    pub fn with_class(self, class: ErrorClass) -> Failure {
+        Failure { class, ..self }
+    }
+
+    /// Whether the server itself has ended the transaction at this error: nothing of it is left, nor any
+    /// of its locks. Of a lost connection nobody knows when the server will notice.
+    pub fn ended(&self) -> bool {
+        match self.after {
+            After::Aborted => true,
+            After::Open => self.undone,
+            After::Lost => false,
+        }
     }
 }
 
@@ -62,3 +92,16 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_has_ended_what_it_says_it_has() {
+        let failure = |after, undone| Failure { undone, ..Failure::new(after, "c", "m") };
+        assert!(failure(After::Aborted, false).ended());
+        assert!(failure(After::Open, true).ended() && !failure(After::Open, false).ended());
+        assert!(!failure(After::Lost, true).ended());
+    }
+}

@@ -1,5 +1,7 @@
 //! Access paths: several ways to write the same access, since bugs hide in them.
 
+use isolde_history::LockMode;
+
 /// How an access reaches its row.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Path {
@@ -57,6 +59,15 @@ impl Path {
             Path::Replace => "replace",
             Path::UpdateElseInsert => "update-else-insert",
             Path::PlainInsert => "plain-insert",
+        }
+    }
+
+    /// The lock that it asks for by name. What a plain read or write locks depends on the database.
+    pub const fn lock(self) -> Option<LockMode> {
+        match self {
+            Path::ForUpdate => Some(LockMode::Exclusive),
+            Path::ForShare => Some(LockMode::Share),
+            _ => None,
         }
     }
 

@@ -140,6 +140,12 @@ pub trait Session: Send {
     /// Starts a transaction.
     fn begin(&mut self) -> Result<(), Failure>;
 
+    /// Starts a transaction that will only read, and lock nothing. Whether the server was told so: those
+    /// that can declare it do if it changes nothing that anybody wants to test.
+    fn begin_reading(&mut self) -> Result<bool, Failure> {
+        self.begin().map(|()| false)
+    }
+
     /// Does one access inside the transaction.
     fn run(&mut self, request: &Request) -> Result<Answer, Failure>;
 

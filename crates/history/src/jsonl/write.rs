@@ -8,13 +8,14 @@ use crate::draft::TxnDraft;
 use crate::error::SinkError;
 use crate::evidence::{Interval, Outcome, Timestamp};
 use crate::history::History;
-use crate::ids::{Key, OpId};
+use crate::ids::Key;
 use crate::jsonl::reserved;
 use crate::jsonl::value::{write_int, write_text, write_value};
 use crate::lazy::NO_TIME;
 use crate::meta::{Event, InitialState, Meta};
 use crate::op::{Effect, Op, OpKind};
 use crate::pool::Pool;
+use crate::session_event::around_transactions;
 use crate::value::Value;
 
 /// How much is gathered before it is written.
@@ -24,7 +25,8 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), SinkEr
     let pool = history.pool();
     let mut lines = Vec::with_capacity(2 * BUFFER);
     header(&mut lines, pool, history.meta())?;
-    for e in history.events() {
+    let (first, last) = around_transactions(pool, history.events());
+    for e in first {
         event(&mut lines, pool, e)?;
     }
     let mut draft = TxnDraft::default();
@@ -36,6 +38,9 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), SinkEr
             out.write_all(&lines)?;
             lines.clear();
         }
+    }
+    for e in last {
+        event(&mut lines, pool, e)?;
     }
     for (key, versions) in history.version_orders() {
         order(&mut lines, pool, *key, versions)?;
@@ -447,15 +452,8 @@ fn operations(
     range: std::ops::Range<usize>,
     attrs: &mut Attrs<'_>,
 ) -> Result<(), SinkError> {
-    separated(out, range, |out, i| {
-        let op = Op {
-            id: OpId(i as u32),
-            code: txn.codes[i],
-            key: txn.keys[i],
-            payload: txn.payloads[i],
-            elements: &txn.elements,
-        };
-        operation(out, pool, &op, take(attrs, Entity::Op, i as u32))
+    separated(out, txn.ops_in(range), |out, op| {
+        operation(out, pool, &op, take(attrs, Entity::Op, op.id().0))
     })
 }
 

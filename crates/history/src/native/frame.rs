@@ -152,7 +152,8 @@ pub(crate) fn scan(bytes: &[u8]) -> Result<Frame<'_>, Fault> {
     }
 }
 
-fn check_header(bytes: &[u8]) -> Result<(), Fault> {
+/// Complains unless the bytes begin as a file of this version does.
+pub(super) fn check_header(bytes: &[u8]) -> Result<(), Fault> {
     if !bytes.starts_with(&MAGIC) {
         return Err(Fault::expected(0, "the beginning of a native file"));
     }
@@ -166,11 +167,22 @@ fn check_header(bytes: &[u8]) -> Result<(), Fault> {
     }
 }
 
-fn stored_block(bytes: &[u8], offset: usize) -> Result<Stored<'_>, &'static str> {
-    let header: [u8; BLOCK_HEADER_LEN] = bytes
-        .get(offset..offset + BLOCK_HEADER_LEN)
-        .and_then(|h| h.try_into().ok())
-        .ok_or("it ends within the header")?;
+/// What a block says of itself before its body.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockHeader {
+    pub(crate) kind: BlockKind,
+    compression: Compression,
+    pub(crate) stored_len: usize,
+    raw_len: usize,
+    checksum: u32,
+    /// What the checksum covers, beside the body.
+    covered: [u8; 12],
+}
+
+/// What the header of a block says; the complaint if it makes no sense.
+pub(super) fn read_block_header(
+    header: &[u8; BLOCK_HEADER_LEN],
+) -> Result<BlockHeader, &'static str> {
     let number = |at: usize| {
         u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
     };
@@ -185,18 +197,36 @@ fn stored_block(bytes: &[u8], offset: usize) -> Result<Stored<'_>, &'static str>
         _ => return Err("its compression is unknown"),
     };
     let (stored_len, raw_len) = (number(4) as usize, number(8) as usize);
-    if raw_len > MAX_BODY {
+    // What does not get smaller is not compressed.
+    if raw_len > MAX_BODY || stored_len > MAX_BODY {
         return Err("it is larger than blocks may be");
     }
-    let start = offset + BLOCK_HEADER_LEN;
-    let body = bytes.get(start..start + stored_len).ok_or("it ends within the body")?;
-    let mut short = [0; 12];
-    short.copy_from_slice(&header[..12]);
+    let mut covered = [0; 12];
+    covered.copy_from_slice(&header[..12]);
     let checksum = number(12);
-    Ok(Stored { offset, kind, compression, raw_len, checksum, header: short, bytes: body })
+    Ok(BlockHeader { kind, compression, stored_len, raw_len, checksum, covered })
 }
 
-fn damaged(offset: usize, complaint: &str) -> Fault {
+impl BlockHeader {
+    /// The block that it begins, which stands at an offset of the file.
+    pub(super) fn block(self, offset: usize, bytes: &[u8]) -> Stored<'_> {
+        let BlockHeader { kind, compression, raw_len, checksum, covered, .. } = self;
+        Stored { offset, kind, compression, raw_len, checksum, header: covered, bytes }
+    }
+}
+
+fn stored_block(bytes: &[u8], offset: usize) -> Result<Stored<'_>, &'static str> {
+    let header: &[u8; BLOCK_HEADER_LEN] = bytes
+        .get(offset..)
+        .and_then(|rest| rest.first_chunk())
+        .ok_or("it ends within the header")?;
+    let header = read_block_header(header)?;
+    let start = offset + BLOCK_HEADER_LEN;
+    let body = bytes.get(start..start + header.stored_len).ok_or("it ends within the body")?;
+    Ok(header.block(offset, body))
+}
+
+pub(super) fn damaged(offset: usize, complaint: &str) -> Fault {
     Fault::wrong(offset, format!("the block that starts here is damaged: {complaint}"))
 }
 
@@ -214,13 +244,21 @@ fn finish<'a>(
         }
         return Err(Fault::wrong(trailer_at, "something follows the end of the file"));
     }
+    let index = check_footer(&footer, blocks.iter().map(|b| b.offset as u64))?;
+    Ok(Frame { blocks, torn_at: None, index })
+}
+
+/// What the footer says, which must list the blocks at these offsets and no others.
+pub(super) fn check_footer(
+    footer: &Stored<'_>,
+    offsets: impl Iterator<Item = u64>,
+) -> Result<Index, Fault> {
     let index = Index::decode(footer.bytes).unwrap_or_default();
     let listed = index.entries.iter().map(|e| e.offset);
-    if footer.compression != Compression::None || !listed.eq(blocks.iter().map(|b| b.offset as u64))
-    {
+    if footer.compression != Compression::None || !listed.eq(offsets) {
         return Err(damaged(footer.offset, "the footer does not list the blocks before it"));
     }
-    Ok(Frame { blocks, torn_at: None, index })
+    Ok(index)
 }
 
 /// What the footer says of each block.

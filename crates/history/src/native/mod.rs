@@ -20,6 +20,7 @@
 
 mod block;
 mod column;
+mod follow;
 mod frame;
 mod read;
 #[cfg(test)]
@@ -30,6 +31,7 @@ mod write;
 use crate::format::Format;
 use crate::source::Source;
 
+pub use follow::{Followed, NativeFollower};
 pub use write::NativeWriter;
 
 pub(crate) static FORMAT: Format = Format {

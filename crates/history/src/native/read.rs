@@ -5,9 +5,10 @@ use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError, SinkError};
 use crate::in_order::in_order;
 use crate::native::block::{self, Block};
-use crate::native::frame::{self, Compression, Frame, Stored};
+use crate::native::frame::{self, Compression, Stored};
 use crate::pool::Pool;
 use crate::remap::Remap;
+use crate::session_event::around_transactions;
 use crate::sink::Sink;
 use crate::source::{Input, Source};
 
@@ -23,15 +24,19 @@ pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError
         let block = decode(stored).map_err(fail)?;
         introduce(&block, &mut pool, stored).map_err(fail)?;
         sink.pool().adopt_more(&pool, &mut map);
-        push_block(&block, &map, sink, &mut draft)
+        push_block(&block, &pool, &map, sink, &mut draft)
             .map_err(|e| fail(Fault::sink(stored.offset, &e)))?;
     }
-    say_if_torn(input, &frame, sink);
+    if let Some(at) = frame.torn_at {
+        say_torn(input, frame.blocks.len(), at, input.bytes.len() - at, sink);
+    }
     Ok(())
 }
 
-fn push_block(
+/// Passes on what a block says, whose names are those of the pool.
+pub(super) fn push_block(
     block: &Block,
+    pool: &Pool,
     map: &Remap,
     sink: &mut dyn Sink,
     draft: &mut TxnDraft,
@@ -39,14 +44,17 @@ fn push_block(
     if let Some(meta) = &block.meta {
         *sink.meta() = meta.mapped(map);
     }
-    for event in &block.events {
-        let (name, detail) = (map.value(event.name), map.value(event.detail));
-        sink.event(crate::Event { name, detail, ..event.clone() })?;
+    let (first, last) = around_transactions(pool, &block.events);
+    for event in first {
+        sink.event(event.mapped(map))?;
     }
     for txn in 0..block.columns.txn_count() {
         block.columns.draft(txn, draft)?;
         draft.remap(map);
         sink.transaction(draft)?;
+    }
+    for event in last {
+        sink.event(event.mapped(map))?;
     }
     for (key, versions) in &block.orders {
         let versions: Vec<_> = versions.iter().map(|&v| map.value(v)).collect();
@@ -73,7 +81,9 @@ pub(super) fn load(source: &Source) -> Result<HistoryBuilder, ReadError> {
         Ok(())
     })
     .map_err(fail)?;
-    say_if_torn(input, &frame, &mut builder);
+    if let Some(at) = frame.torn_at {
+        say_torn(input, frame.blocks.len(), at, input.bytes.len() - at, &mut builder);
+    }
     Ok(builder)
 }
 
@@ -90,13 +100,15 @@ fn join(builder: &mut HistoryBuilder, stored: &Stored<'_>, block: Block) -> Resu
     appended.map_err(|e| Fault::sink(stored.offset, &e))
 }
 
-fn introduce(block: &Block, pool: &mut Pool, stored: &Stored<'_>) -> Result<(), Fault> {
+/// Adds the names of a block to the pool that holds those of the blocks before it.
+pub(super) fn introduce(block: &Block, pool: &mut Pool, stored: &Stored<'_>) -> Result<(), Fault> {
     block.introduce(pool).ok_or_else(|| {
         Fault::wrong(stored.offset, "the block's names do not follow those of the blocks before it")
     })
 }
 
-fn decode(stored: &Stored<'_>) -> Result<Block, Fault> {
+/// Unpacks and decodes a block.
+pub(super) fn decode(stored: &Stored<'_>) -> Result<Block, Fault> {
     let body = unpack(stored)?;
     block::decode(body).map_err(|part| {
         Fault::wrong(stored.offset, format!("in the block that starts here, {part} make no sense"))
@@ -129,13 +141,11 @@ fn unzstd(stored: &Stored<'_>) -> Result<Vec<u8>, Fault> {
     Err(Fault::wrong(stored.offset, "the block is compressed, and this build cannot unpack it"))
 }
 
-fn say_if_torn(input: &Input, frame: &Frame<'_>, sink: &mut dyn Sink) {
-    let Some(at) = frame.torn_at else { return };
+/// Tells that a file ends after so many blocks without its end: `rest` bytes from there on are of no use.
+pub(super) fn say_torn(input: &Input, blocks: usize, at: usize, rest: usize, sink: &mut dyn Sink) {
     sink.meta().complete = false;
     let mut warning = input.warning(format!(
-        "the file was cut: {} complete blocks were read, the last {} bytes were not",
-        frame.blocks.len(),
-        input.bytes.len() - at
+        "the file was cut: {blocks} complete blocks were read, the last {rest} bytes were not"
     ));
     warning.position = crate::Position::Byte(at as u64);
     sink.warn(warning);

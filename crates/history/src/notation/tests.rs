@@ -203,3 +203,15 @@ fn what_would_fool_a_terminal_is_escaped_and_comes_back() {
     assert!(written.contains("é漢🙂"), "{written}");
     assert_eq!(to_text(&parse(&written).unwrap()), written);
 }
+
+#[test]
+fn people_are_not_told_what_other_evidence_says() {
+    let text = "a: [r(x,1){path=for-update}]@[2,3]{lock=exclusive} [r(y,1)]{lock=share} @[1,9] {end-sent=7,seq=1}";
+    let history = parse(text).unwrap();
+    let txn = history.txns().next().unwrap();
+    let (mut whole, mut brief) = (String::new(), String::new());
+    crate::notation::write_txn(&history, txn, &mut whole);
+    crate::notation::write_txn_briefly(&history, txn, &mut brief);
+    assert_eq!(whole, text);
+    assert_eq!(brief, "a: r(x,1){path=for-update} [r(y,1)]{lock=share} @[1,9] {seq=1}");
+}

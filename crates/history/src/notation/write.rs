@@ -4,12 +4,14 @@ use std::fmt::Write;
 
 use hashbrown::HashSet;
 
+use crate::attributes::names;
 use crate::evidence::{Interval, Outcome, Timestamp};
 use crate::history::{History, Stmt, Txn};
 use crate::ids::{Key, OpId, TxnId};
-use crate::meta::Clock;
+use crate::meta::{Clock, Event};
 use crate::notation::literal::write_value;
 use crate::op::{Effect, Op, OpKind};
+use crate::session_event::around_transactions;
 use crate::value::Value;
 
 /// Words that begin a line; a session of such a name is written in quotes.
@@ -59,8 +61,8 @@ pub fn write_txn(history: &History, txn: Txn<'_>, out: &mut String) {
     NotationWriter { history, out, hidden: &[], brief: false }.txn(txn);
 }
 
-/// The same for people who look at a few transactions: without the times of statements, unless those
-/// are the only ones.
+/// The same for people who look at a few transactions: without the times of statements and of COMMIT,
+/// unless those are the only ones, and without locks that access paths tell of.
 pub fn write_txn_briefly(history: &History, txn: Txn<'_>, out: &mut String) {
     let brief = !txn.interval().is_empty();
     NotationWriter { history, out, hidden: &[], brief }.txn(txn);
@@ -118,23 +120,27 @@ impl NotationWriter<'_, '_> {
 
     fn history(&mut self) {
         self.meta(self.history.meta().complete, |_| true);
-        for event in self.history.events() {
-            self.out.push_str("event ");
-            self.value(event.name);
-            self.interval(" ", Interval { begin: event.begin, end: event.end });
-            if event.detail != Value::ABSENT {
-                self.out.push(' ');
-                self.value(event.detail);
-            }
-            self.out.push('\n');
-        }
+        let (first, last) = around_transactions(self.history.pool(), self.history.events());
+        first.iter().for_each(|event| self.event(event));
         for txn in self.history.txns() {
             self.txn(txn);
             self.out.push('\n');
         }
+        last.iter().for_each(|event| self.event(event));
         for (key, versions) in self.history.version_orders() {
             self.order(*key, versions);
         }
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.out.push_str("event ");
+        self.value(event.name);
+        self.interval(" ", Interval { begin: event.begin, end: event.end });
+        if event.detail != Value::ABSENT {
+            self.out.push(' ');
+            self.value(event.detail);
+        }
+        self.out.push('\n');
     }
 
     fn meta(&mut self, complete: bool, wanted: impl Fn(Key) -> bool) {
@@ -194,7 +200,9 @@ impl NotationWriter<'_, '_> {
             self.timestamp(txn.commit_ts());
             self.out.push(')');
         }
-        self.attrs(" ", txn.attrs());
+        let (pool, brief) = (self.history.pool(), self.brief);
+        let told = |name: Value| !brief || pool.as_text(name) != Some(names::END_SENT);
+        self.attrs(" ", txn.attrs().filter(|(name, _)| told(*name)));
     }
 
     fn session(&mut self, name: Value) {
@@ -207,7 +215,13 @@ impl NotationWriter<'_, '_> {
     }
 
     fn stmt(&mut self, stmt: Stmt<'_>) {
-        let plain = stmt.ops().len() == 1 && stmt.attrs().next().is_none();
+        let (history, brief) = (self.history, self.brief);
+        // The path that a read took says which lock it asked for.
+        let by_path = |op: Op<'_>| history.op_attr(op.id(), names::PATH).is_some();
+        let is_lock = |name: Value| history.pool().as_text(name) == Some(names::LOCK);
+        let told = |name: Value| !(brief && is_lock(name) && stmt.ops().any(by_path));
+        let attrs = || stmt.attrs().filter(|(name, _)| told(*name));
+        let plain = stmt.ops().len() == 1 && attrs().next().is_none();
         if plain {
             for op in stmt.ops() {
                 self.op(op);
@@ -225,7 +239,7 @@ impl NotationWriter<'_, '_> {
         if !self.brief {
             self.interval("", stmt.interval());
         }
-        self.attrs("", stmt.attrs());
+        self.attrs("", attrs());
     }
 
     fn op(&mut self, op: Op<'_>) {

@@ -54,7 +54,7 @@ pub(crate) fn when(event: &Event) -> Option<(i64, i64)> {
 /// The last kind is that of all others, if there are too many.
 pub(crate) fn kinds(history: &History) -> Vec<(String, Vec<&Event>)> {
     let mut details: HashMap<Value, HashSet<Value>> = HashMap::new();
-    for event in history.events() {
+    for event in history.faults() {
         let known = details.entry(event.name).or_default();
         if known.len() <= MOST_DETAILS {
             known.insert(event.detail);
@@ -63,7 +63,7 @@ pub(crate) fn kinds(history: &History) -> Vec<(String, Vec<&Event>)> {
     let many = |name: &Value| details.get(name).is_some_and(|known| known.len() > MOST_DETAILS);
     let mut numbers: HashMap<(Value, Value), usize> = HashMap::new();
     let mut kinds: Vec<(String, Vec<&Event>)> = Vec::new();
-    for event in history.events() {
+    for event in history.faults() {
         let detail = if many(&event.name) { Value::ABSENT } else { event.detail };
         let next = numbers.len();
         let number = *numbers.entry((event.name, detail)).or_insert(next);

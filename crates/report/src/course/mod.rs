@@ -35,7 +35,7 @@ pub(crate) struct Course {
 impl Course {
     /// The course of a history that has events and times in nanoseconds.
     pub(crate) fn of(history: &History, shown: Option<&Verdict>) -> Option<Course> {
-        if history.events().is_empty() || history.meta().clock != Clock::Nanoseconds {
+        if history.faults().next().is_none() || history.meta().clock != Clock::Nanoseconds {
             return None;
         }
         let scale = Scale::of(history)?;

@@ -28,7 +28,7 @@ impl Scale {
         // the run would leave no room for it.
         let most = i64::try_from(scale.span()).unwrap_or(i64::MAX);
         let (from, to) = (scale.first.saturating_sub(most), scale.last.saturating_add(most));
-        let events = history.events().iter().flat_map(|event| [event.begin, event.end]);
+        let events = history.faults().flat_map(|event| [event.begin, event.end]);
         let near = events.flatten().filter(|time| (from..=to).contains(time));
         near.fold(Some(scale), span)
     }

@@ -135,7 +135,7 @@ fn add_events(history: &History, rows: &mut Vec<Row>) {
     let Some((first, last)) = times().min().zip(times().max()) else { return };
     let mut marks: Vec<(i64, String)> = Vec::new();
     let mut more = 0;
-    for event in history.events() {
+    for event in history.faults() {
         let Some(begin) = event.begin.or(event.end) else { continue };
         let end = event.end.unwrap_or(begin);
         if begin > last || end < first {

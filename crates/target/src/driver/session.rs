@@ -31,6 +31,19 @@ impl Session for DriverSession {
         self.plain("begin").map(drop)
     }
 
+    fn begin_reading(&mut self) -> Result<bool, Failure> {
+        let answer = self.talk.ask("begin", format_args!(r#","only_reads":true"#))?;
+        // Drivers older than the member answer whatever they like, and declare nothing.
+        match answer.get("read_only") {
+            None => Ok(false),
+            Some(Value::Bool(declared)) => Ok(*declared),
+            Some(other) => {
+                let shown = printable(&other.to_string(), 80);
+                Err(self.talk.nonsense(&format!("'read_only' is true or false, not {shown}")))
+            }
+        }
+    }
+
     fn run(&mut self, request: &Request) -> Result<Answer, Failure> {
         let Some((verb, _)) = KINDS.iter().find(|(_, kind)| *kind == request.kind) else {
             let message = format!("drivers have no way to do {:?}", request.kind);

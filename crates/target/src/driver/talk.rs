@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use isolde_history::ErrorClass;
 use serde_json::Value;
 
 use super::process::{NoLine, Process, printable};
@@ -62,7 +63,7 @@ impl Talk {
     /// Sends a request.
     pub(super) fn post(&mut self, verb: &str, fields: fmt::Arguments<'_>) -> Result<(), Failure> {
         if self.over {
-            return Err(Failure::new(After::Lost, "driver-ended", "the driver is gone"));
+            return Err(Failure::lost("driver-ended", "the driver is gone"));
         }
         self.id += 1;
         self.request.clear();
@@ -121,7 +122,7 @@ impl Talk {
             NoLine::Pipe(_) => "pipe",
             NoLine::TooLong => Failure::IMPOSSIBLE,
         };
-        Failure::new(After::Lost, code, format!("{trouble}{said}"))
+        Failure::lost(code, format!("{trouble}{said}"))
     }
 
     fn kill(&mut self) {
@@ -186,10 +187,41 @@ fn failure(error: &Value) -> Result<Failure, String> {
         Some(Value::Bool(expected)) => *expected,
         Some(_) => return Err("'expected' of an error is true or false".to_owned()),
     };
+    let class = match error.get("class").map(Value::as_str) {
+        // Drivers older than the member do not say it.
+        None if after == After::Lost => ErrorClass::ConnectionLost,
+        None => ErrorClass::Other,
+        Some(class) => class.and_then(ErrorClass::from_name).ok_or_else(|| {
+            let known = ErrorClass::ALL.map(ErrorClass::name).join(", ");
+            format!("'class' of an error is one of {known}")
+        })?,
+    };
+    let undone = undone(error, after)?;
     // What we say of drivers ourselves must not be said by one.
     let code = printable(text("code")?, 40);
     let code = if code == Failure::IMPOSSIBLE { "driver".to_owned() } else { code };
-    Ok(Failure { after, code, message: printable(text("message")?, 400), expected })
+    let message = printable(text("message")?, 400);
+    Ok(Failure { after, code, message, expected, class, undone })
+}
+
+/// Whether an error says that the server has undone the transaction already. Of one that has ended
+/// that goes without saying, and of one that was lost nobody knows.
+fn undone(error: &Value, after: After) -> Result<bool, String> {
+    let ended = match error.get("ended") {
+        None => return Ok(false),
+        Some(Value::Bool(ended)) => *ended,
+        Some(_) => return Err("'ended' of an error is true or false".to_owned()),
+    };
+    match (after, ended) {
+        (After::Open, ended) => Ok(ended),
+        (After::Aborted, true) | (After::Lost, false) => Ok(false),
+        (After::Aborted, false) => {
+            Err("'ended' of an error is true where 'after' is 'aborted'".to_owned())
+        }
+        (After::Lost, true) => {
+            Err("'ended' of an error is false where 'after' is 'lost'".to_owned())
+        }
+    }
 }
 
 #[cfg(test)]
@@ -201,8 +233,13 @@ mod tests {
         assert_eq!(understand(br#"{"id":3,"ok":[1]}"#, 3), Ok(Ok(Value::from(vec![1]))));
         let line =
             br#"{"id":3,"error":{"code":"c","message":"m","after":"aborted","expected":true}}"#;
-        let failure = Failure::conflict(After::Aborted, "c", "m");
+        // One that is older than classes.
+        let failure = Failure::conflict(After::Aborted, "c", "m").with_class(ErrorClass::Other);
         assert_eq!(understand(line, 3), Ok(Err(failure)));
+        let line = br#"{"id":3,"error":{"code":"c","message":"m","after":"open","ended":true,
+            "class":"deadlock","expected":true}}"#;
+        let failure = Failure::conflict(After::Open, "c", "m").with_class(ErrorClass::Deadlock);
+        assert_eq!(understand(line, 3), Ok(Err(Failure { undone: true, ..failure })));
     }
 
     #[test]
@@ -222,6 +259,11 @@ mod tests {
             r#"{"id":3,"error":{"code":"c","message":"m","after":"maybe"}}"#,
             r#"{"id":3,"error":{"code":1,"message":"m","after":"open"}}"#,
             r#"{"id":3,"error":{"code":"c","message":"m","after":"open","expected":1}}"#,
+            r#"{"id":3,"error":{"code":"c","message":"m","after":"open","class":"bad"}}"#,
+            r#"{"id":3,"error":{"code":"c","message":"m","after":"open","class":1}}"#,
+            r#"{"id":3,"error":{"code":"c","message":"m","after":"open","ended":1}}"#,
+            r#"{"id":3,"error":{"code":"c","message":"m","after":"aborted","ended":false}}"#,
+            r#"{"id":3,"error":{"code":"c","message":"m","after":"lost","ended":true}}"#,
         ] {
             assert!(understand(wrong.as_bytes(), 3).is_err(), "{wrong}");
         }

@@ -29,20 +29,21 @@ impl Gateway {
             Ok(http) => Ok(Gateway { http }),
             Err(error) => {
                 let message = format!("cannot connect to etcd at {address}: {error}");
-                Err(Failure::new(After::Lost, "connect", message))
+                Err(Failure::lost("connect", message))
             }
         }
     }
 
     /// Asks. Without an answer, or with one that is none, everything may have happened.
     pub(super) fn ask(&mut self, path: &str, body: &Value) -> Result<Value, Failure> {
-        let lost = |code: &str, message: String| Failure::new(After::Lost, code, message);
         let (status, body) = self
             .http
             .post(path, &body.to_string())
-            .map_err(|error| lost("connection", format!("no answer of etcd: {error}")))?;
-        let body: Value = serde_json::from_slice(&body)
-            .map_err(|_| lost("answer", format!("etcd answered {status} without JSON")))?;
+            .map_err(|error| Failure::lost("connection", format!("no answer of etcd: {error}")))?;
+        let body: Value = serde_json::from_slice(&body).map_err(|_| {
+            let message = format!("etcd answered {status} without JSON");
+            Failure::new(After::Lost, "answer", message)
+        })?;
         if status == 200 && body.get("error").is_none() {
             return Ok(body);
         }

@@ -1,5 +1,6 @@
 //! What the errors of MariaDB, MySQL and TiDB mean for the transaction.
 
+use isolde_history::ErrorClass;
 use mysql::Error;
 
 use crate::failure::{After, Failure};
@@ -10,6 +11,22 @@ fn is_conflict(code: u16) -> bool {
     matches!(code, 1213 | 1020 | 8002 | 8022 | 9007)
 }
 
+/// What kind of error a code stands for. A cluster says 1213, too, of what it finds in conflict with
+/// another node's transaction.
+fn class(code: u16) -> ErrorClass {
+    match code {
+        1213 => ErrorClass::Deadlock,
+        1020 | 8002 | 8022 | 9007 => ErrorClass::Serialization,
+        1205 => ErrorClass::LockTimeout,
+        1969 | 3024 => ErrorClass::StatementTimeout,
+        1048 | 1062 | 1216 | 1217 | 1451 | 1452 | 1557 | 1586 | 1761 | 3819 | 4025 => {
+            ErrorClass::Constraint
+        }
+        code if ends_connection(code) => ErrorClass::ConnectionLost,
+        _ => ErrorClass::Other,
+    }
+}
+
 /// The server shuts down, killed the connection or interrupted the statement; or the engine could
 /// not say how a commit ended (1180).
 fn ends_connection(code: u16) -> bool {
@@ -18,9 +35,10 @@ fn ends_connection(code: u16) -> bool {
 
 /// The error as a failure with a known meaning.
 fn failure(error: &Error, after: After, expected: bool) -> Failure {
-    match error {
+    let failure = match error {
         Error::MySqlError(e) => {
-            Failure { after, code: e.code.to_string(), message: e.message.clone(), expected }
+            let class = class(e.code);
+            Failure::new(after, e.code.to_string(), e.message.clone()).with_class(class)
         }
         Error::IoError(e)
             if matches!(
@@ -28,10 +46,11 @@ fn failure(error: &Error, after: After, expected: bool) -> Failure {
                 std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
             ) =>
         {
-            Failure { after, code: "lost".into(), message: "no answer in time".into(), expected }
+            Failure::lost("lost", "no answer in time")
         }
-        other => Failure { after, code: "lost".into(), message: other.to_string(), expected },
-    }
+        other => Failure::lost("lost", other.to_string()),
+    };
+    Failure { after, expected, ..failure }
 }
 
 /// The server's code, if it was the server that complained.
@@ -87,6 +106,18 @@ mod tests {
             let failure = in_transaction(&error(code));
             assert_eq!((failure.after, failure.expected), (after, expected), "{code}");
             assert_eq!(at_commit(&error(code)).after, commit, "{code} at COMMIT");
+            // A lock that was not to be had in time costs the statement, not the transaction.
+            assert_eq!(failure.ended(), after == After::Aborted, "{code}");
+        }
+        for (code, class) in [
+            (1213, ErrorClass::Deadlock),
+            (1020, ErrorClass::Serialization),
+            (1205, ErrorClass::LockTimeout),
+            (1062, ErrorClass::Constraint),
+            (2013, ErrorClass::ConnectionLost),
+            (1146, ErrorClass::Other),
+        ] {
+            assert_eq!(in_transaction(&error(code)).class, class, "{code}");
         }
         let gone = Error::IoError(std::io::Error::from(std::io::ErrorKind::BrokenPipe));
         assert_eq!(in_transaction(&gone).after, After::Lost);

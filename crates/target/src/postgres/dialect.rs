@@ -48,9 +48,13 @@ pub(super) static PAIR_OFFERS: [Offer; 3] = [
 ];
 
 /// The statement that starts a transaction at an offer, on a node that can write or on one that cannot.
+/// A standby takes every transaction for READ ONLY; saying so keeps the record honest.
 pub(super) fn begin(offer: &Offer, only_reads: bool) -> Option<&'static str> {
     Some(match offer.name {
-        "serializable" if only_reads => "BEGIN ISOLATION LEVEL REPEATABLE READ",
+        "read-committed" if only_reads => "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY",
+        "repeatable-read" | "serializable" if only_reads => {
+            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        }
         "read-committed" => "BEGIN ISOLATION LEVEL READ COMMITTED",
         "repeatable-read" => "BEGIN ISOLATION LEVEL REPEATABLE READ",
         "serializable" => "BEGIN ISOLATION LEVEL SERIALIZABLE",

@@ -1,5 +1,7 @@
 //! What PostgreSQL's errors mean for the transaction.
 
+use isolde_history::ErrorClass;
+
 use super::wire::{ServerError, Trouble};
 use crate::failure::{After, Failure};
 
@@ -7,6 +9,19 @@ use crate::failure::{After, Failure};
 /// concurrent transaction inserted: the normal course of concurrent transactions.
 fn is_expected(code: &str) -> bool {
     matches!(code, "40001" | "40P01" | "55P03" | "57014" | "23505")
+}
+
+/// What kind of error a code stands for.
+fn class(code: &str) -> ErrorClass {
+    match code {
+        "40P01" => ErrorClass::Deadlock,
+        "55P03" => ErrorClass::LockTimeout,
+        "57014" => ErrorClass::StatementTimeout,
+        "40001" => ErrorClass::Serialization,
+        _ if code.starts_with("23") => ErrorClass::Constraint,
+        _ if code.starts_with("08") || code.starts_with("57P") => ErrorClass::ConnectionLost,
+        _ => ErrorClass::Other,
+    }
 }
 
 /// Whether the server hangs up after the error.
@@ -18,8 +33,14 @@ fn ends_connection(error: &ServerError) -> bool {
 
 fn lost(trouble: Trouble) -> Failure {
     match trouble {
-        Trouble::Error(error) => Failure::new(After::Lost, error.code, error.message),
-        Trouble::Gone(message) => Failure::new(After::Lost, "lost", message),
+        Trouble::Error(error) if ends_connection(&error) => {
+            Failure::lost(error.code, error.message)
+        }
+        Trouble::Error(ServerError { code, message, .. }) => {
+            let class = class(&code);
+            Failure::new(After::Lost, code, message).with_class(class)
+        }
+        Trouble::Gone(message) => Failure::lost("lost", message),
     }
 }
 
@@ -30,11 +51,17 @@ pub(super) fn in_transaction(trouble: Trouble, status: u8) -> Failure {
         Trouble::Error(error) if !ends_connection(&error) => {
             // Without a transaction there is nothing to roll back: BEGIN itself failed.
             let after = if status == b'I' { After::Aborted } else { After::Open };
-            let expected = is_expected(&error.code);
-            Failure { after, expected, code: error.code, message: error.message }
+            told(error, after, status == b'E')
         }
         other => lost(other),
     }
+}
+
+/// What the server said, and what it means.
+fn told(error: ServerError, after: After, undone: bool) -> Failure {
+    let ServerError { code, message, .. } = error;
+    let (expected, class) = (is_expected(&code), class(&code));
+    Failure { after, code, message, expected, class, undone }
 }
 
 /// A failure of COMMIT. The transaction is known to be aborted only if the error says so: a
@@ -47,10 +74,7 @@ pub(super) fn at_commit(trouble: Trouble) -> Failure {
         matches!(class, "40" | "23" | "25") && e.code != "40003" && !ends_connection(e)
     };
     match trouble {
-        Trouble::Error(error) if known(&error) => {
-            let expected = is_expected(&error.code);
-            Failure { after: After::Aborted, expected, code: error.code, message: error.message }
-        }
+        Trouble::Error(error) if known(&error) => told(error, After::Aborted, false),
         other => lost(other),
     }
 }
@@ -99,6 +123,28 @@ mod tests {
         for (severity, code, status, after, expected) in cases {
             let failure = in_transaction(error(severity, code), status);
             assert_eq!((failure.after, failure.expected), (after, expected), "{severity} {code}");
+            // In a failed transaction nothing is left but the duty to say ROLLBACK.
+            assert_eq!(failure.ended(), after != After::Lost, "{severity} {code}");
         }
+        let open = in_transaction(error("ERROR", "22012"), b'T');
+        assert!(open.after == After::Open && !open.ended());
+    }
+
+    #[test]
+    fn codes_have_their_classes() {
+        for (code, expected) in [
+            ("40001", ErrorClass::Serialization),
+            ("40P01", ErrorClass::Deadlock),
+            ("55P03", ErrorClass::LockTimeout),
+            ("57014", ErrorClass::StatementTimeout),
+            ("23505", ErrorClass::Constraint),
+            ("57P01", ErrorClass::ConnectionLost),
+            ("42P01", ErrorClass::Other),
+        ] {
+            assert_eq!(in_transaction(error("ERROR", code), b'E').class, expected, "{code}");
+        }
+        assert_eq!(at_commit(error("ERROR", "40001")).class, ErrorClass::Serialization);
+        assert_eq!(at_commit(error("FATAL", "40001")).class, ErrorClass::ConnectionLost);
+        assert_eq!(at_commit(error("ERROR", "53100")).class, ErrorClass::Other);
     }
 }

@@ -184,14 +184,15 @@ impl Target for Postgres {
     }
 
     fn connect_client(&self, offer: &Offer, client: u32) -> Result<Box<dyn Session>, Failure> {
-        let Some(begin) = dialect::begin(offer, self.only_reads(client)) else {
+        let read_only = self.only_reads(client);
+        let Some(begin) = dialect::begin(offer, read_only) else {
             let message = format!("PostgreSQL has no level '{}'", offer.name);
             return Err(Failure::new(After::Lost, "level", message));
         };
         let session = self
             .address(client)
             .and_then(|address| Postgres::wire(&address))
-            .and_then(|wire| PostgresSession::new(wire, self.prefix.clone(), begin));
+            .and_then(|wire| PostgresSession::new(wire, self.prefix.clone(), begin, read_only));
         match session {
             Ok(session) => Ok(Box::new(session)),
             Err(trouble) => {

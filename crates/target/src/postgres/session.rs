@@ -36,6 +36,8 @@ pub(super) struct PostgresSession {
     /// BEGIN was asked for and goes out together with the first statement. The server takes its
     /// snapshot at the first statement anyway, so nothing can be seen of the delay.
     begin_pending: bool,
+    /// Whether BEGIN says READ ONLY.
+    read_only: bool,
 }
 
 impl PostgresSession {
@@ -44,12 +46,13 @@ impl PostgresSession {
         mut wire: Wire,
         prefix: String,
         begin: &str,
+        read_only: bool,
     ) -> Result<PostgresSession, Trouble> {
         wire.prepare("begin", begin, 0)?;
         wire.prepare("commit", "COMMIT", 0)?;
         wire.prepare("rollback", "ROLLBACK", 0)?;
-        let ready = HashMap::new();
-        Ok(PostgresSession { wire, prefix, ready, prepared: 0, begin_pending: false })
+        let (ready, begin_pending) = (HashMap::new(), false);
+        Ok(PostgresSession { wire, prefix, ready, prepared: 0, begin_pending, read_only })
     }
 
     fn execute(&mut self, name: &str, parameters: &[i64]) -> Result<Reply, Trouble> {
@@ -118,6 +121,11 @@ impl Session for PostgresSession {
     fn begin(&mut self) -> Result<(), Failure> {
         self.begin_pending = true;
         Ok(())
+    }
+
+    fn begin_reading(&mut self) -> Result<bool, Failure> {
+        self.begin()?;
+        Ok(self.read_only)
     }
 
     fn run(&mut self, request: &Request) -> Result<Answer, Failure> {

@@ -6,7 +6,7 @@ use super::super::talk::Talk;
 use super::bench::{Bench, request, same, wrong};
 use super::found::Found;
 use crate::request::{Answer, Request};
-use crate::target::{Contents, Target};
+use crate::target::{Contents, Session as _, Target};
 
 pub(super) fn create(bench: &Bench) -> Result<(), Found> {
     bench.table().map(drop)
@@ -83,6 +83,21 @@ pub(super) fn many(bench: &Bench) -> Result<(), Found> {
         client.commit()?;
     }
     Ok(())
+}
+
+pub(super) fn read_only(bench: &Bench) -> Result<(), Found> {
+    let (table, mut client) = (bench.table()?, bench.session()?);
+    let declared = client.session.begin_reading().map_err(wrong)?;
+    same("row 0", client.get(table, 0)?, bench.initial()?)?;
+    client.commit()?;
+    client.begin()?;
+    client.put(table, 0, 5)?;
+    client.commit()?;
+    same("row 0", bench.look(table, 0)?, vec![5])?;
+    match declared {
+        true => Ok(()),
+        false => Err(Found::Skipped("the driver declares none".to_owned())),
+    }
 }
 
 pub(super) fn apart(bench: &Bench) -> Result<(), Found> {

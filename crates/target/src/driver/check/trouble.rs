@@ -1,5 +1,6 @@
 //! What is not the ordinary course: conflicts, mistakes, and ends.
 
+use isolde_history::ErrorClass;
 use isolde_spec::Level;
 
 use super::super::DriverSession;
@@ -75,6 +76,10 @@ fn outcomes(fates: &[(i64, Fate)]) -> Result<(), Found> {
             }
             Err(failure) if !failure.expected => {
                 return Err(Found::Wrong(format!("a conflict that is not 'expected': {failure}")));
+            }
+            Err(failure) if failure.class == ErrorClass::ConnectionLost => {
+                let class = failure.class.name();
+                return Err(Found::Wrong(format!("a conflict of class '{class}': {failure}")));
             }
             _ => {}
         }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use isolde_history::ErrorClass;
+
 use crate::failure::{After, Failure};
 
 /// A row: the number of its table, and its own.
@@ -70,7 +72,9 @@ impl Store {
         if *self.locks.entry(key).or_insert(txn) == txn {
             return Ok(());
         }
-        Err(Failure::conflict(After::Open, "locked", "another transaction is writing the row"))
+        let message = "another transaction is writing the row";
+        let failure = Failure::conflict(After::Open, "locked", message);
+        Err(failure.with_class(ErrorClass::LockTimeout))
     }
 
     /// Lets go of a row.

@@ -7,7 +7,7 @@ use crate::embedded::sqlite::statements::{Step, statements};
 use crate::failure::{After, Failure};
 use crate::request::{Answer, Request};
 use crate::target::{Ended, Session};
-use isolde_history::OpKind;
+use isolde_history::{ErrorClass, OpKind};
 
 /// A session.
 pub(super) struct SqliteSession {
@@ -97,7 +97,15 @@ pub(super) fn failure(error: Error) -> Failure {
     };
     match code {
         (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, extended) => {
-            Failure::conflict(After::Open, busy(extended), message)
+            let class = match extended {
+                rusqlite::ffi::SQLITE_BUSY_SNAPSHOT => ErrorClass::Serialization,
+                _ => ErrorClass::LockTimeout,
+            };
+            Failure::conflict(After::Open, busy(extended), message).with_class(class)
+        }
+        (ErrorCode::ConstraintViolation, extended) => {
+            let failure = Failure::new(After::Open, extended.to_string(), message);
+            failure.with_class(ErrorClass::Constraint)
         }
         (_, extended) => Failure::new(After::Open, extended.to_string(), message),
     }

@@ -1,0 +1,160 @@
+//! What the record of a run on a real database says beside values.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use isolde_history::{
+    EndedAt, ErrorClass, History, HistoryBuilder, Interval, LockMode, OpKind, Outcome,
+    SessionEvent, Txn,
+};
+use isolde_run::{Controls, Limits, Options, run};
+use isolde_target::{OpenOptions, Target, open};
+use isolde_workload::{Distribution, Kind, Settings, Workload};
+
+/// A throwaway server; nothing if it is not installed here, which is said loudly. On CI that is a
+/// failure: there, a test that did not run is no test.
+fn server(kind: &str) -> Option<Arc<dyn Target>> {
+    let options = OpenOptions { timeout: Duration::from_secs(8), ..OpenOptions::default() };
+    match open(kind, &options) {
+        Ok(target) => Some(Arc::from(target)),
+        Err(error) if error.to_string().contains("install") => {
+            assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{error}");
+            eprintln!("\n*** SKIPPED: no {kind} here: {error} ***\n");
+            None
+        }
+        Err(error) => panic!("{kind} does not start: {error}"),
+    }
+}
+
+/// A run in which sessions are in each other's way.
+fn record(target: &Arc<dyn Target>, level: &str, txns: u64) -> History {
+    let settings = Settings {
+        kind: Kind::General,
+        keys: 6,
+        distribution: Distribution::Uniform,
+        max_txn_len: 5,
+        sessions: 6,
+        favour: None,
+        rollbacks: 0.05,
+        round: 0,
+        seed: 11,
+    };
+    let limits = Limits { txns: Some(txns), ..Limits::default() };
+    let options = Options { limits, ..Options::default() };
+    let offer = target.offers().iter().find(|offer| offer.name == level).unwrap();
+    let workload = Workload::new(settings).unwrap();
+    let mut tape = HistoryBuilder::new();
+    let stop = AtomicBool::new(false);
+    let mut controls = Controls { stop: &stop, watch: &mut |_| {} };
+    run(target, offer, &workload, &options, &mut tape, &mut controls).unwrap();
+    tape.finish()
+}
+
+/// Whether one interval is within another, both ends known.
+fn lies_in(inner: Interval, outer: Interval) -> bool {
+    inner.begin.is_some()
+        && inner.end.is_some()
+        && inner.begin >= outer.begin
+        && inner.end <= outer.end
+}
+
+/// What holds of every record, whatever the database.
+fn is_sound(history: &History) {
+    let begun = |txn: Txn<'_>| txn.ending().begin.is_some();
+    assert!(history.txns().any(|txn| txn.outcome() == Outcome::Committed));
+    for txn in history.txns() {
+        let (ending, interval) = (txn.ending(), txn.interval());
+        let line = format!("{:?} {ending:?} in {interval:?}, {:?}", txn.id(), txn.ended_at());
+        let last = txn.stmts().last().map(|stmt| stmt.interval());
+        if txn.outcome() == Outcome::Committed {
+            assert!(lies_in(ending, interval), "{line}");
+            assert_eq!((txn.ended_at(), txn.error_class()), (None, None), "{line}");
+        }
+        if begun(txn)
+            && let Some(last) = last
+        {
+            assert!(last.end.is_some() && last.end <= ending.begin, "{line} after {last:?}");
+        }
+        match txn.ended_at() {
+            None => assert!(txn.outcome() != Outcome::Aborted || begun(txn), "{line}"),
+            Some(EndedAt::Begin) => assert_eq!(txn.stmts().len(), 0, "{line}"),
+            Some(EndedAt::Statement(at)) => {
+                assert_eq!(at as usize + 1, txn.stmts().len(), "{line}");
+                assert!(lies_in(last.unwrap(), interval), "{line}");
+            }
+            Some(EndedAt::Commit) => assert!(lies_in(ending, interval), "{line}"),
+        }
+    }
+    let ended = history.session_events().filter(|e| matches!(e, SessionEvent::Ended { .. }));
+    assert_eq!(ended.count(), history.session_count());
+}
+
+fn count(history: &History, what: impl Fn(&Txn<'_>) -> bool) -> usize {
+    history.txns().filter(|txn| what(txn)).count()
+}
+
+#[test]
+fn postgres_tells_failures_at_statements_from_those_at_commit() {
+    let Some(target) = server("postgres") else { return };
+    let history = record(&target, "serializable", 3000);
+    is_sound(&history);
+    let failed = |txn: &Txn<'_>| txn.error_class() == Some(ErrorClass::Serialization);
+    let at_statement = |txn: &Txn<'_>| matches!(txn.ended_at(), Some(EndedAt::Statement(_)));
+    assert!(count(&history, |txn| failed(txn) && at_statement(txn)) > 0);
+    assert!(count(&history, |txn| failed(txn) && txn.ended_at() == Some(EndedAt::Commit)) > 0);
+    // It undoes what fails at once, but the client still has to say ROLLBACK.
+    assert!(history.txns().filter(at_statement).all(|txn| txn.ending().begin.is_some()));
+    // It never leaves a transaction as it was after an error.
+    assert_eq!(count(&history, |t| t.error_class().is_some() && t.ended_at().is_none()), 0);
+    assert!(history.txns().all(|txn| txn.read_only().is_none()));
+    let stmts = || history.txns().flat_map(|txn| txn.stmts());
+    for mode in [LockMode::Share, LockMode::Exclusive] {
+        assert!(stmts().any(|stmt| stmt.lock() == Some(mode)), "{mode:?}");
+    }
+    let locking = stmts().filter(|stmt| stmt.lock().is_some());
+    assert!(locking.flat_map(|stmt| stmt.ops()).all(|op| op.kind() == OpKind::Read));
+}
+
+#[test]
+fn mariadb_ends_what_is_deadlocked() {
+    let Some(target) = server("mariadb") else { return };
+    let history = record(&target, "serializable", 2000);
+    is_sound(&history);
+    let deadlocked = |txn: &Txn<'_>| txn.error_class() == Some(ErrorClass::Deadlock);
+    let by_server = |txn: &Txn<'_>| matches!(txn.ended_at(), Some(EndedAt::Statement(_)));
+    let found = count(&history, deadlocked);
+    assert!(found > 0);
+    assert_eq!(count(&history, |txn| deadlocked(txn) && by_server(txn)), found);
+    // Nobody had to say ROLLBACK.
+    let told = |txn: &Txn<'_>| deadlocked(txn) && txn.ending().begin.is_some();
+    assert_eq!(count(&history, told), 0);
+}
+
+#[test]
+fn engines_in_this_process_say_the_same() {
+    let fjall = server("fjall").unwrap();
+    let level = fjall.offers().last().unwrap().name;
+    let history = record(&fjall, level, 3000);
+    is_sound(&history);
+    let refused = |txn: &Txn<'_>| {
+        txn.error_class() == Some(ErrorClass::Serialization)
+            && txn.ended_at() == Some(EndedAt::Commit)
+    };
+    assert!(count(&history, refused) > 0);
+    let sqlite = server("sqlite").unwrap();
+    is_sound(&record(&sqlite, sqlite.offers()[0].name, 300));
+}
+
+#[test]
+fn transactions_on_a_standby_are_declared_read_only() {
+    let Some(target) = server("postgres-standby") else { return };
+    let history = record(&target, "repeatable-read", 300);
+    is_sound(&history);
+    let node = |txn: &Txn<'_>| history.pool().as_text(txn.attr("node").unwrap()) == Some("standby");
+    assert!(count(&history, node) > 0 && count(&history, |txn| !node(txn)) > 0);
+    for txn in history.txns() {
+        assert_eq!(txn.read_only(), node(&txn).then_some(true), "{:?}", txn.id());
+    }
+}
