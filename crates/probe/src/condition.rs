@@ -52,7 +52,10 @@ impl Condition {
             Condition::Commits(session) => Some(observed.commits(session)),
             Condition::Waited(label) => Some(observed.waited(label)),
             Condition::Has(label, wanted) => Some(match observed.said(label)? {
-                Said::Rows(rows) => wanted.iter().all(|row| rows.contains(row)),
+                Said::Rows(set) => {
+                    let rows: Vec<Vec<Datum>> = set.rows.iter().map(|row| plain(row)).collect();
+                    wanted.iter().all(|row| rows.contains(row))
+                }
                 _ => false,
             }),
             Condition::Is(label, wanted, equal) => {
@@ -100,10 +103,21 @@ fn combined(parts: &[Condition], observed: &dyn Observed, decisive: bool) -> Opt
 
 fn rows(said: &Said) -> Vec<Vec<Datum>> {
     match said {
-        Said::Rows(rows) => sorted(rows),
-        Said::Changed(count) => vec![vec![Datum::Integer(i64::try_from(*count).unwrap_or(-1))]],
+        Said::Rows(set) => {
+            sorted(&set.rows.iter().map(|row| plain(row)).collect::<Vec<Vec<Datum>>>())
+        }
+        Said::Changed(count) => vec![vec![Datum::Integer((*count).into())]],
         Said::Done | Said::RolledBack => Vec::new(),
     }
+}
+
+/// A row as conditions write it: nothing, integers, and everything else as text.
+fn plain(row: &[Datum]) -> Vec<Datum> {
+    let plain = |datum: &Datum| match datum {
+        Datum::Null | Datum::Integer(_) => datum.clone(),
+        other => Datum::Text(other.text().into_owned()),
+    };
+    row.iter().map(plain).collect()
 }
 
 fn sorted(rows: &[Vec<Datum>]) -> Vec<Vec<Datum>> {

@@ -127,16 +127,18 @@ fn told(event: &Event) -> (&'static str, String) {
     let datum = |datum: &Datum| match datum {
         Datum::Null => "null".to_owned(),
         Datum::Integer(number) => number.to_string(),
-        Datum::Text(text) => format!("'{text}'"),
+        other => format!("'{}'", other.text()),
     };
     let row = |row: &Vec<Datum>| {
         let cells: Vec<String> = row.iter().map(datum).collect();
         format!("({})", cells.join(", "))
     };
     match &event.happened {
-        Happened::Answered(Said::Rows(rows)) if rows.is_empty() => ("said", "no rows".to_owned()),
-        Happened::Answered(Said::Rows(rows)) => {
-            ("said", rows.iter().map(row).collect::<Vec<_>>().join(" "))
+        Happened::Answered(Said::Rows(set)) if set.rows.is_empty() => {
+            ("said", "no rows".to_owned())
+        }
+        Happened::Answered(Said::Rows(set)) => {
+            ("said", set.rows.iter().map(row).collect::<Vec<_>>().join(" "))
         }
         Happened::Answered(Said::Changed(1)) => ("said", "1 row".to_owned()),
         Happened::Answered(Said::Changed(count)) => ("said", format!("{count} rows")),

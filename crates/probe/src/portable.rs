@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use isolde_history::OpKind;
 use isolde_target::{
-    After, Answer, Console, Consoles, Contents, Datum, Ended, Failure, Offer, Path, Request, Said,
-    Session, Table, Target, Waits,
+    After, Answer, Column, Console, Consoles, Contents, Datum, Ended, Failure, Offer, Path,
+    Request, ResultSet, Said, Session, Table, Target, Waits,
 };
 
 use crate::simple::{self, Simple};
@@ -270,6 +270,7 @@ impl Few {
             let all: Vec<u32> = place.rows.keys().copied().collect();
             (place.table.unwrap_or_default(), all)
         };
+        let mut columns = vec![Column::integers("id"), Column::integers("value")];
         let mut rows = Vec::new();
         match simple {
             Simple::Update(row, value) => {
@@ -278,12 +279,15 @@ impl Few {
                 return Ok(Said::Changed(u64::from(done)));
             }
             Simple::Value(row) => {
-                rows.extend(self.read(table, *row)?.map(|value| vec![Datum::Integer(value)]));
+                rows.extend(
+                    self.read(table, *row)?.map(|value| vec![Datum::Integer(value.into())]),
+                );
+                columns.remove(0);
             }
             Simple::Rows(wanted) => self.read_all(table, wanted, &mut rows)?,
             _ => self.read_all(table, &all, &mut rows)?,
         }
-        Ok(Said::Rows(rows))
+        Ok(Said::Rows(ResultSet { columns, rows }))
     }
 
     fn read_all(
@@ -294,7 +298,7 @@ impl Few {
     ) -> Result<(), Failure> {
         for row in wanted {
             if let Some(value) = self.read(table, *row)? {
-                rows.push(vec![Datum::Integer((*row).into()), Datum::Integer(value)]);
+                rows.push(vec![Datum::Integer((*row).into()), Datum::Integer(value.into())]);
             }
         }
         Ok(())

@@ -139,7 +139,7 @@ pub fn note(event: &Event, done: i64) -> Noted {
         Happened::Blocked => ("blocked", Value::Null),
         Happened::Silent => ("unknown", Value::Null),
         Happened::Failed(failure) => ("err", json!(error(failure))),
-        Happened::Answered(Said::Rows(rows)) => ("ok", rows_to_json(rows)),
+        Happened::Answered(Said::Rows(set)) => ("ok", rows_to_json(&set.rows)),
         Happened::Answered(Said::Changed(count)) => ("ok", json!(count)),
         Happened::Answered(Said::Done | Said::RolledBack) => ("ok", json!(done)),
     };
@@ -154,8 +154,11 @@ pub fn done_on(target: &str) -> i64 {
 fn rows_to_json(rows: &[Vec<Datum>]) -> Value {
     let cell = |datum: &Datum| match datum {
         Datum::Null => Value::Null,
-        Datum::Integer(number) => json!(number),
-        Datum::Text(text) => json!(text),
+        Datum::Integer(number) => match i64::try_from(*number) {
+            Ok(number) => json!(number),
+            Err(_) => json!(number.to_string()),
+        },
+        other => json!(other.text()),
     };
     rows.iter().map(|row| row.iter().map(cell).collect::<Value>()).collect()
 }

@@ -5,23 +5,13 @@
 
 use crate::failure::Failure;
 use crate::offer::Offer;
-
-/// One value of a row.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Datum {
-    /// NULL.
-    Null,
-    /// An integer.
-    Integer(i64),
-    /// Anything else, as the server writes it.
-    Text(String),
-}
+use crate::rows::ResultSet;
 
 /// What a statement brought.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Said {
     /// Rows, of a query.
-    Rows(Vec<Vec<Datum>>),
+    Rows(ResultSet),
     /// How many rows were changed, of INSERT, UPDATE, DELETE.
     Changed(u64),
     /// It was done, of everything else.

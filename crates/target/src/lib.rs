@@ -23,6 +23,7 @@ mod path;
 mod postgres;
 mod relay;
 mod request;
+mod rows;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "etcd"))]
 mod server;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
@@ -34,7 +35,7 @@ mod unique;
 mod url;
 
 pub use catalogue::{FAULTY, KINDS, Kind, open};
-pub use console::{Console, Consoles, Datum, Said, Waiting, Waits};
+pub use console::{Console, Consoles, Said, Waiting, Waits};
 #[cfg(feature = "drivers")]
 pub use driver::{Check, Found, check_driver};
 pub use failure::{After, Failure};
@@ -44,4 +45,5 @@ pub use open::{Open, OpenOptions};
 pub use path::Path;
 pub use relay::Relay;
 pub use request::{Answer, Request};
+pub use rows::{Column, ColumnKind, Datum, ResultSet};
 pub use target::{Contents, Ended, OpenError, Session, Table, Target, Throwaway};

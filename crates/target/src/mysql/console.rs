@@ -1,14 +1,14 @@
 //! SQL as it is typed, on MariaDB and its relatives, and who waits for a lock.
 
-use mysql::consts::ColumnType;
 use mysql::prelude::Queryable;
-use mysql::{Conn, Error, Value};
+use mysql::{Conn, Error};
 
 use super::flavour::Flavour;
-use super::{MySql, failure};
-use crate::console::{Console, Consoles, Datum, Said, Waiting, Waits};
+use super::{MySql, failure, types};
+use crate::console::{Console, Consoles, Said, Waiting, Waits};
 use crate::failure::{After, Failure};
 use crate::offer::Offer;
+use crate::rows::{Column, ResultSet};
 use crate::unique;
 
 /// The names of rooms begin like this.
@@ -107,15 +107,14 @@ impl MySqlConsole {
         // A call of a procedure brings several answers; the last one with rows is the one.
         while let Some(set) = answer.iter() {
             let changed = set.affected_rows();
-            let types: Vec<ColumnType> =
-                set.columns().as_ref().iter().map(mysql::Column::column_type).collect();
+            let columns: Vec<Column> = set.columns().as_ref().iter().map(types::column).collect();
             let mut rows = Vec::new();
             for row in set {
-                let cells = row?.unwrap().into_iter().zip(&types);
-                rows.push(cells.map(|(value, kind)| datum(value, *kind)).collect());
+                let cells = row?.unwrap().into_iter().zip(&columns);
+                rows.push(cells.map(|(value, of)| types::datum(value, of.kind)).collect());
             }
-            if !types.is_empty() {
-                said = Said::Rows(rows);
+            if !columns.is_empty() {
+                said = Said::Rows(ResultSet { columns, rows });
             } else if !matches!(said, Said::Rows(_)) && changes(statement) {
                 said = Said::Changed(changed);
             }
@@ -128,30 +127,6 @@ impl MySqlConsole {
 fn changes(statement: &str) -> bool {
     let first = statement.split_whitespace().next().unwrap_or_default();
     ["insert", "update", "delete", "replace", "with"].iter().any(|w| first.eq_ignore_ascii_case(w))
-}
-
-fn datum(value: Value, kind: ColumnType) -> Datum {
-    let is_integer = matches!(
-        kind,
-        ColumnType::MYSQL_TYPE_TINY
-            | ColumnType::MYSQL_TYPE_SHORT
-            | ColumnType::MYSQL_TYPE_INT24
-            | ColumnType::MYSQL_TYPE_LONG
-            | ColumnType::MYSQL_TYPE_LONGLONG
-            | ColumnType::MYSQL_TYPE_YEAR
-    );
-    match value {
-        Value::NULL => Datum::Null,
-        Value::Int(number) => Datum::Integer(number),
-        Value::Bytes(bytes) => {
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            match text.parse() {
-                Ok(number) if is_integer => Datum::Integer(number),
-                _ => Datum::Text(text),
-            }
-        }
-        other => Datum::Text(other.as_sql(true)),
-    }
 }
 
 impl Console for MySqlConsole {

@@ -7,6 +7,7 @@ mod failure;
 mod flavour;
 mod session;
 mod start;
+mod types;
 
 use std::sync::Mutex;
 

@@ -1,17 +1,15 @@
 //! SQL as it is typed, on PostgreSQL, and who waits for whom.
 
 use fallible_iterator::FallibleIterator;
-use postgres_protocol::message::backend::{DataRowBody, Message, RowDescriptionBody};
+use postgres_protocol::message::backend::{DataRowBody, Field, Message, RowDescriptionBody};
 
 use super::wire::{Trouble, Wire, odd};
-use super::{Postgres, dialect, failure};
-use crate::console::{Console, Consoles, Datum, Said, Waiting, Waits};
+use super::{Postgres, dialect, failure, types};
+use crate::console::{Console, Consoles, Said, Waiting, Waits};
 use crate::failure::{After, Failure};
 use crate::offer::Offer;
+use crate::rows::{Column, ColumnKind, Datum, ResultSet};
 use crate::unique;
-
-/// The numbers of the integer types, which never change: bigint, smallint, integer, oid.
-const INTEGERS: [u32; 4] = [20, 21, 23, 26];
 
 /// The names of rooms begin like this.
 const ROOM: &str = "isolde_probe_";
@@ -112,7 +110,7 @@ fn is_commit(statement: &str) -> bool {
 /// The answer to a text of statements: the rows of the last query, the tag of the last statement.
 #[derive(Default)]
 struct Grid {
-    types: Option<Vec<u32>>,
+    columns: Option<Vec<Column>>,
     rows: Vec<Vec<Datum>>,
     tag: String,
 }
@@ -120,8 +118,8 @@ struct Grid {
 impl Grid {
     /// What that means, if the transaction was in state `before`.
     fn said(self, before: u8) -> Said {
-        if self.types.is_some() {
-            return Said::Rows(self.rows);
+        if let Some(columns) = self.columns {
+            return Said::Rows(ResultSet { columns, rows: self.rows });
         }
         let mut words = self.tag.split(' ');
         match words.next().unwrap_or_default() {
@@ -140,11 +138,11 @@ fn grid(wire: &mut Wire, statement: &str) -> Result<Grid, Trouble> {
     wire.watch(statement, &mut |message| {
         match message {
             Message::RowDescription(body) => {
-                grid.types = Some(types(&body)?);
+                grid.columns = Some(columns(&body)?);
                 grid.rows.clear();
             }
             Message::DataRow(body) => {
-                let row = row(&body, grid.types.as_deref().unwrap_or_default())?;
+                let row = row(&body, grid.columns.as_deref().unwrap_or_default())?;
                 grid.rows.push(row);
             }
             Message::CommandComplete(body) => body.tag()?.clone_into(&mut grid.tag),
@@ -155,23 +153,21 @@ fn grid(wire: &mut Wire, statement: &str) -> Result<Grid, Trouble> {
     Ok(grid)
 }
 
-fn types(body: &RowDescriptionBody) -> Result<Vec<u32>, Trouble> {
-    Ok(body.fields().map(|field| Ok(field.type_oid())).collect()?)
+fn columns(body: &RowDescriptionBody) -> Result<Vec<Column>, Trouble> {
+    let column = |field: Field<'_>| {
+        let (kind, server_type) = types::kind(field.type_oid());
+        Ok(Column { name: field.name().to_owned(), kind, server_type })
+    };
+    Ok(body.fields().map(column).collect()?)
 }
 
-fn row(body: &DataRowBody, types: &[u32]) -> Result<Vec<Datum>, Trouble> {
+fn row(body: &DataRowBody, columns: &[Column]) -> Result<Vec<Datum>, Trouble> {
     let mut row = Vec::new();
     let mut ranges = body.ranges();
     while let Some(range) = ranges.next()? {
         let bytes = range.and_then(|r| body.buffer().get(r));
-        let is_integer = types.get(row.len()).is_some_and(|t| INTEGERS.contains(t));
-        row.push(bytes.map_or(Datum::Null, |bytes| {
-            let text = String::from_utf8_lossy(bytes).into_owned();
-            match text.parse() {
-                Ok(number) if is_integer => Datum::Integer(number),
-                _ => Datum::Text(text),
-            }
-        }));
+        let kind = columns.get(row.len()).map_or(ColumnKind::Other, |column| column.kind);
+        row.push(bytes.map_or(Datum::Null, |bytes| types::datum(kind, bytes)));
     }
     Ok(row)
 }

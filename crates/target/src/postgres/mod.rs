@@ -6,6 +6,7 @@ mod dialect;
 mod failure;
 mod session;
 mod start;
+mod types;
 mod wire;
 
 use std::sync::Mutex;
