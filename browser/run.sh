@@ -19,7 +19,8 @@ need cargo "install Rust"
 reports=$(mktemp -d)
 trap 'rm -rf "$reports"' EXIT
 cd "$here/.."
-cargo run --quiet -p isolde-report --example reports -- "$reports"
+# Not -p isolde-report: with the features of the whole workspace it is what the tests have compiled already.
+cargo run --quiet ${ISOLDE_FEATURES:+--features "$ISOLDE_FEATURES"} --example reports -- "$reports"
 cd "$here"
 npm ci --silent --no-audit --no-fund
 REPORTS="$reports" CHROMIUM="$browser" node --test report.test.mjs

@@ -18,26 +18,41 @@ reader=target/$host/release/reader
 
 formats=("$@")
 if [ ${#formats[@]} -eq 0 ]; then
-  mapfile -t formats < <(cargo run --quiet --manifest-path ../Cargo.toml -p isolde -- formats --json |
-    sed -n 's/^ *"name": "\(.*\)",*$/\1/p')
+  # Asked without one, the reader names them all.
+  mapfile -t formats < <("$reader" 2>/dev/null)
+  [ ${#formats[@]} -gt 10 ] || { echo "fuzz: the reader names ${#formats[@]} formats only"; exit 1; }
 fi
-failed=0
-for format in "${formats[@]}"; do
-  mkdir -p "corpus/$format" "seeds/$format" artifacts
+mkdir -p artifacts
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+
+# What came of it is said in a file, and that it failed by another one.
+fuzz() {
+  local format=$1 log=$results/$1.log
+  mkdir -p "corpus/$format" "seeds/$format"
   # Folders of logs are flattened: one seed a file.
   find "../histories/$format" -type f -size -64k | while read -r file; do
     cp "$file" "seeds/$format/$(tr / _ <<<"${file#../histories/}")"
   done
-  log=$(mktemp)
+  # The time limit of one input is for a machine that has other things to do as well.
   if ISOLDE_FUZZ_FORMAT=$format "$reader" "corpus/$format" "seeds/$format" -max_total_time="$seconds" \
-    -max_len=4096 -timeout=10 -rss_limit_mb=4096 -artifact_prefix="artifacts/$format-" >"$log" 2>&1; then
+    -max_len=4096 -timeout=60 -rss_limit_mb=4096 -artifact_prefix="artifacts/$format-" >"$log" 2>&1; then
     echo "fuzz $format: ${seconds} s, $(sed -n 's/^Done \([0-9]*\) runs.*/\1/p' "$log") runs, nothing found"
   else
+    touch "$results/$format.failed"
     grep -v '^#\|^ \+[0-9]\+:\|^ \+at ' "$log" | tail -20
     echo "fuzz $format: FAILED, see fuzz/artifacts"
-    failed=$((failed + 1))
-  fi
-  rm -f "$log"
+  fi >"$results/$format.said"
+  cat "$results/$format.said"
+}
+
+# As many at a time as there are cores.
+jobs=$(nproc 2>/dev/null || echo 1)
+for format in "${formats[@]}"; do
+  while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
+  fuzz "$format" &
 done
+wait
+failed=$(find "$results" -name '*.failed' | wc -l)
 echo "fuzz: $((${#formats[@]} - failed)) passed, $failed failed"
 [ "$failed" -eq 0 ]

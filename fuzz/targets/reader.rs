@@ -7,7 +7,9 @@
 use std::sync::LazyLock;
 
 use isolde_check::{Checker, Options};
-use isolde_history::{Format, History, HistoryBuilder, Input, NativeFollower, Source, Summary};
+use isolde_history::{
+    FORMATS, Format, History, HistoryBuilder, Input, NativeFollower, Source, Summary,
+};
 use isolde_report::{Decided, Exhibit, Telling, dot, svg, to_json, to_text};
 use isolde_spec::{Level, Promise};
 use libfuzzer_sys::fuzz_target;
@@ -17,7 +19,13 @@ static FORMAT: LazyLock<&'static Format> = LazyLock::new(|| {
     Format::named(&name).expect("ISOLDE_FUZZ_FORMAT names a format")
 });
 
-fuzz_target!(|bytes: &[u8]| {
+fuzz_target!(init: {
+    if std::env::var_os("ISOLDE_FUZZ_FORMAT").is_none() {
+        // Whoever wants to fuzz them all has to know which there are.
+        FORMATS.iter().for_each(|format| println!("{}", format.name));
+        std::process::exit(0);
+    }
+}, |bytes: &[u8]| {
     let format = *FORMAT;
     let source = source(format.name, bytes);
     let _ = Format::recognise(&source);

@@ -2,13 +2,13 @@
 //! more answers may be open than `tests/open/transactions.tsv` says.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod twin;
-
 use isolde_check::{Checker, Options, check};
 use isolde_history::notation::to_text;
 use isolde_history::{History, Outcome};
 use isolde_spec::{Level, Promise};
-use twin::ratchet::{self, Counts};
+
+use crate::twin;
+use crate::twin::ratchet::{self, Counts};
 
 /// Which histories are compared; `ISOLDE_TWIN` asks for more, `ISOLDE_FROM` for others.
 fn seeds() -> std::ops::Range<u64> {

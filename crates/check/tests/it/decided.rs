@@ -3,14 +3,14 @@
 //! recorded, are never left open. The weak levels ask for no order, and are never open either.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod twin;
-
 use std::collections::{HashMap, HashSet};
 
 use isolde_check::{Options, check};
 use isolde_history::notation::to_text;
 use isolde_history::{Effect, History, Key, Op, OpKind, Outcome, SessionId, Txn, Value};
 use isolde_spec::{Answer, Level, Promise};
+
+use crate::twin;
 
 /// How many histories are looked at; `ISOLDE_TWIN` asks for more.
 fn rounds() -> u64 {

@@ -2,15 +2,14 @@
 //! show the same anomaly at the same level.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod made;
-mod twin;
-
 use isolde_check::{Checker, Options};
 use isolde_history::notation::{parse, to_text};
 use isolde_history::{Effect, History, Op, OpKind, Outcome};
 use isolde_spec::{Answer, Promise, Witness, excerpt};
-use made::simulate::{Scene, Soil, planted};
-use made::{all_promises, plants};
+
+use crate::made::simulate::{Scene, Soil, planted};
+use crate::made::{all_promises, plants};
+use crate::twin;
 
 /// How many histories are looked at; `ISOLDE_TWIN` asks for more.
 fn rounds() -> u64 {

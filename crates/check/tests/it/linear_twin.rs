@@ -2,15 +2,14 @@
 //! differ, and no more answers may be open than the tables in `tests/open` say.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod twin;
-
 use isolde_check::{Options, check};
 use isolde_history::History;
 use isolde_history::notation::parse;
 use isolde_spec::{Level, Promise};
-use twin::calls::{self, Object};
-use twin::permutations::{Orders, some_order};
-use twin::ratchet::{self, Counts};
+
+use crate::twin::calls::{self, Object};
+use crate::twin::permutations::{Orders, some_order};
+use crate::twin::ratchet::{self, Counts};
 
 /// How many histories are compared; `ISOLDE_TWIN` asks for more.
 fn rounds() -> u64 {

@@ -2,14 +2,13 @@
 //! can be left out.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod twin;
-
 use isolde_check::{Options, check};
 use isolde_history::notation::parse;
 use isolde_history::{History, OpId};
 use isolde_spec::{Anomaly, Edges, Level, Promise, Witness, excerpt};
-use twin::calls::{self, Object};
-use twin::permutations::{Orders, some_order};
+
+use crate::twin::calls::{self, Object};
+use crate::twin::permutations::{Orders, some_order};
 
 const LINEARIZABLE: Promise = Promise::of(Level::Linearizable);
 

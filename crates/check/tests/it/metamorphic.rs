@@ -4,18 +4,16 @@
 //! Nothing here knows what the right answer is, so that the histories may be of any size.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod made;
-mod twin;
-
 use isolde_check::{Options, check};
 use isolde_history::notation::{parse, to_text};
 use isolde_history::{History, Interval, Outcome, SessionId};
 use isolde_spec::{Level, Promise};
-use made::plants;
-use made::remake::{Added, Guise};
-use made::simulate::{Scene, Soil, Style, clean, planted};
-use made::{all_promises, promises};
-use twin::random::{self, Rng, Weights};
+
+use crate::made::plants;
+use crate::made::remake::{Added, Guise};
+use crate::made::simulate::{Scene, Soil, Style, clean, planted};
+use crate::made::{all_promises, promises};
+use crate::twin::random::{self, Rng, Weights};
 
 /// How many tiny histories are tried; `ISOLDE_TWIN` asks for more.
 fn rounds() -> u64 {

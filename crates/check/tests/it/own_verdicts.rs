@@ -1,14 +1,14 @@
 //! The project's own histories: which levels they keep and break, as `histories/verdicts.tsv` says.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod twin;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use isolde_check::{Options, check};
 use isolde_history::{Effect, Format, History, OpKind, Source};
 use isolde_spec::{Level, Promise};
+
+use crate::twin;
 
 fn load(path: &Path) -> History {
     let source = Source::open(path).unwrap_or_else(|e| panic!("{e}"));

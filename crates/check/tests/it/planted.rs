@@ -5,18 +5,17 @@
 //! is planted: `made/plants.rs`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod made;
-mod twin;
-
 use std::collections::BTreeMap;
 
 use isolde_check::{Options, check};
 use isolde_history::notation::parse;
 use isolde_history::{History, Op, OpKind, Value};
 use isolde_spec::{Anomaly, Answer, Edges, Promise, Step, Witness};
-use made::plants::{self, Plant};
-use made::simulate::{Scene, Soil, Style, clean, planted};
-use made::{promises, weak_promises};
+
+use crate::made::plants::{self, Plant};
+use crate::made::simulate::{Scene, Soil, Style, clean, planted};
+use crate::made::{promises, weak_promises};
+use crate::twin;
 
 /// What was checked, and what was wrong.
 #[derive(Default)]

@@ -3,14 +3,14 @@
 //! They lie in `$ISOLDE_SHARED/histories`, else in `../shared/histories` beside the repository.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod twin;
-
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use isolde_history::{Format, History, Input, Outcome, Source};
 use isolde_spec::{Level, Promise};
+
+use crate::twin;
 
 /// Beyond it the commit orders are too many.
 const MAX_TXNS: usize = 8;

@@ -6,11 +6,11 @@
 //! predicate reads; the rule of the twin may say less than that, but nothing else.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod twin;
-
 use isolde_history::notation;
 use isolde_spec::{Level, Promise};
-use twin::random::{self, Weights};
+
+use crate::twin;
+use crate::twin::random::{self, Weights};
 
 const KEYS: [&str; 3] = ["x", "y", "z"];
 /// The most guesses that are tried for a history.

@@ -1,11 +1,11 @@
 //! Laws that the brute-force twin keeps on random histories.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod twin;
-
 use isolde_history::{History, notation};
 use isolde_spec::{Level, Promise};
-use twin::random::{self, Weights};
+
+use crate::twin;
+use crate::twin::random::{self, Weights};
 
 /// The levels that the twin decides.
 fn levels() -> impl Iterator<Item = Level> {

@@ -1,10 +1,10 @@
 //! The brute-force twin against verdicts known by hand.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod twin;
-
 use isolde_history::notation;
 use isolde_spec::{Level, Promise};
+
+use crate::twin;
 
 /// The levels that the twin decides.
 fn levels() -> impl Iterator<Item = Level> {

@@ -1,9 +1,7 @@
 //! Witnesses as files: each is checked as its history was.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 
 /// Two blind writes of one session, and readers that saw a value each way round. Without session order the
 /// two writes are a cycle; with it, the same excerpt shows something else.

@@ -2,10 +2,9 @@
 //! record.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::{Folder, Ran, has, has_mariadb, has_postgres};
 use serde_json::Value;
+
+use crate::common::{Folder, Ran, has, has_mariadb, has_postgres};
 
 /// Runs with a fault and keeps the history; the report as JSON.
 #[track_caller]

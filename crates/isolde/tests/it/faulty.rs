@@ -2,12 +2,11 @@
 //! forbid it and at no other; and where nothing is planted nothing is found.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::Folder;
 use isolde_spec::{Anomaly, Level};
 use isolde_workload::favoured;
 use serde_json::Value;
+
+use crate::common::Folder;
 
 /// The levels of transactions; the others are of single operations.
 fn levels() -> impl Iterator<Item = Level> {

@@ -1,14 +1,13 @@
 //! `isolde generate` as a user meets it: what it makes is what was asked for, as `isolde check` sees it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::process::{Command, Output, Stdio};
 
-use common::Folder;
 use isolde_spec::{Anomaly, Level};
 use isolde_workload::Kind;
 use isolde_workload::simulate::plantable;
+
+use crate::common::Folder;
 
 fn isolde(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_isolde"));

@@ -1,14 +1,12 @@
 //! Limits of a check as a user meets them: the option that is named, the exit code, Ctrl-C.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use common::Folder;
+use crate::common::Folder;
 
 fn isolde(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_isolde"));
@@ -79,8 +77,19 @@ fn a_limit_that_is_not_reached_changes_nothing() {
     assert!(text.contains("AbortedRead"), "{text}");
 }
 
+/// Sends what Ctrl-C sends, as soon as that no longer ends the process by itself.
 fn interrupt(child: &Child) {
     let pid = child.id().to_string();
+    let listens = || {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        // Where the system does not tell, the time that has passed has to do.
+        caught.is_none_or(|mask| mask & 2 != 0)
+    };
+    while !listens() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
 }
 

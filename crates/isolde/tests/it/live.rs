@@ -2,9 +2,7 @@
 //! slice of `isolde-bench soak`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::{Folder, has, has_mariadb, has_postgres};
+use crate::common::{Folder, has, has_mariadb, has_postgres};
 
 const WORKLOADS: [&str; 5] = ["mini", "general", "append", "cas", "register"];
 

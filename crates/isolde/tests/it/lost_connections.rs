@@ -2,15 +2,14 @@
 //! and a correct server gives no alarm.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread;
 
-use common::{Folder, has_mariadb, has_postgres};
 use isolde_target::{OpenOptions, open};
 use isolde_workload::Random;
+
+use crate::common::{Folder, has_mariadb, has_postgres};
 
 /// Passes bytes on, and cuts the connection after so many.
 fn pass(mut from: TcpStream, mut to: TcpStream, most: u64) {

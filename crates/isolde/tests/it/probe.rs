@@ -1,10 +1,9 @@
 //! `isolde probe`: exit codes, and what it writes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::{Folder, has_postgres};
 use serde_json::Value;
+
+use crate::common::{Folder, has_postgres};
 
 /// A case of a user that every database shows, though none should.
 const MINE: &str = "case mine: a write is seen\n  forbidden from read-committed\n\

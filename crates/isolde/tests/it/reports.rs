@@ -1,15 +1,14 @@
 //! Reports and explanations as a user asks for them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::Folder;
 use isolde_spec::{CATALOGUE, Level};
 use serde_json::Value;
+
+use crate::common::Folder;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()

@@ -5,15 +5,14 @@
 //! left out; nothing else of it depends on the run.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use common::{Folder, Ran};
 use isolde_history::Format;
 use isolde_spec::Level;
 use isolde_workload::strain::{Hot, Ring, Strain};
+
+use crate::common::{Folder, Ran};
 
 /// How often generated histories are checked: a coin that falls the same way once is no proof.
 const RUNS: usize = 3;

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-#[path = "tidy/modules.rs"]
 mod modules;
-#[path = "tidy/tokens.rs"]
 mod tokens;
 
 /// A file longer than this is more than one idea.
@@ -279,6 +277,41 @@ fn type_names_are_unique_in_a_crate() {
                 complaints.push(format!("crates/{name}: {of_type} is defined at {places}"));
             }
         }
+    }
+    report(&complaints);
+}
+
+/// A second program would be linked, and run, after the first; a file that nobody names is not run at all.
+#[test]
+fn integration_tests_of_a_crate_are_one_program() {
+    let mut programs: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut complaints = Vec::new();
+    let files = rust_files();
+    for (file, _) in &files {
+        let parts: Vec<_> = file.iter().map(|part| part.to_string_lossy()).collect();
+        let ["crates", name, "tests", rest @ ..] =
+            &parts.iter().map(|p| &**p).collect::<Vec<_>>()[..]
+        else {
+            continue;
+        };
+        match rest {
+            [_] | [_, "main.rs"] => {
+                programs.entry((*name).into()).or_default().push(rest.join("/"))
+            }
+            ["it", part] | ["it", part, "mod.rs"] => {
+                let main = Path::new("crates").join(name).join("tests/it/main.rs");
+                let line = format!("mod {};", part.trim_end_matches(".rs"));
+                let named = files.iter().any(|(f, t)| *f == main && t.lines().any(|l| l == line));
+                if !named {
+                    complaints.push(format!("{}: not in {}", file.display(), main.display()));
+                }
+            }
+            _ => {}
+        }
+    }
+    assert!(programs.len() > 5, "{programs:?}");
+    for (name, programs) in programs.iter().filter(|(_, programs)| programs.len() > 1) {
+        complaints.push(format!("crates/{name}/tests: several programs: {programs:?}"));
     }
     report(&complaints);
 }

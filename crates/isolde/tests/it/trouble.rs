@@ -1,12 +1,10 @@
 //! What a user sees when something goes wrong with the database or the machine.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Folder, Ran, has, has_mariadb, has_postgres};
+use crate::common::{Folder, Ran, has, has_mariadb, has_postgres};
 
 /// The command refuses with exit code 2, one error, and nothing left behind.
 #[track_caller]
@@ -20,7 +18,7 @@ fn refuses(args: &[&str], words: &[&str]) {
     for word in words {
         assert!(ran.err.contains(word), "no '{word}' in {}", ran.err);
     }
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -248,7 +246,7 @@ fn a_second_ctrl_c_stops_at_once() {
 fn is_gone(port: &str) -> bool {
     let began = Instant::now();
     let address = format!("127.0.0.1:{port}");
-    while began.elapsed() < Duration::from_secs(15) {
+    while began.elapsed() < Duration::from_secs(60) {
         if std::net::TcpStream::connect(&address).is_err() {
             return true;
         }

@@ -1,13 +1,13 @@
 //! The built-in cases on real servers.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::sync::atomic::AtomicBool;
 
 use isolde_probe::Outcome;
 use isolde_probe::case::{self, built_in};
 use isolde_probe::matrix::{Matrix, probe};
+
+use crate::common;
 
 /// What each level makes of each case: ok, b (blocked), e (an error), A (seen).
 const POSTGRES: &[(&str, &str)] = &[

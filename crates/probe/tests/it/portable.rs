@@ -1,14 +1,14 @@
 //! The built-in cases on databases that are not asked in SQL.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::sync::atomic::AtomicBool;
 
 use isolde_probe::case::{Case, built_in};
 use isolde_probe::matrix::{Matrix, probe};
 use isolde_probe::{Outcome, Portable, html, json, text};
 use isolde_target::KINDS;
+
+use crate::common;
 
 fn run(kind: &str, level: &str, chosen: impl Fn(&Case) -> bool) -> Matrix {
     let target = common::server(kind).unwrap();

@@ -1,13 +1,13 @@
 //! Recorded runs of real servers, replayed.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use isolde_probe::recorded::{self, Recorded};
 use isolde_probe::replay::{fitting, replay};
+
+use crate::common;
 
 fn shared() -> Option<Vec<Recorded>> {
     let fallback = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");

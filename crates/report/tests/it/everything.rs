@@ -1,8 +1,6 @@
 //! Whatever breaks a level can be shown, in every way that there is.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod shown;
-
 use isolde_check::{Checker, Options};
 use isolde_history::History;
 use isolde_history::notation::parse;
@@ -15,8 +13,9 @@ use proptest::prelude::{Strategy, any, prop, prop_oneof, proptest};
 use proptest::strategy::Just;
 use proptest::test_runner::Config;
 use serde_json::json;
-use shown::decided;
 use unicode_width::UnicodeWidthStr;
+
+use crate::shown::decided;
 
 /// One operation in the notation. Few keys and values, so that something goes wrong.
 fn op() -> impl Strategy<Value = String> {

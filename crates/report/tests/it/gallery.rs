@@ -2,8 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::needless_pass_by_value, reason = "expectations are made where they are used")]
 
-mod shown;
-
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::{env, fs};
@@ -11,7 +9,8 @@ use std::{env, fs};
 use isolde_history::notation::parse;
 use isolde_report::handbook::{Scene, Shown, gallery};
 use isolde_report::{Exhibit, Telling, svg, to_text};
-use shown::ask;
+
+use crate::shown::ask;
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/handbook")

@@ -2,15 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::needless_pass_by_value, reason = "expectations are made where they are used")]
 
-mod shown;
-
 use expect_test::expect;
 use isolde_history::notation::parse;
 use isolde_report::handbook::{self, ByDesign, Recipe, next_stronger};
 use isolde_spec::{Anomaly, CATALOGUE, Level, Verdict};
 use isolde_workload::simulate::{Planted, plantable};
 use isolde_workload::{Kind, favoured};
-use shown::ask;
+
+use crate::shown::ask;
 
 fn verdict(history: &str, level: Level) -> Verdict {
     ask(&parse(history).unwrap_or_else(|e| panic!("{e}\n{history}")), level).verdict

@@ -1,8 +1,6 @@
 //! The HTML report as a file: what is in it, and what never is. What it does is tested in a browser.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod shown;
-
 use std::fmt::Write;
 
 use isolde_check::{Checker, Options};
@@ -11,7 +9,8 @@ use isolde_history::notation::parse;
 use isolde_report::{Case, Decided, HtmlReport};
 use isolde_spec::{Level, Promise};
 use serde_json::Value;
-use shown::{ask, ask_all, decided};
+
+use crate::shown::{ask, ask_all, decided};
 
 const LOST: &str = "initial 0\n\
     shop 1: w(x,1) @[1,2]\n\

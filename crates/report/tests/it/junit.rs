@@ -1,14 +1,13 @@
 //! JUnit XML: what continuous integration reads.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod shown;
-
 use isolde_history::notation::parse;
 use isolde_report::{Case, Decided, Junit};
 use isolde_spec::Level;
 use roxmltree::{Document, Node};
 use serde_json::json;
-use shown::ask;
+
+use crate::shown::ask;
 
 fn junit(histories: &[(&str, &str)], levels: &[Level]) -> String {
     let mut report = Junit::default();

@@ -2,12 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::needless_pass_by_value, reason = "expectations are made where they are used")]
 
-mod drawn;
-mod shown;
-
 use std::process::{Command, Stdio};
 
-use drawn::{check_picture, exhibit};
 use isolde_history::{OpId, Outcome, TxnId};
 use isolde_report::{
     Basis, Exhibit, Link, Part, PartOp, Picture, Role, StuckOrder, Timeline, dot, lattice, picture,
@@ -16,6 +12,8 @@ use isolde_report::{
 use isolde_spec::{Edges, Level};
 use proptest::prelude::*;
 use roxmltree::Document;
+
+use crate::drawn::{self, check_picture, exhibit};
 
 const LOST: &str = "initial 0\na 1: w(stock,1)\nb 2: r(stock,1) w(stock,2)\nc 3: r(stock,1) \
     w(stock,3)\n";

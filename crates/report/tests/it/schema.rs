@@ -1,8 +1,6 @@
 //! The JSON report is what `docs/report.schema.json` says, with no field more.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod shown;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +11,8 @@ use isolde_report::{Case, Decided, REPORT_VERSION, case_to_json, fault_to_json};
 use isolde_spec::{Anomaly, CATALOGUE, Level, Promise};
 use jsonschema::Validator;
 use serde_json::{Value, json};
-use shown::decided;
+
+use crate::shown::decided;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

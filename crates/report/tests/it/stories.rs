@@ -2,13 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::needless_pass_by_value, reason = "expectations are made where they are used")]
 
-mod shown;
-
 use expect_test::{Expect, expect};
 use isolde_history::notation::parse;
 use isolde_report::Exhibit;
 use isolde_spec::Level;
-use shown::ask;
+
+use crate::shown::ask;
 
 /// The stories of the first witness of each anomaly that breaks a level.
 #[track_caller]

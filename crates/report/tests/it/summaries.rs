@@ -2,13 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::needless_pass_by_value, reason = "expectations are made where they are used")]
 
-mod shown;
-
 use expect_test::expect;
 use isolde_history::notation::parse;
 use isolde_report::{summary_to_json, to_json};
 use isolde_spec::Level;
-use shown::{ask, ask_all, sums_up};
+
+use crate::shown::{ask, ask_all, sums_up};
 
 const SKEW: &str = "initial 0\na 1: r(x,0) r(y,0) w(x,1)\nb 2: r(x,0) r(y,0) w(y,1)\n";
 const STALE_CLOCK: &str = "initial 0\na 1: r(x,0) w(x,1) @[1,2]\nb 2: r(x,0) @[5,6]\n";

@@ -2,13 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::needless_pass_by_value, reason = "expectations are made where they are used")]
 
-mod shown;
-
 use expect_test::expect;
 use isolde_history::notation::parse;
 use isolde_report::{Decided, Telling, summary_to_text, to_json, to_text};
 use isolde_spec::Level;
-use shown::{ask, shows};
+
+use crate::shown::{ask, shows};
 
 const LOST: &str = "initial 0\n\
     a 1: w(x,1)\n\

@@ -2,11 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::needless_pass_by_value, reason = "expectations are made where they are used")]
 
-mod shown;
-
 use expect_test::expect;
 use isolde_spec::Level;
-use shown::shows;
+
+use crate::shown::shows;
 
 #[test]
 fn a_causal_violation_tells_how_what_was_missed_had_been_seen() {

@@ -2,13 +2,12 @@
 #![cfg(all(feature = "postgres", feature = "mysql"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::net::TcpListener;
 
-use common::{alone, options, registers, server, write};
 use isolde_target::{Answer, open};
 use mysql::prelude::Queryable;
+
+use crate::common::{alone, options, registers, server, write};
 
 #[track_caller]
 fn refused(url: &str, words: &[&str]) {

@@ -2,18 +2,17 @@
 #![cfg(all(feature = "postgres", feature = "mysql"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::time::Duration;
 
-use common::{eventually, offer, options, registers, request, write};
 use isolde_history::OpKind;
 use isolde_target::{Answer, Failure, Mishap, OpenOptions, Request, Target, open};
+
+use crate::common::{eventually, offer, options, registers, request, write};
 
 /// A cluster whose nodes are apart. Without root and `ip`, or without the programs, it is said and the
 /// test passes, but not on CI.
 fn cluster(kind: &str) -> Option<Box<dyn Target>> {
-    let timeout = Duration::from_secs(4);
+    let timeout = Duration::from_secs(8);
     match open(kind, &OpenOptions { apart: true, timeout, ..options() }) {
         Ok(target) => Some(target),
         Err(error)

@@ -2,18 +2,17 @@
 //! transaction, and that nothing is left running.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use common::{eventually, is_alive, registers, request, write};
 use isolde_history::OpKind;
 use isolde_target::{
     After, Answer, Ended, Failure, Found, OpenError, OpenOptions, Session, Target, check_driver,
     open,
 };
+
+use crate::common::{eventually, is_alive, registers, request, write};
 
 /// A folder for the script, in which drivers leave the numbers of their processes.
 struct Script {
@@ -55,7 +54,8 @@ impl Script {
     }
 
     fn open(&self) -> Result<Box<dyn Target>, OpenError> {
-        let timeout = Duration::from_millis(500);
+        // Long enough for a shell to start on a busy machine.
+        let timeout = Duration::from_secs(3);
         open(&format!("driver:{}", self.command()), &OpenOptions { timeout, ..Default::default() })
     }
 
@@ -150,7 +150,7 @@ const NAUGHTY: &[(&str, &str, bool, After, &str, &str)] = &[
         "driver-ended",
         "closed",
     ),
-    ("hang", r#"*'"do":"read"'*) sleep 9 ;;"#, false, After::Lost, "timeout", "within 0.5 s"),
+    ("hang", r#"*'"do":"read"'*) sleep 9 ;;"#, false, After::Lost, "timeout", "within 3 s"),
     (
         "drip",
         r#"*'"do":"read"'*) while :; do echo x >&2; done ;;"#,
@@ -208,7 +208,7 @@ const NAUGHTY: &[(&str, &str, bool, After, &str, &str)] = &[
         "driver-ended",
         "status: 1",
     ),
-    ("commit-hang", r#"*'"do":"commit"'*) sleep 9 ;;"#, true, After::Lost, "timeout", "0.5 s"),
+    ("commit-hang", r#"*'"do":"commit"'*) sleep 9 ;;"#, true, After::Lost, "timeout", "3 s"),
     (
         "commit-true",
         r#"*'"do":"commit"'*) say true ;;"#,
@@ -245,7 +245,7 @@ fn what_a_naughty_driver_does_is_told_for_what_it_is() {
         let began = Instant::now();
         drop(session);
         drop(target);
-        assert!(began.elapsed() < Duration::from_secs(4), "{name}: took {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(30), "{name}: took {:?}", began.elapsed());
         script.assert_all_gone();
     }
 }
@@ -255,7 +255,7 @@ fn a_driver_that_is_none_is_refused_with_what_it_said() {
     let hello = |answer: &str| format!(r#"*'"do":"hello"'*) {answer} ;;"#);
     for (name, cases, complaint) in [
         ("h-exit", hello("echo no server here >&2; exit 1"), "no server here"),
-        ("h-hang", hello("sleep 9"), "within 0.5 s"),
+        ("h-hang", hello("sleep 9"), "within 3 s"),
         ("h-old", hello(r#"say '{"protocol":7}'"#), "'protocol' has to be 1"),
         ("h-true", hello("say true"), "'protocol'"),
     ] {
@@ -309,7 +309,7 @@ fn a_talkative_driver_waits_for_nobody_and_its_end_is_kept() {
 fn the_check_names_what_is_wrong() {
     let found = |name: &str, cases: &str| {
         let script = Script::new(name, cases);
-        let checks = check_driver(&script.command(), Duration::from_millis(500), &mut |_| true);
+        let checks = check_driver(&script.command(), Duration::from_secs(3), &mut |_| true);
         script.assert_all_gone();
         let wrong = checks.iter().filter(|check| matches!(check.found, Found::Wrong(_)));
         wrong.map(|check| check.name).collect::<Vec<_>>()

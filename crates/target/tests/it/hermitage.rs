@@ -3,11 +3,10 @@
 #![cfg(all(feature = "postgres", feature = "mysql"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::{Actor, Fate, Step, alone, registers, request, server, write};
 use isolde_history::OpKind;
 use isolde_target::{Answer, Path, Request, Target};
+
+use crate::common::{Actor, Fate, Step, alone, registers, request, server, write};
 
 fn read(row: u32) -> Request {
     request(OpKind::Read, row, 0)

@@ -2,17 +2,18 @@
 #![cfg(all(feature = "postgres", feature = "mysql"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::time::Duration;
 
-use common::{alone, eventually, installed, is_alive, offer, options, read, registers, write};
 use isolde_history::OpKind;
 use isolde_target::{After, Answer, Mishap, OpenOptions, Target, open};
 
+use crate::common::{
+    self, alone, eventually, installed, is_alive, offer, options, read, registers, write,
+};
+
 /// A server that keeps what it acknowledged, with a short patience of its clients.
 fn durable(kind: &str) -> Option<Box<dyn Target>> {
-    let timeout = Duration::from_secs(2);
+    let timeout = Duration::from_secs(5);
     let durable = OpenOptions { durable: true, timeout, ..options() };
     installed(kind).then(|| open(kind, &durable).unwrap())
 }

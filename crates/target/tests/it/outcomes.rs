@@ -3,16 +3,17 @@
 #![cfg(all(feature = "postgres", feature = "mysql"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Actor, Step, offer, options, read, registers, request, server, signal, write};
 use isolde_history::OpKind;
 use isolde_target::{After, Answer, Ended, OpenOptions, Path, Request, Session, Target, open};
 use mysql::prelude::Queryable;
+
+use crate::common::{
+    self, Actor, Step, offer, options, read, registers, request, server, signal, write,
+};
 
 fn with_rows(kind: &str) -> Option<Box<dyn Target>> {
     let target = server(kind)?;
@@ -174,7 +175,7 @@ fn a_lock_that_does_not_come_leaves_the_transaction_open() {
 
 #[test]
 fn the_server_gives_up_before_we_do() {
-    let short = OpenOptions { timeout: Duration::from_secs(1), ..options() };
+    let short = OpenOptions { timeout: Duration::from_secs(3), ..options() };
     let Some(with) = server("postgres") else { return };
     drop(with);
     let target = open("postgres", &short).unwrap();
@@ -288,7 +289,7 @@ fn a_server_that_dies_at_commit_leaves_the_outcome_unknown() {
 
 #[test]
 fn no_answer_in_time_is_a_loss() {
-    let short = OpenOptions { timeout: Duration::from_secs(1), ..options() };
+    let short = OpenOptions { timeout: Duration::from_secs(3), ..options() };
     for kind in ["postgres", "mariadb"] {
         if !common::installed(kind) {
             continue;
@@ -306,6 +307,7 @@ fn no_answer_in_time_is_a_loss() {
         signal("CONT", serving);
         let failure = ended.expect_err(kind);
         assert_eq!(failure.after, After::Lost, "{kind}: {failure}");
-        assert!(since.elapsed() < Duration::from_secs(3), "{kind}");
+        // A frozen server would let us wait for ever.
+        assert!(since.elapsed() < Duration::from_secs(30), "{kind}");
     }
 }

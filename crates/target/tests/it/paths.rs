@@ -2,11 +2,10 @@
 #![cfg(all(feature = "postgres", feature = "mysql"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::{registers, server};
 use isolde_history::OpKind;
 use isolde_target::{Answer, Contents, Offer, Path, Request, Session, Table, Target};
+
+use crate::common::{registers, server};
 
 fn each(kind: &str, test: fn(&dyn Target, &Offer, &mut dyn Session)) {
     let Some(target) = server(kind) else { return };

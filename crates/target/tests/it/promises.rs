@@ -3,18 +3,17 @@
 #![cfg(all(feature = "postgres", feature = "mysql"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Dice, alone, registers, request, server};
 use isolde_history::OpKind;
 use isolde_spec::Level;
 use isolde_target::{
     After, Answer, Contents, Ended, Failure, Offer, Request, Session, Table, Target,
 };
+
+use crate::common::{Dice, alone, registers, request, server};
 
 const SESSIONS: i64 = 6;
 const ROWS: u32 = 3;

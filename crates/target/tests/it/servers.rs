@@ -2,8 +2,6 @@
 #![cfg(all(feature = "postgres", feature = "mysql"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -13,8 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::{eventually, installed, is_alive, options, registers, server, signal};
 use isolde_target::{Mishap, OpenOptions, open};
+
+use crate::common::{eventually, installed, is_alive, options, registers, server, signal};
 
 const KINDS: [&str; 3] = ["postgres", "mariadb", "mariadb-rocksdb"];
 
@@ -70,7 +69,7 @@ fn victim() {
 
 fn start_victim(order: &str) -> (std::process::Child, u32, PathBuf) {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["victim", "--exact", "--nocapture"])
+        .args(["servers::victim", "--exact", "--nocapture"])
         .env(VICTIM, order)
         .stdout(Stdio::piped())
         .spawn()

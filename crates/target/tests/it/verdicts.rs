@@ -3,12 +3,9 @@
 #![cfg(all(feature = "postgres", feature = "mysql"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Dice, server};
 use isolde_check::{Options, check};
 use isolde_history::{
     Clock, Effect, History, HistoryBuilder, InitialState, Interval, OpKind, Outcome, Sink,
@@ -16,6 +13,8 @@ use isolde_history::{
 };
 use isolde_spec::{Level, Promise};
 use isolde_target::{After, Answer, Contents, Ended, Offer, Request, Session, Table, Target};
+
+use crate::common::{Dice, server};
 
 const SESSIONS: i64 = 6;
 const ROWS: u64 = 4;

@@ -13,6 +13,7 @@ use std::fmt::Write as _;
 
 use super::plants::Plant;
 use super::recipe::{Binding, Line};
+
 use crate::twin::random::Rng;
 
 /// What the transactions do.

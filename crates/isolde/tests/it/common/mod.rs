@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A folder that goes away with the test.
 pub(crate) struct Folder(pub(crate) PathBuf);
@@ -10,9 +11,9 @@ pub(crate) struct Folder(pub(crate) PathBuf);
 impl Folder {
     pub(crate) fn new(name: &str) -> Folder {
         // Tests of one process run at the same time, and so do those of several.
-        let test = std::env::args().next().unwrap_or_default();
-        let test = Path::new(&test).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let name = format!("isolde-{test}-{name}-{}", std::process::id());
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("isolde-test-{name}-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::tokens::{Token, code};
+use super::tokens::{Token, code};
 
 /// A path as it is written, and its line.
 type Written<'a> = (Vec<&'a str>, usize);

@@ -137,12 +137,13 @@ impl Actor {
         Actor { steps: Some(steps), done, pending: 0, thread }
     }
 
-    /// Tells it to take a step, and waits until it has or seems to be blocked.
+    /// Tells it to take a step, and waits until it has or seems to be blocked: long enough that a busy
+    /// machine does not look like a lock.
     pub(crate) fn step(&mut self, step: Step) {
         self.steps.as_ref().unwrap().send(step).unwrap();
         self.pending += 1;
         while self.pending > 0 {
-            match self.done.recv_timeout(Duration::from_millis(250)) {
+            match self.done.recv_timeout(Duration::from_secs(1)) {
                 Ok(()) => self.pending -= 1,
                 Err(RecvTimeoutError::Timeout) => return,
                 Err(RecvTimeoutError::Disconnected) => panic!("a session panicked"),
@@ -176,7 +177,8 @@ pub(crate) fn is_alive(pid: u32) -> bool {
 
 /// Waits until something is so; panics if it does not become so.
 pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(15);
+    // A machine that has other things to do takes its time.
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !is_so() {
         assert!(Instant::now() < deadline, "never: {what}");
         thread::sleep(Duration::from_millis(20));

@@ -3,7 +3,7 @@
 use isolde_history::OpKind;
 use isolde_target::{Answer, Ended, Path, Request, Session, Target};
 
-use crate::{EMPTY, LISTS, REGISTERS, engines, fresh, request};
+use super::{EMPTY, LISTS, REGISTERS, engines, fresh, request};
 
 /// SkipDB 0.2.1 forgets a key that was removed and set again in the same transaction.
 fn forgets(target: &dyn Target, path: Path) -> bool {

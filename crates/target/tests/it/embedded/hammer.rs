@@ -10,7 +10,7 @@ use isolde_history::OpKind;
 use isolde_spec::Level;
 use isolde_target::{After, Answer, Failure, Offer, Path, Session, Target};
 
-use crate::{REGISTERS, fresh, promising, request};
+use super::{REGISTERS, fresh, promising, request};
 
 const THREADS: u32 = 4;
 const MOMENT: Duration = Duration::from_millis(700);

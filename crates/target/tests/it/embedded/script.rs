@@ -3,7 +3,7 @@
 use isolde_history::OpKind;
 use isolde_target::{After, Answer, Ended, Failure, Offer, Path, Session, Target};
 
-use crate::{EMPTY, REGISTERS, request};
+use super::{EMPTY, REGISTERS, request};
 
 /// One step of a session.
 #[derive(Clone, Copy, Debug)]

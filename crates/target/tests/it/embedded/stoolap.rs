@@ -11,7 +11,7 @@ use isolde_target::{Answer, Contents, Path, Session, Table, Target};
 use stoolap::IsolationLevel;
 use stoolap::api::{Database, Transaction};
 
-use crate::{fresh, request};
+use super::{fresh, request};
 
 /// Many rows, so that a commit takes long enough to begin in the middle of it.
 const WIDE: Table = Table { number: 3, contents: Contents::Registers, rows: 1000, filled: true };

@@ -4,9 +4,9 @@ use isolde_history::OpKind;
 use isolde_spec::Level;
 use isolde_target::{Offer, Path, Target};
 
-use crate::script::Step::{Begin, Commit, Insert, Read, Rollback, Write};
-use crate::script::{Outcome, Step, run};
-use crate::{one_at_a_time, promising};
+use super::script::Step::{Begin, Commit, Insert, Read, Rollback, Write};
+use super::script::{Outcome, Step, run};
+use super::{one_at_a_time, promising};
 
 const X: u32 = 0;
 const Y: u32 = 1;
@@ -41,7 +41,7 @@ fn keeps(
         }
         for path in ways(&*target) {
             // A fresh database: what a script leaves behind is not part of the next.
-            let target = crate::fresh(engine);
+            let target = super::fresh(engine);
             let outcome = run(&*target, offer, &script(path));
             let Offer { name, .. } = offer;
             let right = !WRONG.contains(&(engine, test));

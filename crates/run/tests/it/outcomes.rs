@@ -1,19 +1,17 @@
 //! What becomes of transactions when something goes wrong, and what the record says of it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod naughty;
-
 use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use crate::naughty::{Fault, Naughty, OFFERS};
 use isolde_history::{
     Effect, EndedAt, ErrorClass, Event, History, HistoryBuilder, Interval, Key, Meta, OpKind,
     Outcome, Pool, SessionEvent, Sink, SinkError, Txn, TxnDraft, Value, Warning,
 };
 use isolde_run::{Controls, Limits, Options, Ran, RunError, Tape, run};
 use isolde_workload::{Distribution, Kind, Settings, Workload};
-use naughty::{Fault, Naughty, OFFERS};
 
 fn settings(kind: Kind, sessions: u32) -> Settings {
     Settings {

@@ -1,0 +1,24 @@
+//! All tests of what the checker answers from outside, in one program: linked once, run on all
+//! cores. A new file is named here; `tidy` looks whether it is.
+
+mod against_twin;
+mod anomalies;
+mod decided;
+mod excerpts;
+mod labelled;
+mod limits;
+mod linear_limits;
+mod linear_twin;
+mod linear_witness;
+mod lost_updates;
+mod made;
+mod metamorphic;
+mod own_verdicts;
+mod planted;
+mod twin;
+mod twin_labelled;
+mod twin_predicates;
+mod twin_properties;
+mod twin_selftest;
+mod weak_axioms;
+mod weak_regressions;

@@ -1,0 +1,5 @@
+//! All tests of graphs from outside, in one program: linked once, run on all
+//! cores. A new file is named here; `tidy` looks whether it is.
+
+mod paths;
+mod properties;

@@ -1,0 +1,8 @@
+//! All tests of probing from outside, in one program: linked once, run on all
+//! cores. A new file is named here; `tidy` looks whether it is.
+
+mod common;
+mod matrix;
+mod portable;
+mod readers;
+mod replay;

@@ -1,0 +1,17 @@
+//! All tests of reports from outside, in one program: linked once, run on all
+//! cores. A new file is named here; `tidy` looks whether it is.
+
+mod drawn;
+mod everything;
+mod gallery;
+mod handbook;
+mod html;
+mod junit;
+mod operations;
+mod pictures;
+mod schema;
+mod shown;
+mod stories;
+mod summaries;
+mod verdicts;
+mod weak;

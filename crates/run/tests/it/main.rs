@@ -1,0 +1,6 @@
+//! All tests of runs from outside, in one program: linked once, run on all
+//! cores. A new file is named here; `tidy` looks whether it is.
+
+mod naughty;
+mod outcomes;
+mod record;

@@ -1,0 +1,6 @@
+//! All tests of workloads from outside, in one program: linked once, run on all
+//! cores. A new file is named here; `tidy` looks whether it is.
+
+mod golden;
+mod mixes;
+mod page;

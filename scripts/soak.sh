@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# What takes too long for every change: scripts/soak.sh [hours], one hour unless it is said. Half of the time the checker is
+# compared with its brute-force twins on histories that scripts/test.sh has not seen, a quarter every reader is fuzzed, and
+# then every database of the build runs at every level (that takes as long as it takes: about 20 minutes on two cores with
+# PostgreSQL and MariaDB). Building comes on top: five minutes the first time.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+hours=${1:-1}
+end=$(($(date +%s) + $(awk -v h="$hours" 'BEGIN { printf "%d", h * 1800 }')))
+
+from=${ISOLDE_FROM:-1000000}
+echo "== twins, until $(date -d "@$end" +%H:%M), from seed $from"
+while [ "$(date +%s)" -lt "$end" ]; do
+  # The tables of open answers are about the seeds of scripts/test.sh, and are not asked here.
+  ISOLDE_FROM=$from ISOLDE_TWIN=20000 cargo test --quiet --release -p isolde-check --test it
+  from=$((from + 20000))
+done
+
+formats=18
+seconds=$(awk -v h="$hours" -v f="$formats" -v c="$(nproc)" 'BEGIN { printf "%d", h * 900 * c / f + 1 }')
+echo "== fuzz, $seconds s for each format"
+fuzz/run.sh "$seconds"
+
+echo "== every database at every level"
+cargo run --quiet --release -p isolde-bench -- soak
