@@ -51,6 +51,7 @@ pub(crate) enum Command {
     Convert(ConvertArgs),
     Generate(GenerateArgs),
     Formats(FormatsArgs),
+    #[cfg(feature = "manual")]
     /// Print the completion script for a shell
     ///
     /// For example: isolde completions bash > ~/.local/share/bash-completion/completions/isolde
@@ -58,6 +59,7 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+    #[cfg(feature = "manual")]
     /// Print the manual page
     ///
     /// For example: isolde man | man -l -

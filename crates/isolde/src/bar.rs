@@ -1,23 +1,19 @@
 //! How far a run is, on the terminal.
 
-use indicatif::{ProgressBar, ProgressStyle};
 use isolde_report::number;
-use isolde_run::{Limits, Progress};
+use isolde_run::{Limits, Progress as Counts};
+
+use crate::progress::Progress;
 
 /// How far the run is.
-pub(crate) fn bar(limits: &Limits) -> ProgressBar {
-    let bar = match limits.commits.or(limits.txns) {
-        Some(most) => ProgressBar::new(most),
-        None => ProgressBar::new(limits.duration.map_or(0, |d| d.as_millis() as u64)),
-    };
-    if let Ok(style) = ProgressStyle::with_template("{bar:12} {wide_msg}") {
-        bar.set_style(style);
-    }
-    bar
+pub(crate) fn bar(limits: &Limits) -> Progress {
+    let time = || limits.duration.map_or(0, |d| d.as_millis() as u64);
+    let most = limits.commits.or(limits.txns).unwrap_or_else(time);
+    Progress::bar(most, "{bar:12} {wide_msg}")
 }
 
 /// Brings the bar up to date.
-pub(crate) fn show(bar: &ProgressBar, limits: &Limits, progress: &Progress) {
+pub(crate) fn show(bar: &Progress, limits: &Limits, progress: &Counts) {
     let elapsed = progress.elapsed.as_secs_f64();
     let by_time = limits.duration.map(|most| elapsed / most.as_secs_f64());
     let by_count = match (limits.commits, limits.txns) {
@@ -26,10 +22,9 @@ pub(crate) fn show(bar: &ProgressBar, limits: &Limits, progress: &Progress) {
         (None, None) => None,
     };
     let done = by_time.into_iter().chain(by_count).fold(0.0, f64::max).min(1.0);
-    let length = bar.length().unwrap_or(0);
-    bar.set_position((done * length as f64) as u64);
+    bar.reach((done * bar.length() as f64) as u64);
     let left = if done > 0.0 { elapsed / done - elapsed } else { 0.0 };
-    bar.set_message(format!(
+    bar.say(format!(
         "{} commits/s, {} committed, {:.1}% aborted, {elapsed:.0} s, {left:.0} s left",
         number(progress.commits_per_second() as u64),
         number(progress.committed),

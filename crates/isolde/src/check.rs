@@ -16,6 +16,7 @@ use crate::exit::{
     EXIT_FAULT, EXIT_INTERRUPTED, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED, exit_code, is_broken_pipe,
 };
 use crate::interrupt::Interrupts;
+use crate::progress::Progress;
 use crate::{reading, terminal};
 
 /// Checks every file; the exit code is that of the worst.
@@ -60,11 +61,11 @@ fn check_file(
     let began = Instant::now();
     let asking = args.ask.asking(interrupts.stop());
     let loaded = reading::load(file, args.ask.format.as_deref())?;
-    let spinner = terminal::spinner(&format!("checking {}", file.display()));
+    let spinner = Progress::spinner(&format!("checking {}", file.display()));
     interrupts.check_begins();
     let told = &mut |verdict: &_| interrupts.decided(verdict);
     let decided = asking.decide(&loaded.history, levels, told);
-    spinner.finish_and_clear();
+    spinner.clear();
     interrupts.check_ends();
     let case = case(args, file, &loaded, &decided, began);
     let text = if args.json {

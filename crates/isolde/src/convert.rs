@@ -7,15 +7,16 @@ use isolde_history::{Format, JsonlWriter, NativeWriter, Source};
 use isolde_job::{load, output};
 
 use crate::args::ConvertArgs;
-use crate::{reading, terminal};
+use crate::progress::Progress;
+use crate::reading;
 
 pub(crate) fn run(args: &ConvertArgs) -> Result<()> {
     let target = output::format(&args.to, args.to_format.as_deref())?;
     output::may_write(&args.to, args.force)?;
-    let progress = terminal::spinner(&format!("converting {}", args.from.display()));
+    let progress = Progress::spinner(&format!("converting {}", args.from.display()));
     let (source, format) = load::open(&args.from, args.format.as_deref())?;
     output::write(&args.to, |out| write(&source, format, target, out))?;
-    progress.finish_and_clear();
+    progress.clear();
     Ok(())
 }
 

@@ -20,6 +20,7 @@ use isolde_spec::{Anomaly, Level, Promise, Summary, Witness};
 
 use crate::args::ExplainArgs;
 use crate::interrupt::Interrupts;
+use crate::progress::Progress;
 use crate::{reading, terminal};
 
 /// How many witnesses of a level are listed.
@@ -128,7 +129,7 @@ fn of_history(args: &ExplainArgs, file: &Path, interrupts: &Interrupts) -> Resul
     interrupts.listen_for_checks()?;
     let loaded = reading::load(file, args.ask.format.as_deref())?;
     let history = &loaded.history;
-    let spinner = terminal::spinner(&format!("checking {}", file.display()));
+    let spinner = Progress::spinner(&format!("checking {}", file.display()));
     let asking = args.ask.asking(interrupts.stop());
     let level = match wanted {
         Some(Wanted::Number(level, _)) => level,
@@ -138,7 +139,7 @@ fn of_history(args: &ExplainArgs, file: &Path, interrupts: &Interrupts) -> Resul
     let told = &mut |verdict: &_| interrupts.decided(verdict);
     let decided = asking.decide(history, level.as_slice(), told);
     interrupts.check_ends();
-    spinner.finish_and_clear();
+    spinner.clear();
     let what = file.display().to_string();
     let name = quoted(&what);
     let explain = (what != "-").then(|| format!("isolde explain{} {name}", args.ask.typed()));

@@ -12,23 +12,21 @@ use isolde_workload::simulate::{
 use isolde_workload::{Kind, Settings};
 
 use crate::args::{GenerateArgs, Order};
+use crate::progress::Progress;
 
 pub(crate) fn run(args: &GenerateArgs) -> Result<()> {
     let plan = plan(args)?;
     let target = output::format(&args.to, args.to_format.as_deref())?;
     output::may_write(&args.to, args.force)?;
-    let progress = indicatif::ProgressBar::new(args.txns);
     let style = "{spinner} generating {human_pos} of {human_len} {elapsed}";
-    if let Ok(style) = indicatif::ProgressStyle::with_template(style) {
-        progress.set_style(style);
-    }
+    let progress = Progress::bar(args.txns, style);
     let mut done = Simulated::default();
     output::write(&args.to, |out| {
-        let watch = &mut |txns| progress.set_position(txns);
+        let watch = &mut |txns| progress.reach(txns);
         done = generate(args, &plan, target, out, watch)?;
         Ok(())
     })?;
-    progress.finish_and_clear();
+    progress.clear();
     let Simulated { txns, committed, ops, planted } = done;
     let rolled_back = txns - committed;
     anstream::eprintln!(

@@ -11,9 +11,11 @@ mod explain;
 mod formats;
 mod generate;
 mod interrupt;
+#[cfg(feature = "manual")]
 mod manual;
 mod plans;
 mod probe;
+mod progress;
 mod reading;
 mod record;
 mod screen;
@@ -72,7 +74,9 @@ fn run(args: &Args, interrupts: &Interrupts) -> Result<u8> {
         Command::Convert(args) => convert::run(args).map(|()| EXIT_OK),
         Command::Generate(args) => generate::run(args).map(|()| EXIT_OK),
         Command::Formats(args) => formats::run(args).map(|()| EXIT_OK),
+        #[cfg(feature = "manual")]
         Command::Completions { shell } => manual::completions(*shell).map(|()| EXIT_OK),
+        #[cfg(feature = "manual")]
         Command::Man => manual::man_page().map(|()| EXIT_OK),
     }
 }

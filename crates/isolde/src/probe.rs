@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow, bail};
-use indicatif::ProgressBar;
 use isolde_job::output;
 use isolde_probe::case::{self, Case};
 use isolde_probe::compare::Difference;
@@ -19,6 +18,7 @@ use serde_json::{Value, json};
 use crate::args::ProbeArgs;
 use crate::exit::{EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
 use crate::interrupt::Interrupts;
+use crate::progress::Progress;
 use crate::terminal;
 
 pub(crate) fn run(args: &ProbeArgs, interrupts: &Interrupts) -> Result<u8> {
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ProbeArgs, interrupts: &Interrupts) -> Result<u8> {
         output::may_write(file, args.force)?;
     }
     interrupts.listen()?;
-    let opening = terminal::spinner(&format!("opening {}", args.target));
+    let opening = Progress::spinner(&format!("opening {}", args.target));
     let options = OpenOptions {
         server_bin: args.server.server_bin.clone(),
         port: args.server.port,
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ProbeArgs, interrupts: &Interrupts) -> Result<u8> {
         ..OpenOptions::default()
     };
     let target = isolde_target::open(&args.target, &options)?;
-    opening.finish_and_clear();
+    opening.clear();
     let portable = Portable::new(&*target);
     let consoles = target.consoles().unwrap_or(&portable);
     let stop = interrupts.stop().run_flag();
@@ -106,12 +106,8 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn bar(count: usize) -> ProgressBar {
-    let bar = ProgressBar::new(count as u64);
-    if let Ok(style) = indicatif::ProgressStyle::with_template("{bar:12} {pos} of {len} runs") {
-        bar.set_style(style);
-    }
-    bar
+fn bar(count: usize) -> Progress {
+    Progress::bar(count as u64, "{bar:12} {pos} of {len} runs")
 }
 
 fn probed(
@@ -133,9 +129,9 @@ fn probed(
         bail!("none of the cases is for {}", target.name());
     }
     let bar = bar(cases.len() * offers.len());
-    let progress = |done: usize| bar.set_position(done as u64);
+    let progress = |done: usize| bar.reach(done as u64);
     let matrix = probe(target, consoles, cases, offers, (stop, &progress))?;
-    bar.finish_and_clear();
+    bar.clear();
     if let Some(why) = matrix.nothing_ran() {
         bail!(
             "none of the cases can be run on {}: {why}\n  hint: docs/probing.md says what databases \
@@ -184,9 +180,9 @@ fn replayed(
         bail!("none of the {} recorded runs is of {}", runs.len(), target.name());
     }
     let bar = bar(fits.len());
-    let progress = |done: usize| bar.set_position(done as u64);
+    let progress = |done: usize| bar.reach(done as u64);
     let done = replay::replay(target, consoles, runs, &fits, (stop, &progress))?;
-    bar.finish_and_clear();
+    bar.clear();
     if let Some(file) = &args.record {
         let now = |r: &Replayed| Recorded { observed: r.now.clone(), ..runs[r.run].clone() };
         write_record(file, &done.iter().map(now).collect::<Vec<_>>())?;

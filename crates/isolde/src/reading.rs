@@ -6,13 +6,14 @@ use anyhow::Result;
 use isolde_history::Warnings;
 use isolde_job::load::{self, Loaded};
 
+use crate::progress::Progress;
 use crate::terminal;
 
 /// Reads a whole history.
 pub(crate) fn load(path: &Path, format: Option<&str>) -> Result<Loaded> {
-    let spinner = terminal::spinner(&format!("reading {}", path.display()));
+    let spinner = Progress::spinner(&format!("reading {}", path.display()));
     let loaded = load::load(path, format)?;
-    spinner.finish_and_clear();
+    spinner.clear();
     warn(&loaded.warnings);
     Ok(loaded)
 }

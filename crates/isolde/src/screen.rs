@@ -1,10 +1,10 @@
 //! The events of a job on the terminal: what goes on, and what went wrong.
 
-use indicatif::ProgressBar;
 use isolde_job::{Event, Place};
 
 use crate::event_log::EventLog;
 use crate::interrupt::Interrupts;
+use crate::progress::Progress;
 use crate::{bar, terminal};
 
 /// What a terminal shows of a job, whatever comes out of it.
@@ -12,7 +12,7 @@ pub(crate) struct Screen<'s> {
     interrupts: &'s Interrupts,
     log: Option<EventLog>,
     /// What turns or grows at the moment.
-    bar: Option<ProgressBar>,
+    bar: Option<Progress>,
     /// The first thing that could not be written. It ends the job.
     failed: Option<anyhow::Error>,
 }
@@ -81,12 +81,12 @@ impl<'s> Screen<'s> {
     }
 
     fn spin(&mut self, what: &str) {
-        self.bar = Some(terminal::spinner(what));
+        self.bar = Some(Progress::spinner(what));
     }
 
     fn clear(&mut self) {
         if let Some(bar) = self.bar.take() {
-            bar.finish_and_clear();
+            bar.clear();
         }
     }
 }

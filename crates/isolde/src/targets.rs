@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::args::TargetsArgs;
 use crate::interrupt::Interrupts;
+use crate::progress::Progress;
 use crate::terminal;
 
 /// The kinds of access that workloads make.
@@ -22,9 +23,9 @@ const ACCESSES: [(&str, OpKind); 6] = [
 pub(crate) fn run(args: &TargetsArgs, interrupts: &Interrupts) -> Result<()> {
     let Some(name) = &args.target else { return list(args.json) };
     interrupts.listen()?;
-    let opening = terminal::spinner(&format!("opening {name}"));
+    let opening = Progress::spinner(&format!("opening {name}"));
     let target = isolde_target::open(name, &OpenOptions::default())?;
-    opening.finish_and_clear();
+    opening.clear();
     if args.json {
         return terminal::print(&(serde_json::to_string_pretty(&to_json(&*target))? + "\n"));
     }

@@ -1,7 +1,6 @@
 //! What standard output and standard error can show, and how things are shown there.
 
 use std::io::{IsTerminal, Write as _};
-use std::time::Duration;
 
 use anstyle::{AnsiColor, Color};
 use anyhow::Result;
@@ -53,15 +52,4 @@ pub(crate) fn notice(notice: &Notice) {
         Notice::Note(_) => "note".to_owned(),
     };
     anstream::eprintln!("{label}: {}", notice.text());
-}
-
-/// A spinner on the terminal; nothing elsewhere.
-pub(crate) fn spinner(what: &str) -> indicatif::ProgressBar {
-    let bar = indicatif::ProgressBar::new_spinner();
-    if let Ok(style) = indicatif::ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
-        bar.set_style(style);
-    }
-    bar.set_message(what.to_owned());
-    bar.enable_steady_tick(Duration::from_millis(100));
-    bar
 }

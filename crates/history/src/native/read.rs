@@ -129,14 +129,14 @@ fn unpack(stored: &Stored<'_>) -> Result<Vec<u8>, Fault> {
     Ok(body)
 }
 
-#[cfg(feature = "compression")]
+#[cfg(feature = "zstd")]
 fn unzstd(stored: &Stored<'_>) -> Result<Vec<u8>, Fault> {
     // The length is at most `frame::MAX_BODY`, and not trusted beyond that.
     zstd::bulk::decompress(stored.bytes, stored.raw_len)
         .map_err(|e| Fault::wrong(stored.offset, format!("the block does not unpack: {e}")))
 }
 
-#[cfg(not(feature = "compression"))]
+#[cfg(not(feature = "zstd"))]
 fn unzstd(stored: &Stored<'_>) -> Result<Vec<u8>, Fault> {
     Err(Fault::wrong(stored.offset, "the block is compressed, and this build cannot unpack it"))
 }

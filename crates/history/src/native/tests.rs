@@ -106,10 +106,10 @@ fn bodies_of_random_bytes_do_not_panic() {
     let frame = super::frame::scan(&bytes).unwrap();
     let body = {
         let stored = &frame.blocks[0];
-        #[cfg(feature = "compression")]
+        #[cfg(feature = "zstd")]
         let body =
             zstd::bulk::decompress(stored.bytes, stored.raw_len).unwrap_or(stored.bytes.to_vec());
-        #[cfg(not(feature = "compression"))]
+        #[cfg(not(feature = "zstd"))]
         let body = stored.bytes.to_vec();
         body
     };

@@ -163,13 +163,13 @@ impl<W: Write> NativeWriter<W> {
 }
 
 /// Fast compression; a body that does not shrink is stored as it is.
-#[cfg(feature = "compression")]
+#[cfg(feature = "zstd")]
 fn compress(body: &[u8], packed: &mut Vec<u8>) -> Result<Compression, SinkError> {
     *packed = zstd::bulk::compress(body, 1)?;
     Ok(if packed.len() < body.len() { Compression::Zstd } else { Compression::None })
 }
 
-#[cfg(not(feature = "compression"))]
+#[cfg(not(feature = "zstd"))]
 fn compress(_: &[u8], _: &mut Vec<u8>) -> Result<Compression, SinkError> {
     Ok(Compression::None)
 }
