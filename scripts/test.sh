@@ -48,6 +48,9 @@ for component in rustfmt clippy; do
   cargo "${component/rustfmt/fmt}" --version >/dev/null 2>&1 || rustup component add "$component"
 done
 
+# What is compiled once need not be prepared for being compiled again.
+if [ "${CI:-}" = true ]; then export CARGO_INCREMENTAL=0; fi
+
 step "format"
 cargo fmt --all -- --check
 
@@ -77,6 +80,8 @@ if [ "$has_wasm" = yes ]; then
 fi
 
 step "tests"
+# Many of them wait for servers, and not for a core.
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((3 * $(nproc)))}
 cargo test --quiet --workspace --features "$features"
 
 step "the checker as a browser would have it"

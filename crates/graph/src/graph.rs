@@ -56,6 +56,10 @@ pub struct TooLarge {
 
 impl TooLarge {
     /// Whether a graph of this size can be made.
+    #[cfg_attr(
+        target_pointer_width = "32",
+        allow(clippy::absurd_extreme_comparisons, reason = "there, no number is larger")
+    )]
     pub(crate) fn check(nodes: usize, edges: usize) -> Result<(), TooLarge> {
         if nodes >= MAX_NODES || edges >= MAX_EDGES {
             return Err(TooLarge { nodes, edges });

@@ -66,17 +66,29 @@ fn survives(target: &str, isolation: &str, workload: &str) {
 }
 
 #[test]
-fn of_postgres() {
+fn of_postgres_with_registers() {
     if has_postgres() {
         survives("postgres", "serializable", "mini");
+    }
+}
+
+#[test]
+fn of_postgres_with_lists() {
+    if has_postgres() {
         survives("postgres", "repeatable-read", "append");
     }
 }
 
 #[test]
-fn of_mariadb() {
+fn of_mariadb_with_registers() {
+    if has_mariadb() {
+        survives("mariadb", "repeatable-read-snapshot", "mini");
+    }
+}
+
+#[test]
+fn of_mariadb_with_lists() {
     if has_mariadb() {
         survives("mariadb", "serializable", "append");
-        survives("mariadb", "repeatable-read-snapshot", "mini");
     }
 }

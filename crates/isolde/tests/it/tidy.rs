@@ -296,7 +296,7 @@ fn integration_tests_of_a_crate_are_one_program() {
         };
         match rest {
             [_] | [_, "main.rs"] => {
-                programs.entry((*name).into()).or_default().push(rest.join("/"))
+                programs.entry((*name).into()).or_default().push(rest.join("/"));
             }
             ["it", part] | ["it", part, "mod.rs"] => {
                 let main = Path::new("crates").join(name).join("tests/it/main.rs");

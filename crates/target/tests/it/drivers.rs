@@ -157,7 +157,7 @@ const NAUGHTY: &[(&str, &str, bool, After, &str, &str)] = &[
         false,
         After::Lost,
         "timeout",
-        "0.5 s",
+        "3 s",
     ),
     (
         "endless",
