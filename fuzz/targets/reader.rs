@@ -43,7 +43,7 @@ fuzz_target!(|bytes: &[u8]| {
     check(&history);
 });
 
-/// What is there of a native file, to somebody who follows it; nothing if it is damaged.
+/// What a follower gets of a native file; nothing if it is damaged.
 fn follow(bytes: &[u8]) -> Option<History> {
     let mut builder = HistoryBuilder::new();
     let mut follower = NativeFollower::new(bytes, "fuzz");
