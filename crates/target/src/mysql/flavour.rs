@@ -131,13 +131,14 @@ impl Flavour {
     /// statement waits; Galera may have done so at any time before it says so; RocksDB (`tests/outcomes.rs`)
     /// keeps its locks until it is rolled back, and TiDB is not known to do otherwise.
     pub(super) fn judged(self, failure: Failure) -> Failure {
-        match self {
-            Flavour::MariaDb { .. } | Flavour::MySql => failure,
-            Flavour::Galera => Failure { ended: false, ..failure },
-            Flavour::MyRocks | Flavour::TiDb if failure.after == After::Aborted => {
+        match (self, failure.after) {
+            (Flavour::Galera, _) => Failure { ended: false, ..failure },
+            (Flavour::MyRocks | Flavour::TiDb, After::Aborted) => {
                 Failure { after: After::Open, ended: false, ..failure }
             }
-            Flavour::MyRocks | Flavour::TiDb => failure,
+            (Flavour::MyRocks | Flavour::TiDb | Flavour::MariaDb { .. } | Flavour::MySql, _) => {
+                failure
+            }
         }
     }
 
