@@ -14,7 +14,7 @@ WATCHES = os.environ.get("REDIS_DRIVER_NO_WATCH") is None
 KINDS = ["read", "list", "write", "append", "cas", "insert"]
 LEVEL = {"name": "watch", "promises": "strict-serializable", "remark": "WATCH what is read, MULTI, EXEC"}
 
-class Refused(Exception): """What is answered by an error: a code and a message. It is aborted."""
+class Refused(Exception): """What is answered by an error: a code, a message, perhaps a class. It is aborted."""
 class Redis:
     """A connection: RESP, the protocol of Redis, as far as it is needed."""
 
@@ -120,7 +120,7 @@ class Driver:
     def commit(self, _ask):
         self.seen = None
         if self.redis.run(("MULTI",), *self.writes, ("EXEC",)) is None:
-            raise Refused("conflict", "somebody has touched what was read")
+            raise Refused("conflict", "somebody has touched what was read", "serialization")
         return "committed"
     def rollback(self, _ask):
         self.seen = None
@@ -142,10 +142,8 @@ try:
             answer = {"ok": driver.answer(ask)}
         except Refused as refused:
             driver.seen = None
-            error = dict(zip(("code", "message"), refused.args), after="aborted")
-            conflict = error["code"] == "conflict"
-            kind = "serialization" if conflict else "other"
-            answer = {"error": {**error, "expected": conflict, "class": kind}}
+            error = dict(zip(("code", "message", "class"), refused.args), after="aborted")
+            answer = {"error": {**error, "expected": error["code"] == "conflict"}}
         print(json.dumps({"id": ask["id"], **answer}), flush=True)
 finally:
     driver.stop()

@@ -51,7 +51,7 @@ fuzz_target!(init: {
     check(&history);
 });
 
-/// What is there of a native file, to somebody who follows it; nothing if it is damaged.
+/// What a follower gets of a native file; nothing if it is damaged.
 fn follow(bytes: &[u8]) -> Option<History> {
     let mut builder = HistoryBuilder::new();
     let mut follower = NativeFollower::new(bytes, "fuzz");

@@ -18,7 +18,7 @@ const NEXT: &str = "next";
 ///
 /// In a record that is followed while it is written, every transaction of the session that began
 /// before the event comes before it. (In a native file, which is read block by block: in its block or an
-/// earlier one.) Whoever needs to know how far all sessions have come therefore need not wait for
+/// earlier one.) A reader that needs to know how far all sessions have come therefore need not wait for
 /// one that has nothing to do.
 ///
 /// ```

@@ -205,9 +205,10 @@ fn evidence(s: &Summary) -> Vec<String> {
     if e.events > 0 {
         lines.push(format!("{} on the time line", counted(e.events, "event")));
     }
-    if e.heartbeats + e.session_ends > 0 {
-        let beats = counted(e.heartbeats, "heartbeat");
-        lines.push(format!("{beats} and {} of sessions", counted(e.session_ends, "end")));
+    for (count, what) in [(e.heartbeats, "heartbeat"), (e.session_ends, "end")] {
+        if count > 0 {
+            lines.push(format!("{} of sessions on the time line", counted(count, what)));
+        }
     }
     lines
 }

@@ -77,7 +77,7 @@ pub(crate) fn give_up(
         After::Open => (Some(clock.now()), session.rollback().is_ok()),
         After::Lost => (None, false),
     };
-    let ended_at = failure.ended().then_some(at);
+    let ended_at = failure.ended_here().then_some(at);
     Ending { outcome: Outcome::Aborted, failure: Some(failure), usable, sent, ended_at }
 }
 

@@ -18,7 +18,7 @@ use crate::shared::Shared;
 /// After so many failures in a row that are no conflicts, a session gives up: something is wrong
 /// that will not pass, such as a missing privilege.
 const MAX_FAILURES_IN_A_ROW: u32 = 100;
-/// How long a session that waits is silent, in nanoseconds: whoever follows the record would otherwise
+/// How long a session that waits is silent, in nanoseconds: a reader that follows the record would otherwise
 /// wait for it, too.
 const HEARTBEAT_EVERY: i64 = 500_000_000;
 

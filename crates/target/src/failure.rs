@@ -34,9 +34,10 @@ pub struct Failure {
     pub expected: bool,
     /// What kind of error it is, whatever the server calls it.
     pub class: ErrorClass,
-    /// Of a transaction that is still to be rolled back: whether the server has undone it and let go of
-    /// its locks already. PostgreSQL does so at every error.
-    pub undone: bool,
+    /// Whether the server has ended the transaction at this very request: undone it and let go of its
+    /// locks, no sooner and no later. PostgreSQL does so at every error, and still wants to be told
+    /// ROLLBACK; a cluster may have done so long before it says so.
+    pub ended: bool,
 }
 
 impl Failure {
@@ -46,7 +47,8 @@ impl Failure {
     /// A failure that the user should see.
     pub fn new(after: After, code: impl Into<String>, message: impl Into<String>) -> Failure {
         let (code, message, class) = (code.into(), message.into(), ErrorClass::Other);
-        Failure { after, code, message, expected: false, class, undone: false }
+        let ended = after == After::Aborted;
+        Failure { after, code, message, expected: false, class, ended }
     }
 
     /// The database answered what cannot be, whatever the isolation: a row that is there twice, a value
@@ -74,14 +76,10 @@ impl Failure {
         Failure { class, ..self }
     }
 
-    /// Whether the server itself has ended the transaction at this error: nothing of it is left, nor any
-    /// of its locks. Of a lost connection nobody knows when the server will notice.
-    pub fn ended(&self) -> bool {
-        match self.after {
-            After::Aborted => true,
-            After::Open => self.undone,
-            After::Lost => false,
-        }
+    /// Whether the server is known to have ended the transaction at this request. Of a lost connection
+    /// nobody knows when the server will notice.
+    pub fn ended_here(&self) -> bool {
+        self.ended && self.after != After::Lost
     }
 }
 
@@ -99,9 +97,10 @@ mod tests {
 
     #[test]
     fn the_server_has_ended_what_it_says_it_has() {
-        let failure = |after, undone| Failure { undone, ..Failure::new(after, "c", "m") };
-        assert!(failure(After::Aborted, false).ended());
-        assert!(failure(After::Open, true).ended() && !failure(After::Open, false).ended());
-        assert!(!failure(After::Lost, true).ended());
+        let failure = |after| Failure::new(after, "c", "m");
+        let failed = |after| Failure { ended: true, ..failure(after) };
+        assert!(failure(After::Aborted).ended_here());
+        assert!(failed(After::Open).ended_here() && !failure(After::Open).ended_here());
+        assert!(!failed(After::Lost).ended_here() && !failure(After::Lost).ended_here());
     }
 }

@@ -28,7 +28,7 @@ pub enum Followed {
     Ended,
 }
 
-/// Reads an `.isolde` file that somebody else is writing, block by block into any sink.
+/// Reads an `.isolde` file while a recorder writes it, block by block into any sink.
 ///
 /// It holds one block at a time, and the names of the file. A block that is not whole yet is waited for;
 /// what can never become a file is an error that says where, and from then on the answer to

@@ -1,4 +1,4 @@
-//! A sink of somebody else's sees all that the crate's own see.
+//! A sink outside the crate sees all that the crate's own see.
 
 use std::path::{Path, PathBuf};
 

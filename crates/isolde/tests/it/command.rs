@@ -64,6 +64,14 @@ fn stat_json_says_what_the_text_says() {
     assert_eq!(json["outcomes"]["aborted"], 1);
     assert_eq!(json["operation_kinds"]["compare-and-set"], 2);
     assert_eq!(json["evidence"]["version_orders"], 1);
+    assert_eq!(
+        (&json["evidence"]["endings"], &json["evidence"]["server_ends"]),
+        (&2.into(), &1.into())
+    );
+    assert_eq!(
+        (&json["evidence"]["events"], &json["evidence"]["session_ends"]),
+        (&1.into(), &1.into())
+    );
     assert_eq!(json["info"]["server"], "postgres");
     assert_eq!(json["time_span"]["to"], 90);
 }

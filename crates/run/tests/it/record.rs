@@ -1,15 +1,19 @@
 //! What the record of a run on a real database says beside values.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::collections::HashMap;
+use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::thread;
 use std::time::Duration;
 
 use isolde_history::{
-    EndedAt, ErrorClass, History, HistoryBuilder, Interval, LockMode, OpKind, Outcome,
-    SessionEvent, Txn,
+    EndedAt, ErrorClass, Event, Followed, History, HistoryBuilder, Interval, Key, LockMode, Meta,
+    NativeFollower, NativeWriter, OpKind, Outcome, Pool, SessionEvent, Sink, SinkError, Source,
+    Txn, TxnDraft, Value, Warning,
 };
-use isolde_run::{Controls, Limits, Options, run};
+use isolde_run::{Controls, Limits, Options, Tape, run};
 use isolde_target::{OpenOptions, Target, open};
 use isolde_workload::{Distribution, Kind, Settings, Workload};
 
@@ -30,6 +34,13 @@ fn server(kind: &str) -> Option<Arc<dyn Target>> {
 
 /// A run in which sessions are in each other's way.
 fn record(target: &Arc<dyn Target>, level: &str, txns: u64) -> History {
+    let mut tape = HistoryBuilder::new();
+    let limits = Limits { txns: Some(txns), ..Limits::default() };
+    record_on(&mut tape, target, level, &Options { limits, ..Options::default() });
+    tape.finish()
+}
+
+fn record_on(tape: &mut dyn Tape, target: &Arc<dyn Target>, level: &str, options: &Options) {
     let settings = Settings {
         kind: Kind::General,
         keys: 6,
@@ -41,15 +52,11 @@ fn record(target: &Arc<dyn Target>, level: &str, txns: u64) -> History {
         round: 0,
         seed: 11,
     };
-    let limits = Limits { txns: Some(txns), ..Limits::default() };
-    let options = Options { limits, ..Options::default() };
     let offer = target.offers().iter().find(|offer| offer.name == level).unwrap();
     let workload = Workload::new(settings).unwrap();
-    let mut tape = HistoryBuilder::new();
     let stop = AtomicBool::new(false);
     let mut controls = Controls { stop: &stop, watch: &mut |_| {} };
-    run(target, offer, &workload, &options, &mut tape, &mut controls).unwrap();
-    tape.finish()
+    run(target, offer, &workload, options, tape, &mut controls).unwrap();
 }
 
 /// Whether one interval is within another, both ends known.
@@ -88,7 +95,11 @@ fn is_sound(history: &History) {
         }
     }
     let ended = history.session_events().filter(|e| matches!(e, SessionEvent::Ended { .. }));
-    assert_eq!(ended.count(), history.session_count());
+    let mut ended: Vec<Value> = ended.map(|event| event.session()).collect();
+    ended.sort_unstable();
+    assert!(ended.windows(2).all(|two| two[0] != two[1]), "{ended:?}");
+    let sessions = history.pool().session_names();
+    assert!(sessions.iter().all(|name| ended.contains(name)), "{sessions:?} in {ended:?}");
 }
 
 fn count(history: &History, what: impl Fn(&Txn<'_>) -> bool) -> usize {
@@ -98,7 +109,7 @@ fn count(history: &History, what: impl Fn(&Txn<'_>) -> bool) -> usize {
 #[test]
 fn postgres_tells_failures_at_statements_from_those_at_commit() {
     let Some(target) = server("postgres") else { return };
-    let history = record(&target, "serializable", 3000);
+    let history = record(&target, "serializable", 5000);
     is_sound(&history);
     let failed = |txn: &Txn<'_>| txn.error_class() == Some(ErrorClass::Serialization);
     let at_statement = |txn: &Txn<'_>| matches!(txn.ended_at(), Some(EndedAt::Statement(_)));
@@ -157,4 +168,77 @@ fn transactions_on_a_standby_are_declared_read_only() {
     for txn in history.txns() {
         assert_eq!(txn.read_only(), node(&txn).then_some(true), "{:?}", txn.id());
     }
+}
+
+/// Keeps what it is told, and insists that no session begins anything before what it has said of itself.
+#[derive(Default)]
+struct Listener {
+    builder: HistoryBuilder,
+    said: HashMap<Value, SessionEvent>,
+}
+
+impl Sink for Listener {
+    fn pool(&mut self) -> &mut Pool {
+        self.builder.pool()
+    }
+
+    fn meta(&mut self) -> &mut Meta {
+        self.builder.meta()
+    }
+
+    fn transaction(&mut self, txn: &TxnDraft) -> Result<(), SinkError> {
+        let session = self.builder.pool().session_names()[txn.session.index()];
+        if let Some(said) = self.said.get(&session) {
+            assert!(matches!(said, SessionEvent::Heartbeat { .. }), "{said:?}");
+            assert!(txn.interval.begin >= Some(said.at()), "{:?} after {said:?}", txn.interval);
+        }
+        self.builder.transaction(txn)
+    }
+
+    fn event(&mut self, event: Event) -> Result<(), SinkError> {
+        let said = SessionEvent::of(self.builder.pool(), &event).unwrap();
+        self.said.insert(said.session(), said);
+        self.builder.event(event)
+    }
+
+    fn version_order(&mut self, key: Key, versions: &[Value]) -> Result<(), SinkError> {
+        self.builder.version_order(key, versions)
+    }
+
+    fn warn(&mut self, warning: Warning) {
+        self.builder.warn(warning);
+    }
+}
+
+#[test]
+fn a_run_is_followed_while_it_goes_on() {
+    let path = std::env::temp_dir().join(format!("isolde-followed-{}.isolde", std::process::id()));
+    let mut tape = NativeWriter::new(File::create(&path).unwrap()).unwrap();
+    let file = File::open(&path).unwrap();
+    let follower = thread::spawn(move || {
+        let (mut listener, mut waited) = (Listener::default(), 0);
+        let mut follower = NativeFollower::new(file, "run.isolde");
+        while follower.read_blocks(&mut listener).unwrap() != Followed::Ended {
+            waited += usize::from(!listener.said.is_empty());
+            thread::sleep(Duration::from_millis(10));
+        }
+        (listener.builder.finish(), waited)
+    });
+    let fjall = server("fjall").unwrap();
+    let level = fjall.offers()[0].name;
+    let limits = Limits { txns: Some(10), ..Limits::default() };
+    // Slow enough that sessions wait for their turn.
+    let options = Options { limits, rate: Some(5.0), ..Options::default() };
+    record_on(&mut tape, &fjall, level, &options);
+    tape.finish().unwrap();
+    let (followed, waited) = follower.join().unwrap();
+    // Sessions were heard of while the run went on.
+    assert!(waited > 0);
+    let beats = followed.session_events().filter(|e| matches!(e, SessionEvent::Heartbeat { .. }));
+    assert!(beats.count() > 0);
+    let source = Source::open(&path).unwrap();
+    let whole = isolde_history::Format::recognise(&source).unwrap().load(&source).unwrap().finish();
+    std::fs::remove_file(&path).unwrap();
+    whole.same_as(&followed).unwrap();
+    is_sound(&whole);
 }

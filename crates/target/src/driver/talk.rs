@@ -196,31 +196,24 @@ fn failure(error: &Value) -> Result<Failure, String> {
             format!("'class' of an error is one of {known}")
         })?,
     };
-    let undone = undone(error, after)?;
+    let ended = ended(error, after)?;
     // What we say of drivers ourselves must not be said by one.
     let code = printable(text("code")?, 40);
     let code = if code == Failure::IMPOSSIBLE { "driver".to_owned() } else { code };
     let message = printable(text("message")?, 400);
-    Ok(Failure { after, code, message, expected, class, undone })
+    Ok(Failure { after, code, message, expected, class, ended })
 }
 
-/// Whether an error says that the server has undone the transaction already. Of one that has ended
-/// that goes without saying, and of one that was lost nobody knows.
-fn undone(error: &Value, after: After) -> Result<bool, String> {
-    let ended = match error.get("ended") {
-        None => return Ok(false),
-        Some(Value::Bool(ended)) => *ended,
-        Some(_) => return Err("'ended' of an error is true or false".to_owned()),
-    };
-    match (after, ended) {
-        (After::Open, ended) => Ok(ended),
-        (After::Aborted, true) | (After::Lost, false) => Ok(false),
-        (After::Aborted, false) => {
-            Err("'ended' of an error is true where 'after' is 'aborted'".to_owned())
+/// Whether the server ended the transaction at this very request. Of one that is aborted that goes without
+/// saying; of one that was lost nobody knows.
+fn ended(error: &Value, after: After) -> Result<bool, String> {
+    match error.get("ended") {
+        None => Ok(after == After::Aborted),
+        Some(Value::Bool(true)) if after == After::Lost => {
+            Err("'ended' of an error is not true where 'after' is 'lost'".to_owned())
         }
-        (After::Lost, true) => {
-            Err("'ended' of an error is false where 'after' is 'lost'".to_owned())
-        }
+        Some(Value::Bool(ended)) => Ok(*ended),
+        Some(_) => Err("'ended' of an error is true or false".to_owned()),
     }
 }
 
@@ -239,7 +232,7 @@ mod tests {
         let line = br#"{"id":3,"error":{"code":"c","message":"m","after":"open","ended":true,
             "class":"deadlock","expected":true}}"#;
         let failure = Failure::conflict(After::Open, "c", "m").with_class(ErrorClass::Deadlock);
-        assert_eq!(understand(line, 3), Ok(Err(Failure { undone: true, ..failure })));
+        assert_eq!(understand(line, 3), Ok(Err(Failure { ended: true, ..failure })));
     }
 
     #[test]
@@ -262,7 +255,6 @@ mod tests {
             r#"{"id":3,"error":{"code":"c","message":"m","after":"open","class":"bad"}}"#,
             r#"{"id":3,"error":{"code":"c","message":"m","after":"open","class":1}}"#,
             r#"{"id":3,"error":{"code":"c","message":"m","after":"open","ended":1}}"#,
-            r#"{"id":3,"error":{"code":"c","message":"m","after":"aborted","ended":false}}"#,
             r#"{"id":3,"error":{"code":"c","message":"m","after":"lost","ended":true}}"#,
         ] {
             assert!(understand(wrong.as_bytes(), 3).is_err(), "{wrong}");

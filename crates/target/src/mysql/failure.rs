@@ -107,7 +107,7 @@ mod tests {
             assert_eq!((failure.after, failure.expected), (after, expected), "{code}");
             assert_eq!(at_commit(&error(code)).after, commit, "{code} at COMMIT");
             // A lock that was not to be had in time costs the statement, not the transaction.
-            assert_eq!(failure.ended(), after == After::Aborted, "{code}");
+            assert_eq!(failure.ended_here(), after == After::Aborted, "{code}");
         }
         for (code, class) in [
             (1213, ErrorClass::Deadlock),

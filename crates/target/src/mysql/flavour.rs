@@ -2,6 +2,7 @@
 
 use isolde_spec::Level;
 
+use crate::failure::{After, Failure};
 use crate::offer::Offer;
 
 /// A database and a storage engine.
@@ -123,6 +124,21 @@ impl Flavour {
             Flavour::Galera => &GALERA,
             Flavour::MyRocks => &MYROCKS,
             Flavour::TiDb => &TIDB,
+        }
+    }
+
+    /// What a failure means with this engine. InnoDB ends a transaction that is in conflict while its
+    /// statement waits; Galera may have done so at any time before it says so; RocksDB (`tests/outcomes.rs`)
+    /// keeps its locks until it is rolled back, and TiDB is not known to do otherwise.
+    pub(super) fn judged(self, failure: Failure) -> Failure {
+        match (self, failure.after) {
+            (Flavour::Galera, _) => Failure { ended: false, ..failure },
+            (Flavour::MyRocks | Flavour::TiDb, After::Aborted) => {
+                Failure { after: After::Open, ended: false, ..failure }
+            }
+            (Flavour::MyRocks | Flavour::TiDb | Flavour::MariaDb { .. } | Flavour::MySql, _) => {
+                failure
+            }
         }
     }
 

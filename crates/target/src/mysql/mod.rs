@@ -240,7 +240,7 @@ impl Target for MySql {
             Ok(conn)
         });
         match conn {
-            Ok(conn) => Ok(Box::new(MySqlSession::new(conn, self.prefix.clone()))),
+            Ok(conn) => Ok(Box::new(MySqlSession::new(conn, self.flavour, self.prefix.clone()))),
             Err(error) => Err(Failure { after: After::Lost, ..failure::in_transaction(&error) }),
         }
     }

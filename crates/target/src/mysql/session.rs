@@ -8,6 +8,7 @@ use mysql::{Conn, Error, Params, Statement, Value};
 
 use super::dialect::WAYS;
 use super::failure;
+use super::flavour::Flavour;
 use crate::failure::{After, Failure};
 use crate::path::Path;
 use crate::request::{Answer, Request};
@@ -23,6 +24,7 @@ struct MySqlReady {
 /// A connection that runs transactions at one level.
 pub(super) struct MySqlSession {
     conn: Conn,
+    flavour: Flavour,
     /// What tables are called, but for their numbers.
     prefix: String,
     ready: HashMap<(u32, OpKind, Path), MySqlReady>,
@@ -33,8 +35,8 @@ pub(super) struct MySqlSession {
 
 impl MySqlSession {
     /// A session on a connection that is at its level.
-    pub(super) fn new(conn: Conn, prefix: String) -> MySqlSession {
-        MySqlSession { conn, prefix, ready: HashMap::new(), ended_by_server: false }
+    pub(super) fn new(conn: Conn, flavour: Flavour, prefix: String) -> MySqlSession {
+        MySqlSession { conn, flavour, prefix, ready: HashMap::new(), ended_by_server: false }
     }
 
     fn prepare(&mut self, request: &Request) -> Result<MySqlReady, Failure> {
@@ -62,7 +64,7 @@ impl MySqlSession {
     }
 
     fn failed(&mut self, error: &Error) -> Failure {
-        let failure = failure::in_transaction(error);
+        let failure = self.flavour.judged(failure::in_transaction(error));
         self.ended_by_server |= failure.after == After::Aborted;
         failure
     }
@@ -130,7 +132,9 @@ impl Session for MySqlSession {
             Err(error) => {
                 let failure = failure::at_commit(&error);
                 self.ended_by_server |= failure.after == After::Aborted;
-                Err(failure)
+                // A node may have found the conflict long before it was asked.
+                let ended = failure.ended && self.flavour != Flavour::Galera;
+                Err(Failure { ended, ..failure })
             }
         }
     }

@@ -51,17 +51,18 @@ pub(super) fn in_transaction(trouble: Trouble, status: u8) -> Failure {
         Trouble::Error(error) if !ends_connection(&error) => {
             // Without a transaction there is nothing to roll back: BEGIN itself failed.
             let after = if status == b'I' { After::Aborted } else { After::Open };
-            told(error, after, status == b'E')
+            Failure { ended: status != b'T', ..told(error, after) }
         }
         other => lost(other),
     }
 }
 
 /// What the server said, and what it means.
-fn told(error: ServerError, after: After, undone: bool) -> Failure {
+fn told(error: ServerError, after: After) -> Failure {
     let ServerError { code, message, .. } = error;
     let (expected, class) = (is_expected(&code), class(&code));
-    Failure { after, code, message, expected, class, undone }
+    // Without a transaction, or in a failed one: nothing is left of it, nor any of its locks.
+    Failure { after, code, message, expected, class, ended: true }
 }
 
 /// A failure of COMMIT. The transaction is known to be aborted only if the error says so: a
@@ -74,7 +75,7 @@ pub(super) fn at_commit(trouble: Trouble) -> Failure {
         matches!(class, "40" | "23" | "25") && e.code != "40003" && !ends_connection(e)
     };
     match trouble {
-        Trouble::Error(error) if known(&error) => told(error, After::Aborted, false),
+        Trouble::Error(error) if known(&error) => told(error, After::Aborted),
         other => lost(other),
     }
 }
@@ -124,10 +125,10 @@ mod tests {
             let failure = in_transaction(error(severity, code), status);
             assert_eq!((failure.after, failure.expected), (after, expected), "{severity} {code}");
             // In a failed transaction nothing is left but the duty to say ROLLBACK.
-            assert_eq!(failure.ended(), after != After::Lost, "{severity} {code}");
+            assert_eq!(failure.ended_here(), after != After::Lost, "{severity} {code}");
         }
         let open = in_transaction(error("ERROR", "22012"), b'T');
-        assert!(open.after == After::Open && !open.ended());
+        assert!(open.after == After::Open && !open.ended_here());
     }
 
     #[test]

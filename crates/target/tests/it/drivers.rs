@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use isolde_history::OpKind;
+use isolde_history::{ErrorClass, OpKind};
 use isolde_target::{
     After, Answer, Ended, Failure, Found, OpenError, OpenOptions, Session, Target, check_driver,
     open,
@@ -108,6 +108,32 @@ fn a_driver_that_answers_is_a_target() {
     script.assert_all_gone();
 }
 
+#[test]
+fn what_a_driver_tells_beside_answers_is_passed_on() {
+    let script = Script::new(
+        "tells",
+        r#"*'"do":"begin","only_reads":true'*) say '{"read_only":true}' ;;
+        *'"do":"read"'*) fail '{"code":"40001","message":"m","after":"open","ended":true,"class":"serialization"}' ;;"#,
+    );
+    let target = script.open().unwrap();
+    let mut session = target.connect(&target.offers()[0]).unwrap();
+    assert_eq!(session.begin_reading(), Ok(true));
+    let failure = session.run(&request(OpKind::Read, 0, 0)).unwrap_err();
+    assert_eq!((failure.class, failure.after), (ErrorClass::Serialization, After::Open));
+    assert!(failure.ended_here());
+    session.rollback().unwrap();
+    // One that is older than all this.
+    let script = Script::new(
+        "silent",
+        r#"*'"do":"read"'*) fail '{"code":"c","message":"m","after":"open"}' ;;"#,
+    );
+    let target = script.open().unwrap();
+    let mut session = target.connect(&target.offers()[0]).unwrap();
+    assert_eq!(session.begin_reading(), Ok(false));
+    let failure = session.run(&request(OpKind::Read, 0, 0)).unwrap_err();
+    assert_eq!((failure.class, failure.ended_here()), (ErrorClass::Other, false));
+}
+
 /// What a driver does, where that is noticed, and what it means.
 const NAUGHTY: &[(&str, &str, bool, After, &str, &str)] = &[
     ("garbage", r#"*'"do":"read"'*) echo hello ;;"#, false, After::Lost, "impossible", "no JSON"),
@@ -174,6 +200,14 @@ const NAUGHTY: &[(&str, &str, bool, After, &str, &str)] = &[
         After::Lost,
         "impossible",
         "after",
+    ),
+    (
+        "class",
+        r#"*'"do":"read"'*) fail '{"code":"x","message":"y","after":"open","class":"bad"}' ;;"#,
+        false,
+        After::Lost,
+        "impossible",
+        "'class' of an error is one of serialization",
     ),
     (
         "conflict",

@@ -7,8 +7,10 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use isolde_history::OpKind;
-use isolde_target::{After, Answer, Ended, OpenOptions, Path, Request, Session, Target, open};
+use isolde_history::{ErrorClass, OpKind};
+use isolde_target::{
+    After, Answer, Ended, Failure, OpenOptions, Path, Request, Session, Target, open,
+};
 use mysql::prelude::Queryable;
 
 use crate::common::{
@@ -34,13 +36,9 @@ fn value(target: &dyn Target, row: u32) -> Option<i64> {
     value
 }
 
-/// One transaction overtakes another, which has a write of its own to lose: the code of its
-/// failure, and what the failure says.
-fn overtaken(
-    target: &dyn Target,
-    level: &str,
-    then: &Request,
-) -> (Box<dyn Session>, String, After) {
+/// One transaction overtakes another, which has a write of its own to lose (of row 3): its
+/// failure.
+fn overtaken(target: &dyn Target, level: &str, then: &Request) -> (Box<dyn Session>, Failure) {
     let mut slow = connect(target, level);
     slow.begin().unwrap();
     read(slow.as_mut(), 1);
@@ -56,7 +54,18 @@ fn overtaken(
         Ok(answer) => panic!("{} {level}: {then:?} was {answer:?}", target.name()),
     };
     assert!(failure.expected, "{failure}");
-    (slow, failure.code, failure.after)
+    (slow, failure)
+}
+
+/// Whether the transaction that wrote row 3 has let go of it: another one gets it at once.
+#[track_caller]
+fn lets_go(target: &dyn Target) {
+    let mut other = connect(target, "read-committed");
+    other.begin().unwrap();
+    let began = Instant::now();
+    other.run(&write(3, 34)).unwrap();
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    other.rollback().unwrap();
 }
 
 #[test]
@@ -65,8 +74,11 @@ fn a_conflict_in_postgres_leaves_a_failed_transaction() {
     let target = target.as_ref();
     for path in [Path::PrimaryKey, Path::Index, Path::Upsert, Path::Returning, Path::Replace] {
         let then = Request { path, ..write(1, 12) };
-        let (mut slow, code, after) = overtaken(target, "repeatable-read", &then);
-        assert_eq!((code.as_str(), after), ("40001", After::Open), "{path:?}");
+        let (mut slow, failure) = overtaken(target, "repeatable-read", &then);
+        assert_eq!((failure.code.as_str(), failure.after), ("40001", After::Open), "{path:?}");
+        // Nobody has said ROLLBACK yet.
+        assert!(failure.ended_here() && failure.class == ErrorClass::Serialization);
+        lets_go(target);
         // COMMIT is answered by ROLLBACK, which no error tells.
         assert_eq!(slow.commit().unwrap(), Ended::RolledBack);
         assert_eq!(value(target, 3), Some(0));
@@ -102,8 +114,9 @@ fn a_conflict_found_at_commit_is_an_abort() {
 #[test]
 fn a_conflict_in_mariadb_ends_the_transaction() {
     let cases = [
-        ("mariadb", "repeatable-read-snapshot", "1020"),
-        ("mariadb-rocksdb", "repeatable-read", "1213"),
+        ("mariadb", "repeatable-read-snapshot", ("1020", After::Aborted, true)),
+        // RocksDB keeps the locks until it is told ROLLBACK.
+        ("mariadb-rocksdb", "repeatable-read", ("1213", After::Open, false)),
     ];
     for (kind, level, expected) in cases {
         let Some(target) = with_rows(kind) else { continue };
@@ -118,8 +131,13 @@ fn a_conflict_in_mariadb_ends_the_transaction() {
             lock(Path::ForUpdate),
         ];
         for then in then {
-            let (mut slow, code, after) = overtaken(target, level, &then);
-            assert_eq!((code.as_str(), after), (expected, After::Aborted), "{kind} {then:?}");
+            let (mut slow, failure) = overtaken(target, level, &then);
+            let found = (failure.code.as_str(), failure.after, failure.ended_here());
+            assert_eq!(found, expected, "{kind} {then:?}");
+            if failure.after == After::Open {
+                slow.rollback().unwrap();
+            }
+            lets_go(target);
             // The next transaction does not commit what is left of this one.
             slow.begin().unwrap();
             assert_eq!(slow.commit().unwrap(), Ended::Committed);
@@ -129,7 +147,7 @@ fn a_conflict_in_mariadb_ends_the_transaction() {
 }
 
 /// Two sessions that wait for each other: one goes on, the other is told.
-fn deadlock(kind: &str, level: &str, code: &str, after: After) {
+fn deadlock(kind: &str, level: &str, code: &str, after: After, ended: bool) {
     let Some(target) = with_rows(kind) else { return };
     let [mut one, mut two] = [(); 2].map(|()| Actor::begin(target.as_ref(), level));
     one.run(write(1, 11));
@@ -143,15 +161,16 @@ fn deadlock(kind: &str, level: &str, code: &str, after: After) {
     let failure = fates.iter().find_map(|f| f.failure.clone()).unwrap();
     assert_eq!((committed, failure.code.as_str()), (1, code), "{kind} {level}");
     assert_eq!((failure.after, failure.expected), (after, true), "{kind} {level}");
+    assert_eq!((failure.class, failure.ended_here()), (ErrorClass::Deadlock, ended), "{kind}");
     let rows = (value(target.as_ref(), 1).unwrap(), value(target.as_ref(), 2).unwrap());
     assert!(matches!(rows, (11, 12) | (21, 22)), "{kind}: {rows:?}");
 }
 
 #[test]
 fn deadlocks_are_conflicts() {
-    deadlock("postgres", "read-committed", "40P01", After::Open);
-    deadlock("mariadb", "read-committed", "1213", After::Aborted);
-    deadlock("mariadb-rocksdb", "read-committed", "1213", After::Aborted);
+    deadlock("postgres", "read-committed", "40P01", After::Open, true);
+    deadlock("mariadb", "read-committed", "1213", After::Aborted, true);
+    deadlock("mariadb-rocksdb", "read-committed", "1213", After::Open, false);
 }
 
 #[test]
@@ -166,7 +185,9 @@ fn a_lock_that_does_not_come_leaves_the_transaction_open() {
         two.run(&write(3, 33)).unwrap();
         let failure = two.run(&write(1, 21)).unwrap_err();
         assert_eq!((failure.code.as_str(), failure.after), (code, After::Open), "{kind}");
-        assert!(failure.expected);
+        assert!(
+            failure.expected && !failure.ended_here() && failure.class == ErrorClass::LockTimeout
+        );
         // It really is open: it can still commit what it did before.
         assert_eq!(two.commit().unwrap(), Ended::Committed);
         assert_eq!((value(target, 3), value(target, 1)), (Some(33), Some(0)));

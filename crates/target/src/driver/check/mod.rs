@@ -29,11 +29,7 @@ const CHECKS: &[(&str, &str, Try)] = &[
     ("commit", "another session reads what was committed", course::commit),
     ("rollback", "nothing is left of what was rolled back", course::rollback),
     ("many transactions", "one session runs a hundred transactions", course::many),
-    (
-        "read-only",
-        "one that was declared read-only reads, and the next one writes",
-        course::read_only,
-    ),
+    ("only reads", "one that only reads does, declared or not; the next writes", course::read_only),
     ("tables", "rows of one table are not those of another", course::apart),
     ("write", "'write' is answered by true, and replaces the value", course::write),
     ("append", "'append' puts values at the end of a list, 'list' reads them", course::append),
