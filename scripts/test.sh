@@ -64,6 +64,9 @@ export ISOLDE_FEATURES=$features
 step "lints"
 cargo clippy --quiet --workspace --all-targets --features "$features" -- -D warnings
 
+# Who builds on the libraries gets no database that was not asked for.
+cargo clippy --quiet -p isolde-run -p isolde-probe -- -D warnings
+
 # The checker has to run in a browser, without threads, files, clocks and C.
 wasm=wasm32-unknown-unknown
 browser=(-p isolde-history -p isolde-spec -p isolde-graph -p isolde-check -p isolde-report)

@@ -26,6 +26,10 @@ mod open;
 mod path;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg_attr(
+    not(any(feature = "postgres", feature = "mysql", feature = "etcd")),
+    allow(dead_code, reason = "nothing to relay to without servers")
+)]
 mod relay;
 mod request;
 mod rows;
