@@ -1,6 +1,7 @@
 //! What can be typed. Help, man page and completions all come from here.
 
 mod asking;
+#[cfg(feature = "drivers")]
 mod driving;
 mod explaining;
 mod probing;
@@ -16,6 +17,7 @@ use isolde_workload::{Distribution, Kind};
 use crate::typed::{anomaly, count, kind, level, small_count};
 
 pub(crate) use asking::AskArgs;
+#[cfg(feature = "drivers")]
 pub(crate) use driving::{DriverArgs, DriverCheckArgs, DriverCommand};
 pub(crate) use explaining::ExplainArgs;
 pub(crate) use probing::ProbeArgs;
@@ -44,6 +46,7 @@ pub(crate) enum Command {
     Record(RecordArgs),
     Probe(ProbeArgs),
     Targets(TargetsArgs),
+    #[cfg(feature = "drivers")]
     Driver(DriverArgs),
     Check(CheckArgs),
     Explain(ExplainArgs),

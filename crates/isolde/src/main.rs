@@ -4,6 +4,7 @@ mod args;
 mod bar;
 mod check;
 mod convert;
+#[cfg(feature = "drivers")]
 mod driver;
 mod event_log;
 mod exit;
@@ -67,6 +68,7 @@ fn run(args: &Args, interrupts: &Interrupts) -> Result<u8> {
         Command::Record(args) => record::run(args, interrupts),
         Command::Probe(args) => probe::run(args, interrupts),
         Command::Targets(args) => targets::run(args, interrupts).map(|()| EXIT_OK),
+        #[cfg(feature = "drivers")]
         Command::Driver(args) => driver::run(args, interrupts),
         Command::Check(args) => check::run(args, interrupts),
         Command::Explain(args) => explain::run(args, interrupts).map(|()| EXIT_OK),

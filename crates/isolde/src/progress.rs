@@ -58,7 +58,7 @@ impl Progress {
     #[expect(clippy::unused_self, reason = "there is nothing to show it on")]
     pub(crate) fn reach(&self, _: u64) {}
 
-    #[expect(clippy::unused_self, clippy::needless_pass_by_value, reason = "as above")]
+    #[expect(clippy::unused_self, reason = "as above")]
     pub(crate) fn say(&self, _: String) {}
 
     #[expect(clippy::unused_self, reason = "as above")]

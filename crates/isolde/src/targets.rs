@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use isolde_history::OpKind;
-use isolde_target::{KINDS, OpenOptions, Path, Target};
+use isolde_target::{KINDS, NONE, OpenOptions, Path, Target};
 use serde_json::{Value, json};
 
 use crate::args::TargetsArgs;
@@ -39,6 +39,9 @@ fn list(json: bool) -> Result<()> {
             .map(|kind| json!({"name": kind.name, "urls": kind.schemes, "summary": kind.summary}))
             .collect();
         return terminal::print(&(serde_json::to_string_pretty(&all)? + "\n"));
+    }
+    if KINDS.is_empty() {
+        return terminal::print(&format!("{NONE}\n"));
     }
     let width = KINDS.iter().map(|k| k.name.len()).max().unwrap_or(0);
     let lines = KINDS.iter().map(|kind| format!("{:width$}  {}\n", kind.name, kind.summary));

@@ -164,6 +164,9 @@ pub const KINDS: &[Kind] = &[
 /// The one target in which anomalies can be planted.
 pub const FAULTY: &str = "faulty";
 
+/// What is said of a build without databases.
+pub const NONE: &str = "this build has no databases: it was made without default features";
+
 /// Opens what the user named: the name of a kind, or a URL.
 pub fn open(spec: &str, options: &OpenOptions) -> Result<Box<dyn Target>, OpenError> {
     if let (Some(anomaly), true) = (options.planted.first(), spec != FAULTY) {
@@ -178,7 +181,10 @@ pub fn open(spec: &str, options: &OpenOptions) -> Result<Box<dyn Target>, OpenEr
         Some(kind) => (kind.open)(Some(spec), options),
         None => {
             let names: Vec<&str> = KINDS.iter().map(|k| k.name).collect();
-            let hint = format!("targets of this build are {}; or give a URL", names.join(", "));
+            let hint = match names.is_empty() {
+                true => NONE.to_owned(),
+                false => format!("targets of this build are {}; or give a URL", names.join(", ")),
+            };
             Err(OpenError::new(format!("there is no target '{spec}'")).hint(hint))
         }
     }

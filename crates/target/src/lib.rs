@@ -5,11 +5,6 @@
 //! thread. Everything that depends on the database is behind these two traits; what a failure
 //! means for the transaction is decided here ([`Failure`]), because only the protocol can say it.
 
-#![cfg_attr(
-    not(all(feature = "postgres", feature = "mysql", feature = "drivers", feature = "key-value")),
-    allow(dead_code, reason = "a build with few databases needs only a part of what they share")
-)]
-
 mod catalogue;
 mod console;
 #[cfg(feature = "drivers")]
@@ -43,7 +38,7 @@ mod unique;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod url;
 
-pub use catalogue::{FAULTY, KINDS, Kind, open};
+pub use catalogue::{FAULTY, KINDS, Kind, NONE, open};
 pub use console::{Console, Consoles, Said, Waiting, Waits};
 #[cfg(feature = "drivers")]
 pub use driver::{Check, Found, check_driver};
