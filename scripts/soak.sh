@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What takes too long for every change: scripts/soak.sh [hours], one hour unless it is said. Half of the time the checker is
-# compared with its brute-force twins on histories that scripts/test.sh has not seen, a quarter every reader is fuzzed, and
-# then every database of the build runs at every level (that takes as long as it takes: about 20 minutes on two cores with
-# PostgreSQL and MariaDB). Building comes on top: five minutes the first time.
+# compared with its brute-force twins on more histories than in scripts/test.sh (`against_twin` on new ones each time, the
+# other tests on the same 20,000), a quarter every reader is fuzzed, and then every database of the build runs at every
+# level, which takes as long as it takes and was not timed yet. Building comes on top.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 hours=${1:-1}

@@ -11,7 +11,7 @@ use crate::typed;
 
 /// Test a database: run a workload, record what the clients saw, check it
 ///
-/// Give a name to have everything done: an embedded database (fjall, surrealkv, sqlite) needs
+/// Give a name to have everything done: an embedded database (fjall, sqlite) needs
 /// nothing else; postgres and mariadb start a throwaway server from the programs on this machine.
 /// Give a URL to test a server of yours: tables with names of their own are made, and dropped at
 /// the end. `isolde targets` lists them all, `isolde targets NAME` what one of them offers.
