@@ -38,6 +38,7 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     if [ ! -e "$policy" ]; then
       printf '#!/bin/sh\nexit 101\n' >"$policy"
       chmod +x "$policy"
+      policy_made=yes
       trap 'rm -f "$policy"' EXIT
     fi
     apt-get update -qq
@@ -87,22 +88,56 @@ step "tests"
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((3 * $(nproc)))}
 cargo test --quiet --workspace --features "$features"
 
-step "the checker as a browser would have it"
-if [ "$has_wasm" = yes ] && command -v node >/dev/null; then
-  ISOLDE=target/debug/isolde browser/wasm/run.sh
-else
-  echo "*** SKIPPED: $wasm (rustup target add $wasm) and node are needed to check histories in WebAssembly ***"
+# What is left waits for a browser, or for one core: all of it at once. Each tells what it has to say when it is through.
+logs=$(mktemp -d)
+finish() {
+  # What still runs when something has failed ends with us.
+  jobs -p | xargs -r kill 2>/dev/null || true
+  rm -rf "$logs"
+  [ -z "${policy_made:-}" ] || rm -f "$policy"
+}
+trap finish EXIT
+names=()
+pids=()
+beside() {
+  local name=$1
+  shift
+  "$@" >"$logs/${#names[@]}" 2>&1 &
+  names+=("$name")
+  pids+=($!)
+}
+
+wasm() {
+  if [ "$has_wasm" = yes ] && command -v node >/dev/null; then
+    ISOLDE=target/debug/isolde browser/wasm/run.sh
+  else
+    echo "*** SKIPPED: $wasm (rustup target add $wasm) and node are needed to check histories in WebAssembly ***"
+  fi
+}
+browser() {
+  if [ "${CI:-}" = true ] || { [ -x "${CHROMIUM:-/usr/bin/chromium}" ] && command -v npm >/dev/null; }; then
+    browser/run.sh
+  else
+    echo "SKIPPED: chromium, node and npm are needed for the tests in browser/"
+  fi
+}
+documentation() {
+  RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps --features "$features"
+}
+
+beside "reports in a browser" browser
+beside "fuzz, briefly" fuzz/run.sh "${FUZZ_SECONDS:-3}"
+beside "the checker as a browser would have it" wasm
+beside "documentation" documentation
+failed=
+for at in "${!names[@]}"; do
+  code=0
+  wait "${pids[$at]}" || code=$?
+  step "${names[$at]}"
+  cat "$logs/$at"
+  [ "$code" = 0 ] || failed="$failed ${names[$at]} (exit code $code);"
+done
+if [ -n "$failed" ]; then
+  echo "FAILED:$failed" >&2
+  exit 1
 fi
-
-step "reports in a browser"
-if [ "${CI:-}" = true ] || { [ -x "${CHROMIUM:-/usr/bin/chromium}" ] && command -v npm >/dev/null; }; then
-  browser/run.sh
-else
-  echo "SKIPPED: chromium, node and npm are needed for the tests in browser/"
-fi
-
-step "documentation"
-RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps --features "$features"
-
-step "fuzz, briefly"
-fuzz/run.sh "${FUZZ_SECONDS:-3}"

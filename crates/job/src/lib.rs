@@ -2,7 +2,7 @@
 //! found. It is told as [`Event`]s, and ended by a [`Stop`]. Nothing here prints, nothing ends the process,
 //! and two jobs in one process do not know of each other.
 //!
-//! [`test`] does all of it; [`Stage`] is a database that is open, for single runs; [`Asking`] asks levels
+//! [`test()`] does all of it; [`Stage`] is a database that is open, for single runs; [`Asking`] asks levels
 //! about a history, wherever it came from.
 
 mod about;
