@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# All figures of docs/performance.md, as JSON lines in a folder: scripts/performance.sh FOLDER. About twelve minutes on two
+# All figures of docs/performance.md, as JSON lines in a folder: scripts/performance.sh FOLDER. About eight minutes on two
 # cores, after building. Run it on a machine that does nothing else. Figures 13 and 14 need MariaDB.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 to=${1:?a folder for the results}
 mkdir -p "$to"
 cargo build --quiet --release -p isolde -p isolde-bench
-bench=target/release/isolde-bench
-isolde=$PWD/target/release/isolde
+target=$(realpath "${CARGO_TARGET_DIR:-target}")
+bench=$target/release/isolde-bench
+isolde=$target/release/isolde
 
 measure() {
   local name=$1
@@ -21,7 +22,7 @@ measure check "$bench" check
 measure violations "$bench" violations
 measure report "$bench" report --violations 1,10000
 # Figures 7 and 8: distribution, objects, sessions, transactions.
-measure sweep "$bench" sweep --max-txns 5000000
+measure sweep "$bench" sweep --max-txns 2000000
 # Figure 9.
 measure cas "$bench" cas --concurrency 10,25,50,75,100
 measure weak "$bench" weak
