@@ -5,6 +5,7 @@
 mod command;
 mod common;
 mod driver;
+mod events;
 mod excerpts;
 mod faults;
 mod faulty;
