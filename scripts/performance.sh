@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All figures of docs/performance.md, as JSON lines in a folder: scripts/performance.sh FOLDER. About eight minutes on two
+# All figures of docs/performance.md, as JSON lines in a folder: scripts/performance.sh FOLDER. About five minutes on two
 # cores, after building. Run it on a machine that does nothing else. Figures 13 and 14 need MariaDB.
 set -euo pipefail
 cd "$(dirname "$0")/.."

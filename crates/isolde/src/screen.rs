@@ -13,7 +13,7 @@ pub(crate) struct Screen<'s> {
     log: Option<EventLog>,
     /// What turns or grows at the moment.
     bar: Option<Progress>,
-    /// The first thing that could not be written. It ends the job.
+    /// The first thing that could not be written.
     failed: Option<anyhow::Error>,
 }
 
@@ -26,10 +26,12 @@ impl<'s> Screen<'s> {
     pub(crate) fn show(&mut self, event: &Event<'_>) {
         let written = self.log.as_mut().map_or(Ok(()), |log| log.write(event));
         if let Err(error) = written {
-            // A reader that goes away does not change what is found.
+            // A reader that goes away does not change what is found, nor does a full disk: that is told
+            // when the job is through.
             self.log = None;
             if error.kind() != std::io::ErrorKind::BrokenPipe {
-                self.note(Err(error.into()));
+                let error = anyhow::Error::new(error).context("the events cannot be written");
+                self.failed.get_or_insert(error);
             }
         }
         match event {
@@ -65,7 +67,7 @@ impl<'s> Screen<'s> {
         }
     }
 
-    /// What could not be written ends the job.
+    /// A result that could not be written ends the job.
     pub(crate) fn note(&mut self, done: anyhow::Result<()>) {
         if let Err(error) = done {
             self.failed.get_or_insert(error);

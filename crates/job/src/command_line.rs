@@ -12,11 +12,6 @@ impl CommandLine {
         CommandLine { words: words.into_iter().map(|word| without_password(&word)).collect() }
     }
 
-    /// The words.
-    pub fn words(&self) -> &[String] {
-        &self.words
-    }
-
     /// As it was typed.
     pub fn typed(&self) -> String {
         self.quoted(None)
@@ -52,7 +47,7 @@ pub fn quoted(word: &str) -> String {
 }
 
 /// A URL whose password nobody shall read.
-fn without_password(word: &str) -> String {
+pub(crate) fn without_password(word: &str) -> String {
     let parts = word.split_once("://").and_then(|(scheme, rest)| {
         let (user, host) = rest.rsplit_once('@')?;
         let (user, _) = user.split_once(':')?;

@@ -208,7 +208,7 @@ impl RunPlan {
     }
 }
 
-/// A seed that people can type, from the clock, the process and the thread.
+/// A seed that people can type, by chance.
 fn random_seed() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     // Every `RandomState` has other keys: two jobs that begin at the same time have two seeds.

@@ -14,7 +14,7 @@ use isolde_spec::Level;
 use isolde_target::{Failure, Offer, Target};
 use isolde_workload::{Kind, Settings, Workload};
 
-use crate::command_line::CommandLine;
+use crate::command_line::without_password;
 use crate::event::{Event, Watch};
 use crate::notice::Notice;
 use crate::place::Place;
@@ -42,13 +42,13 @@ impl Stage {
         // What is wrong with the workload is said before a server is started.
         plan.options()?;
         workload(plan.settings())?;
-        let shown = CommandLine::new([plan.target.clone()]);
-        watch(&Event::Opening { target: shown.words().first().map_or("", String::as_str) });
+        let shown = without_password(&plan.target);
+        watch(&Event::Opening { target: &shown });
         let (name, open) = (plan.target.clone(), plan.open_options());
         let target = match within(OPENING, move || isolde_target::open(&name, &open)) {
             Ok(target) => Arc::from(target?),
-            Err(Stuck::Hangs) => bail!("{} hangs while it is opened", plan.target),
-            Err(Stuck::Panicked(text)) => bail!("{} cannot be opened: {text}", plan.target),
+            Err(Stuck::Hangs) => bail!("{shown} hangs while it is opened"),
+            Err(Stuck::Panicked(text)) => bail!("{shown} cannot be opened: {text}"),
         };
         let stage = Stage::on(target, plan, levels)?;
         watch(&Event::Opened { place: &stage.place });
@@ -74,11 +74,6 @@ impl Stage {
         let place = Place { faults, command, ..Place::of(&*target, offer, settings) };
         let (next_table, hangs) = (AtomicU32::new(0), AtomicBool::new(false));
         Ok(Stage { target, place, options, next_table, hangs })
-    }
-
-    /// The database.
-    pub fn target(&self) -> &dyn Target {
-        &*self.target
     }
 
     /// What a report says of it.
@@ -177,7 +172,10 @@ impl Stage {
         let target = Arc::clone(&self.target);
         match within(self.options.hang_after, move || target.clean()) {
             Ok(done) => done,
-            Err(Stuck::Hangs) => Err(left("the database hangs")),
+            Err(Stuck::Hangs) => {
+                self.hangs.store(true, Ordering::Relaxed);
+                Err(left("the database hangs"))
+            }
             Err(Stuck::Panicked(text)) => Err(left(&text)),
         }
     }

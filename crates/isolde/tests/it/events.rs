@@ -41,6 +41,15 @@ fn a_recorder_tells_its_events_on_standard_output() {
 }
 
 #[test]
+fn a_full_disk_of_events_does_not_change_what_is_found() {
+    let folder = Folder::new("full-events");
+    let ran = folder.isolde(&["test", "fjall", "--txns", "1k", "--events", "/dev/full"]);
+    assert!(ran.out.contains("1,000 transactions") && ran.out.contains("serializable: holds"));
+    assert!(!ran.out.contains("Ctrl-C"), "{ran:#?}");
+    assert!(ran.code == Some(2) && ran.err.contains("the events cannot be written"), "{ran:#?}");
+}
+
+#[test]
 fn events_that_cannot_be_written_are_a_fault_before_anything_runs() {
     let folder = Folder::new("no-events");
     let ran = folder.isolde(&["test", "fjall", "--events", "/no/such/folder/events"]);

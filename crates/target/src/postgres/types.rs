@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::rows::{ColumnKind, Datum};
 
 /// The built-in types: their numbers never change.
-const TYPES: [(u32, &str, ColumnKind); 27] = [
+const TYPES: [(u32, &str, ColumnKind); 28] = [
     (16, "boolean", ColumnKind::Boolean),
     (17, "bytea", ColumnKind::Bytes),
     (18, "\"char\"", ColumnKind::Text),
@@ -31,18 +31,13 @@ const TYPES: [(u32, &str, ColumnKind); 27] = [
     (1266, "time with time zone", ColumnKind::Time),
     (1560, "bit", ColumnKind::Bits),
     (1562, "bit varying", ColumnKind::Bits),
+    (1700, "numeric", ColumnKind::Decimal),
     (2950, "uuid", ColumnKind::Uuid),
     (3802, "jsonb", ColumnKind::Json),
 ];
 
-/// Exact numbers.
-const NUMERIC: u32 = 1700;
-
 /// What a type is, and what it is called. Types that users make have numbers that say nothing.
 pub(super) fn kind(oid: u32) -> (ColumnKind, Cow<'static, str>) {
-    if oid == NUMERIC {
-        return (ColumnKind::Decimal, Cow::Borrowed("numeric"));
-    }
     match TYPES.iter().find(|(own, _, _)| *own == oid) {
         Some((_, name, kind)) => (*kind, Cow::Borrowed(name)),
         None => (ColumnKind::Other, Cow::Owned(format!("oid {oid}"))),
