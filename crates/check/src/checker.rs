@@ -10,6 +10,8 @@ use isolde_spec::{Answer, Level, Promise, Verdict, Witness};
 use crate::graph::evidence::Evidence;
 use crate::keys::findings::Doubt;
 use crate::keys::origin::Choices;
+use crate::keys::standing::Standing;
+use crate::lattice;
 use crate::limits::{Ended, Limit, Limits};
 use crate::linear::{self, KeysApart};
 use crate::options::{Method, Options};
@@ -31,6 +33,8 @@ pub struct Checker<'h> {
     apart: [OnceCell<KeysApart>; 2],
     /// What was decided already.
     decided: RefCell<Vec<Verdict>>,
+    /// What stayed open when it was asked on its own behalf.
+    open: RefCell<Vec<Verdict>>,
     /// The promises that are being decided, each on behalf of the one before it.
     asked: RefCell<Vec<Promise>>,
     ways_left: Rc<WaysLeft>,
@@ -60,15 +64,63 @@ impl<'h> Checker<'h> {
             weak: OnceCell::new(),
             apart: Default::default(),
             decided: RefCell::default(),
+            open: RefCell::default(),
             asked: RefCell::default(),
             ways_left,
         }
     }
 
-    /// Decides whether the history keeps a promise.
+    /// Decides whether the history keeps a promise. An answer stays open only if no other promise
+    /// decides it: none that implies this one holds, and none that this one implies is violated.
     pub fn check(&self, promise: Promise) -> Verdict {
-        self.ways_left.refill();
-        self.decide(promise)
+        if let Some(nothing) = self.nothing_committed(promise) {
+            return nothing;
+        }
+        let verdict = self.ask(promise);
+        match verdict.holds() {
+            None => lattice::by_others(promise, &self.others(), |other| self.ask(other)),
+            Some(_) => None,
+        }
+        .unwrap_or(verdict)
+    }
+
+    /// The verdict of a promise by its own plan, with all the effort of one question.
+    fn ask(&self, promise: Promise) -> Verdict {
+        let open = self.open.borrow().iter().find(|v| v.promise == promise).cloned();
+        open.unwrap_or_else(|| {
+            self.ways_left.refill();
+            let verdict = self.decide(promise);
+            if verdict.holds().is_none() {
+                self.open.borrow_mut().push(verdict.clone());
+            }
+            verdict
+        })
+    }
+
+    /// The promises that may decide another one. Nothing more is asked when the check has to end, and
+    /// what speaks of real time cannot hold where real time is not known.
+    fn others(&self) -> Vec<Promise> {
+        if self.evidence.limits.go_on().is_err() {
+            return Vec::new();
+        }
+        let in_time = self.evidence.real_time().complete;
+        Promise::all().filter(|p| in_time || !p.level.needs_real_time()).collect()
+    }
+
+    /// The verdict on a history in which nothing is known to have committed: it shows nothing.
+    fn nothing_committed(&self, promise: Promise) -> Option<Verdict> {
+        let context = &self.evidence.context;
+        if context.standings.contains(&Standing::Committed) {
+            return None;
+        }
+        let reason = match context.history.txn_count() {
+            0 => "the history has no transactions: there is nothing to check",
+            _ => "no transaction of the history committed: there is nothing to check",
+        };
+        let question = Question::new(&self.evidence, promise);
+        let procedure = question.procedure("none", Vec::new(), "no transaction committed");
+        let answer = Answer::Unknown(reason.to_owned());
+        Some(Verdict { promise, answer, counts: Vec::new(), notes: Vec::new(), procedure })
     }
 
     /// The verdict, unless it is being worked out already: a level may be asked about on behalf of
@@ -85,21 +137,18 @@ impl<'h> Checker<'h> {
         self.asked.borrow_mut().push(promise);
         let verdict = self.by_plan(promise);
         self.asked.borrow_mut().pop();
-        if verdict.holds() == Some(true) {
+        if verdict.holds().is_some() {
             self.decided.borrow_mut().push(verdict.clone());
         }
         verdict
     }
 
-    /// The verdict of a promise that follows from one that holds.
+    /// The verdict of a promise that is known, or follows from one that holds.
     fn follows(&self, promise: Promise) -> Option<Verdict> {
         let decided = self.decided.borrow();
         let same = decided.iter().find(|v| v.promise == promise);
-        let implies = |v: &&Verdict| {
-            v.promise.level.implies(promise.level)
-                && (v.promise.session_order || !promise.session_order)
-        };
-        same.cloned().or_else(|| Some(implied(decided.iter().find(implies)?, promise)))
+        let implies = |v: &&Verdict| v.holds() == Some(true) && v.promise.implies(promise);
+        same.cloned().or_else(|| Some(lattice::implied(decided.iter().find(implies)?, promise)))
     }
 
     /// Tries the rows of the plan until one decides.
@@ -107,7 +156,12 @@ impl<'h> Checker<'h> {
         let question = Question::new(&self.evidence, promise);
         let mut open: Option<Verdict> = None;
         let mut only_inferred: Option<Verdict> = None;
-        for row in PLAN.iter().filter(|row| row.levels.contain(promise.level)) {
+        let serial = promise.level == Level::Sequential && !question.has_failed_operations();
+        let speaks = |row: &&Row| {
+            // Without failed operations, what serializability leaves open its procedures leave open.
+            row.levels.contain(promise.level) && (!serial || row.levels == Levels::Sequential)
+        };
+        for row in PLAN.iter().filter(speaks) {
             // What was found rests on inferred edges: only rows that tell it in plainer words matter.
             if only_inferred.is_some() != (row.given == Given::OnlyInferred) {
                 continue;
@@ -163,13 +217,22 @@ impl<'h> Checker<'h> {
                 let found = linear::contradicts_itself(question, why);
                 found.map_err(|limit| question.evidence.ended_walk(limit))
             }
-            Try::ByKeys => Ok(Some(linear::by_keys(question, &connected().1))),
+            Try::ByKeys => {
+                Ok(question.of_operations(Some(linear::by_keys(question, &connected().1))))
+            }
             Try::ByGroups => {
                 let (apart, why) = connected();
-                Ok(Some(linear::by_groups(question, apart, &why)))
+                Ok(question.of_operations(Some(linear::by_groups(question, apart, &why))))
             }
-            Try::ProgramOrder => Ok(linear::in_program_order(question, why)),
+            Try::ProgramOrder => {
+                Ok(question.of_operations(linear::in_program_order(question, why)))
+            }
             Try::Stronger(levels) => Ok(self.by_stronger(levels, question.promise)),
+            Try::Is(level) => {
+                let promise = Promise { level, ..question.promise };
+                let verdict = self.decide_for_another(promise);
+                Ok(verdict.map(|verdict| Verdict { promise: question.promise, ..verdict }))
+            }
             Try::Same(level) => {
                 let promise = Promise { level, ..question.promise };
                 let verdict = self.decide_for_another(promise);
@@ -184,7 +247,7 @@ impl<'h> Checker<'h> {
         let mut stronger = levels.iter().filter(|level| level.implies(promise.level));
         stronger.find_map(|level| {
             let verdict = self.decide_for_another(Promise { level: *level, ..promise })?;
-            (verdict.holds() == Some(true)).then(|| implied(&verdict, promise))
+            (verdict.holds() == Some(true)).then(|| lattice::implied(&verdict, promise))
         })
     }
 
@@ -248,6 +311,8 @@ impl<'h> Checker<'h> {
                     && !Levels::Weak.contain(question.level());
                 !only_known && self.doubts(question)?.iter().any(ambiguous)
             }
+            Given::NoFailures => !question.has_failed_operations(),
+            Given::BeyondOperations => question.is_beyond_operations(),
             Given::ListsApart => {
                 history.op_counts()[OpKind::ListRead as usize] > 0 && apart().connected.is_none()
             }
@@ -262,11 +327,8 @@ impl<'h> Checker<'h> {
                 apart.connected.is_some() && apart.single
             }
             Given::OnlyOperations => {
-                // What the recorder says of versions, and what predicates miss, is no matter of
-                // operations.
                 question.promise.session_order
-                    && history.version_orders().is_empty()
-                    && question.context().predicates.is_empty()
+                    && !question.is_beyond_operations()
                     && history.meta().complete
                     && history.txns().all(|t| t.ops().len() <= 1)
             }
@@ -305,18 +367,6 @@ impl<'h> Checker<'h> {
 /// Why a row was chosen, without its figures.
 fn why_of(row: &Row) -> String {
     row.why.replace("{keys}", "some keys").replace("{connected}", "keys are connected")
-}
-
-/// The verdict of a promise that follows from another one, which holds.
-fn implied(verdict: &Verdict, promise: Promise) -> Verdict {
-    let level = verdict.promise.level;
-    let mut implied = Verdict { promise, ..verdict.clone() };
-    if level != promise.level {
-        implied.procedure.why = format!("it follows from {level}, which holds");
-    } else if verdict.promise.session_order != promise.session_order {
-        implied.procedure.why = "it follows from the level with session order, which holds".into();
-    }
-    implied
 }
 
 /// Whether all that was found needs an edge that no operation shows.

@@ -11,6 +11,7 @@ mod checker;
 mod explain;
 mod graph;
 mod keys;
+mod lattice;
 mod limits;
 mod linear;
 mod maybe_index;

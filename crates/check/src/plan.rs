@@ -76,6 +76,10 @@ pub(crate) enum Given {
     ConnectedWithoutFailures,
     /// They do, and every transaction is one operation.
     ConnectedSingle,
+    /// No operation of a transaction that may count failed.
+    NoFailures,
+    /// The history says more than its operations do.
+    BeyondOperations,
     /// Causal consistency is not known to hold, and it does not take long to ask.
     CausalityOpen,
     /// Every transaction is one operation, and operations say all that there is.
@@ -105,6 +109,8 @@ pub(crate) enum Try {
     ByGroups,
     /// An order of single operations that keeps only that of sessions.
     ProgramOrder,
+    /// Another level, which this one is here: what it leaves open stays open.
+    Is(Level),
     /// Other levels, which imply the one that was asked for.
     Stronger(&'static [Level]),
     /// Another level, which means the same here.
@@ -161,7 +167,7 @@ impl Try {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Try::Axiom | Try::Causality => "axiom",
-            Try::Graph | Try::Stronger(_) | Try::Same(_) => Method::Graph.name(),
+            Try::Graph | Try::Stronger(_) | Try::Same(_) | Try::Is(_) => Method::Graph.name(),
             Try::Saturation | Try::Choices => Method::Saturation.name(),
             Try::Contradictions | Try::ByKeys | Try::ByGroups | Try::ProgramOrder => {
                 "linearization"
@@ -198,11 +204,16 @@ pub(crate) const PLAN: &[Row] = &[
         "{connected}"),
     row(Levels::Linearizable, Given::KeysConnected, Try::ByGroups, Decides::Both,
         "{connected}"),
+    row(Levels::Linearizable, Given::BeyondOperations, Try::Is(Level::StrictSerializable), Decides::Both,
+        "orders of versions and predicates count, too"),
     // ---- weak levels: what their axioms force ----
     row(Levels::Causal, Given::ManyChains, Try::Stronger(&[Level::Serializable, Level::SnapshotIsolation]), Decides::Holds,
         "a graph is faster than asking many chains of transactions"),
     row(Levels::Weak, Given::Anything, Try::Axiom, Decides::Both,
         "what a read makes binding does not depend on the order of commits"),
+    // ---- sequential consistency: one order that keeps that of sessions ----
+    row(Levels::Sequential, Given::NoFailures, Try::Is(Level::Serializable), Decides::Both,
+        "it is serializability in session order"),
     // ---- strong levels: the graph of dependencies ----
     row(Levels::Graph, Given::Asked(Method::Graph), Try::Graph, Decides::Both,
         "it was asked for"),

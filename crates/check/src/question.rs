@@ -1,6 +1,7 @@
 //! One question about one history.
 
-use isolde_spec::{Level, Procedure, Promise};
+use isolde_history::{Effect, Op, OpId};
+use isolde_spec::{Level, Procedure, Promise, Verdict};
 
 use crate::graph::edges::{TxnEdges, TxnParts};
 use crate::graph::evidence::{Evidence, NoGraph};
@@ -8,6 +9,7 @@ use crate::graph::key_walk::{KeyWalk, KnownOrders};
 use crate::graph::real_time::RealTime;
 use crate::graph::visibility::Visibility;
 use crate::keys::context::Context;
+use crate::keys::standing::Standing;
 use crate::keys::wording::Wording;
 use crate::limits::{Limit, Limits};
 use crate::options::Options;
@@ -28,7 +30,7 @@ pub(crate) struct Question<'c, 'h> {
 impl<'c, 'h> Question<'c, 'h> {
     pub(crate) fn new(evidence: &'c Evidence<'h>, promise: Promise) -> Question<'c, 'h> {
         let level = promise.level;
-        let session_order = promise.session_order && level.implies(Level::ReadCommitted);
+        let session_order = promise.session_order && level.counts_session_order();
         let real_time = level.needs_real_time().then(|| evidence.real_time());
         let visibility = Visibility::of(level);
         Question { evidence, promise, session_order, visibility, real_time }
@@ -72,6 +74,33 @@ impl<'c, 'h> Question<'c, 'h> {
     /// The graph of what is known.
     pub(crate) fn known_graph(&self) -> Result<&'c TxnParts, NoGraph> {
         self.evidence.known_graph(self.session_order, self.real_time.is_some())
+    }
+
+    /// An operation that failed, of a transaction that may count: it saw something, and did nothing.
+    pub(crate) fn failed_operation(&self) -> Option<OpId> {
+        let context = self.context();
+        let may_count = |op: &Op<'_>| {
+            context.standing(context.history.txn_of(op.id())) != Standing::RolledBack
+        };
+        let mut ops = context.history.ops().filter(|op| op.effect() == Effect::Failed);
+        ops.find(may_count).map(|op| op.id())
+    }
+
+    /// Whether the history says more than its operations do: orders of versions, and rows that
+    /// predicates missed.
+    pub(crate) fn is_beyond_operations(&self) -> bool {
+        let context = self.context();
+        !context.history.version_orders().is_empty() || !context.predicates.is_empty()
+    }
+
+    /// A verdict that looked at operations only. If the history says more, it may be violated for that
+    /// reason, too, but it is not known to hold.
+    pub(crate) fn of_operations(&self, verdict: Option<Verdict>) -> Option<Verdict> {
+        verdict.filter(|v| v.holds() == Some(false) || !self.is_beyond_operations())
+    }
+
+    pub(crate) fn has_failed_operations(&self) -> bool {
+        self.failed_operation().is_some()
     }
 
     /// Why "holds" cannot be said of real time, if it cannot.

@@ -137,8 +137,9 @@ pub static CATALOGUE: &[Catalogued] = &[
         None,
         Level::ReadCommitted,
         Finding::Local,
-        "a transaction read a value that nobody wrote",
-    ),
+        "a transaction read a value that no transaction wrote",
+    )
+    .also_from(Level::Pl2),
     entry(
         Anomaly::AbortedRead,
         "AbortedRead",

@@ -154,6 +154,12 @@ impl Level {
         matches!(self, Level::Pl2 | Level::CursorStability | Level::RepeatableRead)
     }
 
+    /// Whether the transactions of a session are bound to their order at this level: they are from
+    /// read committed up, and not at Adya's levels on items.
+    pub const fn counts_session_order(self) -> bool {
+        !self.is_adya() && !matches!(self, Level::ReadUncommitted)
+    }
+
     /// Whether the level speaks of single operations rather than of transactions.
     pub const fn of_operations(self) -> bool {
         matches!(self, Level::Sequential | Level::Linearizable)
@@ -188,6 +194,27 @@ impl Promise {
     /// The level with session order.
     pub const fn of(level: Level) -> Promise {
         Promise { level, session_order: true }
+    }
+
+    /// Every promise: each level with session order and without.
+    pub fn all() -> impl Iterator<Item = Promise> {
+        let both = |level| [true, false].map(|session_order| Promise { level, session_order });
+        Level::ALL.into_iter().flat_map(both)
+    }
+
+    /// Whether every history that keeps this promise keeps the other one.
+    ///
+    /// ```
+    /// use isolde_spec::{Level, Promise};
+    /// let loose = Promise { level: Level::Serializable, session_order: false };
+    /// assert!(Promise::of(Level::Serializable).implies(loose));
+    /// assert!(!loose.implies(Promise::of(Level::Causal)));
+    /// // Session order does not count at repeatable read.
+    /// assert!(loose.implies(Promise::of(Level::RepeatableRead)));
+    /// ```
+    pub fn implies(self, other: Promise) -> bool {
+        let in_order = self.session_order || !other.session_order;
+        self.level.implies(other.level) && (in_order || !other.level.counts_session_order())
     }
 }
 

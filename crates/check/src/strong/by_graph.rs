@@ -1,6 +1,6 @@
 //! From a promise to a verdict by the graph of dependencies.
 
-use isolde_history::{Effect, Key, TxnId};
+use isolde_history::Key;
 use isolde_spec::{Answer, Level, Procedure, Verdict};
 
 use crate::explain::violations::Violations;
@@ -10,7 +10,6 @@ use crate::graph::edges::no_edges;
 use crate::graph::evidence::NoGraph;
 use crate::graph::visibility::Visibility;
 use crate::keys::findings::Doubt;
-use crate::keys::standing::Standing;
 use crate::limits::{Ended, Limit, Limits};
 use crate::options::Method;
 use crate::order::known::Known;
@@ -113,7 +112,7 @@ impl<'c, 'h> ByGraph<'c, 'h> {
             let graph = question.known_graph()?;
             let open = UnorderedKey::all(question.context(), question.limits(), &self.open()?)?;
             if graph.components.acyclic()
-                && serial_try::succeeds(&graph.graph, &open, question.limits())?
+                && serial_try::succeeds(question.context(), &graph.graph, &open, question.limits())?
             {
                 describe(procedure, &QuestionGraph::known(graph), &Violations::default());
                 return Ok(Answer::Holds);
@@ -259,7 +258,7 @@ impl<'c, 'h> ByGraph<'c, 'h> {
             && question.real_time_is_incomplete().is_none()
             && question.walk()?.findings.doubts.iter().all(ambiguous)
             && parts.components.acyclic()
-            && serial_try::succeeds(&parts.graph, &graph.open, question.limits())?)
+            && serial_try::succeeds(question.context(), &parts.graph, &graph.open, question.limits())?)
     }
 
     /// Whether some order of the versions explains everything.
@@ -277,7 +276,12 @@ impl<'c, 'h> ByGraph<'c, 'h> {
         } else if !self.infer {
             OrderFound::No
         } else if question.level() == Level::CursorStability
-            && cursor_order::explains(&parts.graph, &graph.open)
+            && cursor_order::exists(
+                question.context(),
+                parts,
+                &question.orders()?.unordered,
+                question.limits(),
+            )?
         {
             OrderFound::Yes
         } else {
@@ -286,7 +290,7 @@ impl<'c, 'h> ByGraph<'c, 'h> {
             let inferred = graph.inferences.as_ref().is_some_and(|i| !i.of.is_empty());
             let serial = (inferred || !self.may_be_serial()?)
                 && parts.components.acyclic()
-                && serial_try::succeeds(&parts.graph, &graph.open, question.limits())?;
+                && serial_try::succeeds(question.context(), &parts.graph, &graph.open, question.limits())?;
             yes(serial || (snapshots && self.snapshots_exist(graph)?))
         };
         Ok(match (found, &graph.ended) {
@@ -307,25 +311,15 @@ impl<'c, 'h> ByGraph<'c, 'h> {
         Ok(visibility.cyclic(&parts)?.is_empty())
     }
 
-    /// Why sequential consistency is more than a graph can decide, if it is: transactions of several
-    /// operations, and failed operations, which have seen something too.
+    /// Why sequential consistency is more than a graph can decide, if it is: failed operations have seen
+    /// something too.
     fn beyond_objects(&self) -> Option<String> {
         if self.question.level() != Level::Sequential {
             return None;
         }
-        let (context, words) = (self.question.context(), self.question.words());
-        let history = context.history;
-        let may_count = |txn: TxnId| context.standing(txn) != Standing::RolledBack;
-        let mut txns = history.txns().filter(|t| may_count(t.id()));
-        if let Some(txn) = txns.find(|t| t.ops().len() > 1) {
-            return Some(format!(
-                "transaction {} has more than one operation",
-                words.txn(txn.id())
-            ));
-        }
-        let mut ops = history.ops().filter(|op| op.effect() == Effect::Failed);
-        let failed = ops.find(|op| may_count(history.txn_of(op.id())));
-        failed.map(|op| format!("{} failed, and what it saw is not used", words.place(op.id())))
+        let failed = self.question.failed_operation()?;
+        let words = self.question.words();
+        Some(format!("{} failed, and what it saw is not used", words.place(failed)))
     }
 
     fn explain_order(&self, graph: &QuestionGraph<'_>) -> Result<String, Limit> {

@@ -1,7 +1,10 @@
-//! Reads of a value that several wrote: each way to match them is tried, while they are few.
+//! Reads of a value that several transactions wrote: the ways to match them are tried, while they are
+//! few.
 //!
-//! The history holds if one way explains it. It is violated if no way does. Where a way stays open,
-//! or there are too many, so does the answer.
+//! One read is matched after the other, and the question is asked anew with each choice. The history
+//! holds if one way explains it. It is violated if no way does: choices that break the promise,
+//! whatever the reads after them returned, end a way early. Where a way stays open, or there are too
+//! many, so does the answer.
 
 use std::cell::Cell;
 
@@ -16,8 +19,8 @@ use crate::keys::origin::{Choices, Origin};
 use crate::keys::provenance;
 use crate::keys::wording::Wording;
 
-/// How many ambiguous reads may have a choice, with those whose choice made others ambiguous.
-const MAX_READS: usize = 8;
+/// How many ambiguous reads may have a choice, with those that a choice made ambiguous.
+const MAX_READS: usize = 12;
 
 /// What may be tried in all ways to match ambiguous reads of one question together. A choice may make
 /// other reads ambiguous, because it makes a transaction of unknown outcome count: the ways to match
@@ -28,7 +31,7 @@ pub(crate) struct WaysLeft {
 }
 
 /// How many ways are tried.
-const MAX_WAYS: usize = 64;
+const MAX_WAYS: usize = 256;
 /// How many operations may be looked at in all ways together.
 const MAX_WORK: usize = 4_000_000;
 
@@ -46,18 +49,19 @@ impl WaysLeft {
         self.operations.set(all.operations.get());
     }
 
-    /// Takes so many ways off what is left, if there are as many.
-    fn take(&self, ways: usize, operations: usize) -> Option<()> {
-        let left = self.ways.get().checked_sub(ways)?;
-        let work = self.operations.get().checked_sub(ways.checked_mul(operations)?)?;
+    /// Takes one way off what is left, if there is one.
+    fn take(&self, operations: usize) -> Option<()> {
+        let left = self.ways.get().checked_sub(1)?;
+        let work = self.operations.get().checked_sub(operations)?;
         self.ways.set(left);
         self.operations.set(work);
         Some(())
     }
 }
 
-/// Decides by trying all ways to match ambiguous reads; `None` if there are none, or too many, or they
-/// do not decide. `check` decides the question for some choices.
+/// Decides by trying where ambiguous reads may have come from; `None` if there are none, or too many, or
+/// that does not decide. `check` decides the question for some choices, and tries the reads that are
+/// still ambiguous then: where some choices alone break the promise, the others need not be made.
 pub(crate) fn decide(
     context: &Context<'_>,
     doubts: &[Doubt],
@@ -70,28 +74,25 @@ pub(crate) fn decide(
         _ => None,
     });
     let reads: Vec<OpId> = ambiguous.take(MAX_READS + 1).collect();
-    if reads.is_empty() || context.choices.len() + reads.len() > MAX_READS {
+    if context.choices.len() + reads.len() > MAX_READS {
         return None;
     }
-    let options: Vec<(OpId, Vec<Origin>)> =
-        reads.iter().map(|op| (*op, candidates(context, *op))).collect();
-    let ways = options.iter().try_fold(1usize, |all, (_, o)| all.checked_mul(o.len()))?;
-    if ways == 0 {
-        return None;
-    }
-    left.take(ways, context.history.op_count())?;
+    // The read with the fewest possible writers first: there is least to try.
+    let options = reads.iter().map(|op| (*op, candidates(context, *op)));
+    let (read, origins) = options.min_by_key(|(_, origins)| origins.len())?;
     let mut first = None;
-    let mut open = false;
-    // What shows the violation is one witness of every way, and what there is to match.
+    let mut open = origins.is_empty();
+    // What shows the violation is one witness of every way, and the writers there are to choose from.
     let txn = |op: OpId| context.history.txn_of(op);
-    let writers = options.iter().flat_map(|(_, origins)| origins).filter_map(|o| o.write());
-    let mut involved: HashSet<TxnId> = writers.chain(reads.iter().copied()).map(txn).collect();
-    for way in 0..ways {
-        let mut verdict = check(choices_of(context, &options, way));
-        let words = Wording(context.history);
-        verdict.notes.extend(reads.iter().map(|op| words.doubt(&Doubt::AmbiguousRead(*op))));
+    let writers = origins.iter().filter_map(|o| o.write());
+    let mut involved: HashSet<TxnId> = writers.chain([read]).map(txn).collect();
+    for origin in origins {
+        left.take(context.history.op_count())?;
+        let mut choices = context.choices.clone();
+        choices.insert(read, origin);
+        let verdict = check(choices);
         match &verdict.answer {
-            Answer::Holds => return Some(verdict),
+            Answer::Holds => return Some(told(context, &reads, verdict)),
             Answer::Violated(_) => {
                 let witness = verdict.witnesses().first();
                 involved.extend(witness.into_iter().flat_map(Witness::involved));
@@ -102,22 +103,31 @@ pub(crate) fn decide(
         }
     }
     let verdict = first.filter(|_| !open)?;
-    Some(no_way(verdict, &involved, reads.len(), ways))
+    Some(told(context, &reads, no_way(verdict, &involved)))
 }
 
-/// The choices of one of all ways.
-fn choices_of(context: &Context<'_>, options: &[(OpId, Vec<Origin>)], way: usize) -> Choices {
-    let mut number = way;
-    let mut choices = context.choices.clone();
-    for (op, origins) in options {
-        choices.insert(*op, origins[number % origins.len()]);
-        number /= origins.len();
+/// The verdict with what has to be said of ambiguous reads, once for all of them.
+fn told(context: &Context<'_>, reads: &[OpId], mut verdict: Verdict) -> Verdict {
+    if !context.choices.is_empty() {
+        return verdict;
     }
-    choices
+    let words = Wording(context.history);
+    verdict.notes.extend(reads.iter().map(|op| words.doubt(&Doubt::AmbiguousRead(*op))));
+    if verdict.holds() == Some(false) {
+        let (count, are) = match reads.len() {
+            1 => ("1 read".to_owned(), "is of a value"),
+            n => (format!("{n} reads"), "are of values"),
+        };
+        verdict.notes.push(format!(
+            "{count} {are} that several transactions wrote; no way to match reads and writers \
+             explains the history, and the witness shows the first way"
+        ));
+    }
+    verdict
 }
 
 /// The verdict if no way explains the history: that of the first, whose witness needs those of all.
-fn no_way(mut verdict: Verdict, involved: &HashSet<TxnId>, reads: usize, ways: usize) -> Verdict {
+fn no_way(mut verdict: Verdict, involved: &HashSet<TxnId>) -> Verdict {
     if let Answer::Violated(witnesses) = &mut verdict.answer {
         witnesses.truncate(1);
         for witness in witnesses {
@@ -126,10 +136,6 @@ fn no_way(mut verdict: Verdict, involved: &HashSet<TxnId>, reads: usize, ways: u
             witness.support.sort_unstable();
         }
     }
-    verdict.notes.push(format!(
-        "{reads} reads are of values that several wrote; none of the {ways} ways to match them \
-         explains the history, and the witness is one of the first"
-    ));
     verdict
 }
 

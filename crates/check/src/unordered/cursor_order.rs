@@ -1,24 +1,27 @@
 //! An order of versions in which no update is lost, for cursor stability.
+//!
+//! A transaction that read a version and overwrote it makes the next version of the key. So the order is
+//! a serial execution in which only the reads of such transactions have to return the current version.
 
-use hashbrown::HashMap;
+use isolde_history::Key;
 
-use crate::graph::edges::TxnGraph;
-use crate::graph::node::Node;
+use crate::graph::edges::TxnParts;
+use crate::keys::context::Context;
+use crate::limits::{Limit, Limits};
+use crate::unordered::serial_try;
 use crate::unordered::unordered_key::UnorderedKey;
 
-/// Whether an order that the graph allows puts every update right behind what it read. That is a
-/// proof; that it does not is none, since another order may.
-pub(crate) fn explains(graph: &TxnGraph, open: &[UnorderedKey]) -> bool {
-    let Some(times) = graph.topological_times() else { return false };
-    open.iter().all(|key| {
-        let mut order: Vec<Node> = key.writers.clone();
-        order.sort_unstable_by_key(|writer| times[writer.at()]);
-        let places: HashMap<Node, usize> = order.into_iter().zip(1..).collect();
-        key.ambiguous.is_empty()
-            && key.reads.iter().all(|(reader, version)| {
-                let Some(place) = places.get(reader) else { return true };
-                let read = key.writer(*version).and_then(|writer| places.get(&writer));
-                *place == read.map_or(0, |read| *read) + 1
-            })
-    })
+/// Whether an order was found that the graph allows and that puts every update right behind the version
+/// that its transaction read. That is a proof; that none was found is not.
+pub(crate) fn exists(
+    context: &Context<'_>,
+    parts: &TxnParts,
+    keys: &[Key],
+    limits: &Limits<'_>,
+) -> Result<bool, Limit> {
+    if !parts.components.acyclic() {
+        return Ok(false);
+    }
+    let updates = UnorderedKey::all_updates(context, limits, keys)?;
+    serial_try::succeeds(context, &parts.graph, &updates, limits)
 }

@@ -9,7 +9,10 @@
 //! current. Serializability implies snapshot isolation and the level of prefixes, so that the order
 //! proves those, too.
 //!
-//! Getting stuck proves nothing: the search never takes back a choice.
+//! The order in which transactions completed is tried first: a server that executes one transaction
+//! after the other is explained by it. Then the order of the file. Where a transaction cannot come next,
+//! others come before it. Getting stuck proves nothing, since no choice is taken back; of a few
+//! transactions all orders are tried then ([`serial_search`]).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -18,8 +21,10 @@ use isolde_graph::{Groups, Node as _};
 
 use crate::graph::edges::TxnGraph;
 use crate::graph::node::Node;
+use crate::keys::context::Context;
 use crate::limits::{Limit, Limits, Pace};
 use crate::maybe_index::MaybeIndex;
+use crate::unordered::{completion, serial_search};
 use crate::unordered::unordered_key::{UnorderedKey, Version};
 
 /// How often a transaction is tried, on average, before the search gives up.
@@ -27,27 +32,46 @@ const TRIES: usize = 32;
 
 /// Whether a serial execution was found. Nodes after the transactions are helpers without effect.
 pub(crate) fn succeeds(
+    context: &Context<'_>,
     graph: &TxnGraph,
     open: &[UnorderedKey],
     limits: &Limits<'_>,
 ) -> Result<bool, Limit> {
-    let mut run = SerialTry::new(graph, open);
+    let by_completion = completion::ranks(context.history);
+    if let Some(ranks) = &by_completion
+        && in_order(graph, open, limits, ranks)?
+    {
+        return Ok(true);
+    }
+    Ok(in_order(graph, open, limits, &[])? || serial_search::succeeds(graph, open, limits)?)
+}
+
+/// Tries one order: the ranks of transactions, or their numbers where there are none.
+fn in_order(
+    graph: &TxnGraph,
+    open: &[UnorderedKey],
+    limits: &Limits<'_>,
+    ranks: &[u32],
+) -> Result<bool, Limit> {
+    let mut run = SerialTry::new(graph, open, ranks);
     let mut pace = Pace::new(limits);
     // Each transaction is tried once, and again whenever it is woken; a history that keeps waking
     // its transactions in vain is given up, so that the search stays linear.
     let tries = TRIES * graph.node_count() + 1000;
     for _ in 0..tries {
-        let Some(Reverse(node)) = run.ready.pop() else { break };
+        let Some(Reverse((_, node))) = run.ready.pop() else { break };
         pace.steps(16)?;
         run.place(graph, node);
     }
     Ok(run.placed == graph.node_count())
 }
 
-struct SerialTry {
+struct SerialTry<'r> {
+    /// The rank of each transaction; nothing if numbers are ranks.
+    ranks: &'r [u32],
     /// How many edges into each node come from nodes that have not been placed.
     waiting: Vec<u32>,
-    ready: BinaryHeap<Reverse<Node>>,
+    ready: BinaryHeap<Reverse<(u32, Node)>>,
     placed: usize,
     /// For each transaction, the versions that it reads and makes, with their keys.
     reads: Groups,
@@ -136,17 +160,19 @@ impl Deeds {
     }
 }
 
-impl SerialTry {
-    fn new(graph: &TxnGraph, open: &[UnorderedKey]) -> SerialTry {
+impl<'r> SerialTry<'r> {
+    fn new(graph: &TxnGraph, open: &[UnorderedKey], ranks: &'r [u32]) -> SerialTry<'r> {
         let nodes = graph.node_count();
         let deeds = Deeds::of(open);
         let mut waiting = vec![0u32; nodes];
         for node in graph.nodes() {
             graph.edges(node).for_each(|(to, _)| waiting[to.at()] += 1);
         }
-        let ready = graph.nodes().filter(|n| waiting[n.at()] == 0).map(Reverse).collect();
+        let free = graph.nodes().filter(|n| waiting[n.at()] == 0);
+        let ready = free.map(|node| Reverse((rank(ranks, node), node))).collect();
         let by = |txns: &[usize]| Groups::new(txns.len(), nodes, |i| txns[i]);
         SerialTry {
+            ranks,
             waiting,
             ready,
             placed: 0,
@@ -164,6 +190,11 @@ impl SerialTry {
             blocked_at: vec![MaybeIndex::NONE; nodes],
             waiting_for_class: vec![Vec::new(); deeds.class_count],
         }
+    }
+
+    /// Puts a transaction among those that may come next.
+    fn may_come(&mut self, node: Node) {
+        self.ready.push(Reverse((rank(self.ranks, node), node)));
     }
 
     fn place(&mut self, graph: &TxnGraph, node: Node) {
@@ -185,13 +216,14 @@ impl SerialTry {
             let version = self.written[w as usize];
             self.current[version.key as usize] = version.number;
             if let Some(class) = self.classes[version.number as usize].get() {
-                self.ready.extend(self.waiting_for_class[class].drain(..).map(Reverse));
+                let woken = self.waiting_for_class[class].drain(..);
+                self.ready.extend(woken.map(|node| Reverse((rank(self.ranks, node), node))));
             }
         }
         for (to, _) in graph.edges(node) {
             self.waiting[to.at()] -= 1;
             if self.waiting[to.at()] == 0 {
-                self.ready.push(Reverse(to));
+                self.may_come(to);
             }
         }
         self.wake_others(node);
@@ -258,7 +290,7 @@ impl SerialTry {
     /// itself waits to overwrite the version, then the reader goes on.
     fn wake(&mut self, key: usize) {
         let current = self.current[key] as usize;
-        let waits = |run: &SerialTry, node: Node| {
+        let waits = |run: &SerialTry<'_>, node: Node| {
             let write = run.blocked_at[node.at()].get();
             write.is_some_and(|write| run.written[write].key as usize == key)
         };
@@ -274,7 +306,12 @@ impl SerialTry {
         };
         if let Some(node) = woken {
             self.blocked_at[node.at()] = MaybeIndex::NONE;
-            self.ready.push(Reverse(node));
+            self.may_come(node);
         }
     }
+}
+
+/// The rank of a node. Helpers, which have none, come as soon as they may.
+fn rank(ranks: &[u32], node: Node) -> u32 {
+    if ranks.is_empty() { node.index() } else { ranks.get(node.at()).copied().unwrap_or(0) }
 }

@@ -55,12 +55,42 @@ impl UnorderedKey {
         limits: &Limits<'_>,
         keys: &[Key],
     ) -> Result<Vec<UnorderedKey>, Limit> {
+        UnorderedKey::each(context, limits, keys, |_| ())
+    }
+
+    /// The same with those reads only that came last before the reader overwrote the key: what cursor
+    /// stability protects.
+    pub(crate) fn all_updates(
+        context: &Context<'_>,
+        limits: &Limits<'_>,
+        keys: &[Key],
+    ) -> Result<Vec<UnorderedKey>, Limit> {
+        let mut updates = UnorderedKey::each(context, limits, keys, |facts| {
+            let versions = facts.writes.iter().filter(|w| w.is_version());
+            let mut updated = vec![false; facts.reads.len()];
+            versions.filter_map(|w| w.read_before.get()).for_each(|read| updated[read] = true);
+            for (source, _) in facts.sources.iter_mut().zip(updated).filter(|(_, is)| !is) {
+                *source = Source::None;
+            }
+        })?;
+        updates.iter_mut().for_each(|key| key.ambiguous.clear());
+        Ok(updates)
+    }
+
+    /// Each key, with what `change` makes of its facts.
+    fn each(
+        context: &Context<'_>,
+        limits: &Limits<'_>,
+        keys: &[Key],
+        change: impl Fn(&mut KeyFacts),
+    ) -> Result<Vec<UnorderedKey>, Limit> {
         let mut facts = KeyFacts::default();
         let mut all = Vec::with_capacity(keys.len());
         for key in keys {
             limits.go_on()?;
             facts.load(context, &context.standings, key.index());
             provenance::settle(context, &mut facts, &mut Findings::default());
+            change(&mut facts);
             all.push(UnorderedKey::new(context, &facts));
         }
         Ok(all)

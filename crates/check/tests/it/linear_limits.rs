@@ -9,13 +9,14 @@ use isolde_history::History;
 use isolde_history::notation::parse;
 use isolde_spec::{Answer, Level, Promise};
 
-/// Many writes at the same time, some of the same value, and then a read of what was overwritten.
+/// Many writes at the same time, some of the same value, and then a compare-and-set that failed though
+/// the value that it expected was there. Transactions do not show that: no other level decides it.
 fn hard() -> History {
     let mut text = "s: w(x,0) @[0,1]\nt: w(x,0) @[0,1]\n".to_owned();
     for i in 0..12 {
         let _ = writeln!(text, "a{i}: w(x,{}) @[2,9]\nb{i}: cas!(x,{},0) @[2,9]", i + 1, i + 20);
     }
-    text += "c: r(x,0) @[10,11]\n";
+    text += "d: cas!(x,6,7) @[10,11]\nc: r(x,6) @[10,11]\n";
     parse(&text).unwrap()
 }
 

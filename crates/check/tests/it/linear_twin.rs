@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use isolde_check::{Options, check};
-use isolde_history::History;
+use isolde_history::{History, Outcome};
 use isolde_history::notation::parse;
 use isolde_spec::{Level, Promise};
 
@@ -18,7 +18,6 @@ fn rounds() -> u64 {
 
 /// Whether everything that took part can be placed in time.
 fn placed(history: &History) -> bool {
-    use isolde_history::Outcome;
     history.txns().filter(|t| t.outcome() != Outcome::Aborted).all(|t| {
         let interval = t.interval();
         interval.begin.is_some() && interval.end.is_some()
@@ -50,6 +49,7 @@ fn compare(level: Level, object: Object, tally: &mut Tally, seed: u64) {
                 tally.open += 1;
                 // With all times and one operation each nothing is left to be unknown.
                 let certain = real_time
+                    && history.txns().any(|t| t.outcome() == Outcome::Committed)
                     && placed(&history)
                     && matches!(object, Object::Plain | Object::Register | Object::Mutex);
                 if certain && session_order && skew == 0 && !text.contains('?') {

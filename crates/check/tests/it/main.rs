@@ -7,6 +7,7 @@ mod anomalies;
 mod decided;
 mod excerpts;
 mod labelled;
+mod lattice;
 mod limits;
 mod linear_limits;
 mod linear_twin;

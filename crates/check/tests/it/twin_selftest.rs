@@ -50,7 +50,7 @@ fn check_all(cases: &[(&str, &str, &str)]) {
 const ALL: &str = "ru pl-2 rc cs ra cc pc rr si strong-si ser sser";
 const FROM_PL2: &str = "pl-2 rc cs ra cc pc rr si strong-si ser sser";
 const NOTHING: &str = "? strong-si sser";
-const THIN_AIR: &str = "rc ra cc pc si strong-si ser sser";
+const THIN_AIR: &str = "pl-2 rc cs ra cc pc rr si strong-si ser sser";
 const FROM_RC: &str = "rc ra cc pc rr si strong-si ser sser";
 const FROM_RA: &str = "ra cc pc rr si strong-si ser sser";
 const SESSION: &str = "ra cc pc si strong-si ser sser";

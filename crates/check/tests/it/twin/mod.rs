@@ -9,8 +9,8 @@
 //!
 //! - Session order "counts at every level from read committed up", so not at `pl-2`,
 //!   `cursor-stability` and `repeatable-read`, which do not imply read committed.
-//! - Thin air is forbidden "from read committed up", so not at those three either; G1a and G1b are,
-//!   because `pl-2` names them.
+//! - A ThinAirRead is forbidden "at `pl-2`, `cursor-stability` and `repeatable-read`, too, like G1a and
+//!   G1b".
 //! - "Lost update on a single key" is P4: the reader overwrites x, and somebody else's x stands
 //!   between. Only the last external read of x before the first own write of x that stands counts,
 //!   because an update that follows a second look loses nothing.
@@ -150,9 +150,9 @@ impl Question {
         if dirty && level.implies(Level::Pl2) {
             return true;
         }
-        // "Reads from nowhere, at every level from read committed up: a value nobody wrote."
+        // "Reads from nowhere": a value that no transaction wrote.
         let thin_air = model.complete && origin_in(explanation, Origin::Nowhere);
-        if thin_air && level.implies(Level::ReadCommitted) {
+        if thin_air && level.implies(Level::Pl2) {
             return true;
         }
         let repeatable = level.implies(Level::ReadAtomic) || level == Level::RepeatableRead;
