@@ -28,6 +28,8 @@ pub fn check(history: &History, promise: Promise, options: &Options) -> Verdict 
 /// A history under examination.
 pub struct Checker<'h> {
     evidence: Evidence<'h>,
+    /// What the history shows of items, if that is not the same.
+    of_items: OnceCell<Evidence<'h>>,
     weak: OnceCell<Result<weak::Base, Limit>>,
     /// Whether keys can be asked one by one, without session order and with it.
     apart: [OnceCell<KeysApart>; 2],
@@ -61,6 +63,7 @@ impl<'h> Checker<'h> {
     fn of(evidence: Evidence<'h>, ways_left: Rc<WaysLeft>) -> Checker<'h> {
         Checker {
             evidence,
+            of_items: OnceCell::new(),
             weak: OnceCell::new(),
             apart: Default::default(),
             decided: RefCell::default(),
@@ -151,9 +154,19 @@ impl<'h> Checker<'h> {
         same.cloned().or_else(|| Some(lattice::implied(decided.iter().find(implies)?, promise)))
     }
 
+    /// What the history shows to a level. Cursor stability and repeatable read speak of items: a row
+    /// that a predicate read did not return binds nothing there.
+    fn evidence_for(&self, level: Level) -> &Evidence<'h> {
+        let items = matches!(level, Level::CursorStability | Level::RepeatableRead);
+        if items && !self.evidence.context.predicates.is_empty() {
+            return self.of_items.get_or_init(|| self.evidence.of_items());
+        }
+        &self.evidence
+    }
+
     /// Tries the rows of the plan until one decides.
     fn by_plan(&self, promise: Promise) -> Verdict {
-        let question = Question::new(&self.evidence, promise);
+        let question = Question::new(self.evidence_for(promise.level), promise);
         let mut open: Option<Verdict> = None;
         let mut only_inferred: Option<Verdict> = None;
         let serial = promise.level == Level::Sequential && !question.has_failed_operations();

@@ -4,7 +4,7 @@ use isolde_history::{Effect, Op, OpId};
 use isolde_spec::{Level, Procedure, Promise, Verdict};
 
 use crate::graph::edges::{TxnEdges, TxnParts};
-use crate::graph::evidence::{Evidence, NoGraph};
+use crate::graph::evidence::{Counts, Evidence, NoGraph};
 use crate::graph::key_walk::{KeyWalk, KnownOrders};
 use crate::graph::real_time::RealTime;
 use crate::graph::visibility::Visibility;
@@ -66,22 +66,32 @@ impl<'c, 'h> Question<'c, 'h> {
         Ok(self.walk()?.orders(self.session_order))
     }
 
+    fn counts(&self) -> Counts {
+        let (session_order, real_time) = (self.session_order, self.real_time.is_some());
+        Counts { session_order, real_time, adjacent: self.updates_are_adjacent() }
+    }
+
+    /// Whether a transaction that read a version of a list and extended it makes the next one: at
+    /// repeatable read, and from snapshot isolation up.
+    pub(crate) fn updates_are_adjacent(&self) -> bool {
+        self.level().implies(Level::SnapshotIsolation) || self.level() == Level::RepeatableRead
+    }
+
     /// All edges that are known, and how many nodes they are between.
     pub(crate) fn known_edges(&self) -> Result<(usize, Vec<&'c TxnEdges>), Limit> {
-        self.evidence.known_edges(self.session_order, self.real_time.is_some())
+        self.evidence.known_edges(self.counts())
     }
 
     /// The graph of what is known.
     pub(crate) fn known_graph(&self) -> Result<&'c TxnParts, NoGraph> {
-        self.evidence.known_graph(self.session_order, self.real_time.is_some())
+        self.evidence.known_graph(self.counts())
     }
 
     /// An operation that failed, of a transaction that may count: it saw something, and did nothing.
     pub(crate) fn failed_operation(&self) -> Option<OpId> {
         let context = self.context();
-        let may_count = |op: &Op<'_>| {
-            context.standing(context.history.txn_of(op.id())) != Standing::RolledBack
-        };
+        let may_count =
+            |op: &Op<'_>| context.standing(context.history.txn_of(op.id())) != Standing::RolledBack;
         let mut ops = context.history.ops().filter(|op| op.effect() == Effect::Failed);
         ops.find(may_count).map(|op| op.id())
     }

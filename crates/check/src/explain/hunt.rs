@@ -152,7 +152,8 @@ impl<'g, 'c, 'h> CycleHunt<'g, 'c, 'h> {
         divergences: &[(Key, Divergence)],
     ) -> Violations {
         let question = self.question;
-        let explainer = Explainer::new(question.context(), question.session_order);
+        let explainer = Explainer::new(question.context(), question.session_order)
+            .with_adjacent(question.updates_are_adjacent());
         let others = self.kept.cycles.split_off(self.lost);
         let lost = self.kept.cycles.into_iter().zip(divergences);
         let (mut cycles, keys): (Vec<_>, Vec<Key>) =

@@ -23,6 +23,8 @@ type TxnEdge = (TxnId, TxnId, Edges);
 pub(crate) struct Explainer<'a> {
     context: &'a Context<'a>,
     session_order: bool,
+    /// Whether updates are adjacent to what they read.
+    adjacent: bool,
 }
 
 /// The dependencies of one key after another, of which some are wanted.
@@ -31,6 +33,7 @@ struct Collector<'c> {
     /// The anti-dependencies among them, by reader.
     anti: HashMap<TxnId, Vec<TxnId>>,
     key: Key,
+    adjacent: bool,
     found: Explained,
 }
 
@@ -55,13 +58,13 @@ const CHOICES: usize = 64;
 const APPENDERS: usize = 64;
 
 impl<'c> Collector<'c> {
-    fn new(wanted: &'c HashSet<TxnEdge>) -> Collector<'c> {
+    fn new(wanted: &'c HashSet<TxnEdge>, adjacent: bool) -> Collector<'c> {
         let mut anti: HashMap<TxnId, Vec<TxnId>> = HashMap::new();
         for (from, to, _) in wanted.iter().filter(|(_, _, kind)| *kind == Edges::RW) {
             anti.entry(*from).or_default().push(*to);
         }
         anti.values_mut().for_each(|to| to.sort_unstable());
-        Collector { wanted, anti, key: Key(0), found: HashMap::new() }
+        Collector { wanted, anti, key: Key(0), adjacent, found: HashMap::new() }
     }
 }
 
@@ -78,6 +81,12 @@ impl Dependencies for Collector<'_> {
 
     fn all(&mut self, _: usize, _: &[TxnId], _: &[TxnId]) {}
 
+    fn add_of_update(&mut self, d: Dependency) {
+        if self.adjacent {
+            self.add(d);
+        }
+    }
+
     fn wanted(&self) -> Option<&HashMap<TxnId, Vec<TxnId>>> {
         Some(&self.anti)
     }
@@ -85,7 +94,12 @@ impl Dependencies for Collector<'_> {
 
 impl<'a> Explainer<'a> {
     pub(crate) fn new(context: &'a Context<'a>, session_order: bool) -> Explainer<'a> {
-        Explainer { context, session_order }
+        Explainer { context, session_order, adjacent: false }
+    }
+
+    /// The same, of a level at which updates are adjacent to what they read.
+    pub(crate) fn with_adjacent(self, adjacent: bool) -> Explainer<'a> {
+        Explainer { adjacent, ..self }
     }
 
     /// The witnesses of cycles of a graph.
@@ -99,11 +113,16 @@ impl<'a> Explainer<'a> {
         let behind: Vec<Behind> = cycles.iter().map(|hops| self.behind(graph, hops)).collect();
         let data = Edges::WR | Edges::WW | Edges::RW;
         let edges = behind.iter().flat_map(|behind| &behind.edges);
-        let wanted: HashSet<TxnEdge> =
+        let mut wanted: HashSet<TxnEdge> =
             edges.filter(|edge| data.contains(edge.2)).copied().collect();
+        if self.adjacent {
+            let ww: Vec<TxnEdge> = wanted.iter().filter(|e| e.2 == Edges::WW).copied().collect();
+            wanted.extend(ww.into_iter().map(|(from, to, _)| (from, to, Edges::RW)));
+        }
         let found = self.explain(&wanted);
         let cycle = |(at, (hops, behind)): (usize, (&Vec<Hop>, &Behind))| {
             let support = self.support(behind, &found);
+            let hops = anti_dependent(hops, &found);
             let steps = hops.iter().map(|hop| on_key(self.steps(hop, &found), keys.get(at)));
             let steps: Vec<Vec<Step>> = steps.collect();
             let by_session = |edge: &TxnEdge| {
@@ -186,9 +205,9 @@ impl<'a> Explainer<'a> {
         keys.sort_unstable();
         keys.dedup();
         let (mut facts, mut orderer) = (KeyFacts::default(), Orderer::default());
-        let mut collector = Collector::new(wanted);
+        let mut collector = Collector::new(wanted, self.adjacent);
         for key in keys {
-            facts.load(self.context, &self.context.standings, key.index());
+            facts.of_key(self.context, key.index());
             provenance::settle(self.context, &mut facts, &mut Findings::default());
             collector.key = key;
             let ignored = &mut Findings::default();
@@ -316,7 +335,7 @@ impl<'a> Explainer<'a> {
         let op = self.context.history.op(read);
         let Some(elements) = op.elements() else { return Vec::new() };
         let mut facts = KeyFacts::default();
-        facts.load(self.context, &self.context.standings, op.key().index());
+        facts.of_key(self.context, op.key().index());
         let writers = |v: &Value| facts.values.chain(&facts.writes, *v).next();
         elements.iter().filter_map(writers).map(|w| facts.writes[w as usize].txn).collect()
     }
@@ -365,4 +384,21 @@ fn sorted(mut txns: Vec<TxnId>) -> Vec<TxnId> {
     txns.sort_unstable();
     txns.dedup();
     txns
+}
+
+/// The cycle with an anti-dependency, if it has none and rests on an update: the transaction that made
+/// the next version of what it had read comes before the other writers, because it missed what they
+/// wrote. Without that it would have the name of a cycle of writes, which weaker levels forbid, too.
+fn anti_dependent(hops: &[Hop], found: &Explained) -> Vec<Hop> {
+    let mut hops = hops.to_vec();
+    let of_update = |hop: &&mut Hop| {
+        let behind = found.get(&(hop.from, hop.to, hop.kind)).filter(|all| !all.is_empty());
+        behind.is_some_and(|all| all.iter().all(|(_, d)| d.of_update))
+    };
+    if hops.iter().all(|hop| hop.kind != Edges::RW)
+        && let Some(hop) = hops.iter_mut().find(of_update)
+    {
+        hop.kind = Edges::RW;
+    }
+    hops
 }

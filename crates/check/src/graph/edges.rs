@@ -27,6 +27,8 @@ pub(crate) fn no_edges(context: &Context<'_>) -> TxnEdges {
 pub(crate) struct EdgeCollector {
     numbering: Numbering,
     pub(crate) edges: TxnEdges,
+    /// Those that hold where updates are adjacent to what they read.
+    pub(crate) of_updates: TxnEdges,
     /// The keys that have a helper.
     helpers: HashSet<usize>,
 }
@@ -34,7 +36,8 @@ pub(crate) struct EdgeCollector {
 impl EdgeCollector {
     pub(crate) fn new(context: &Context<'_>) -> EdgeCollector {
         let numbering = Numbering::of(context);
-        EdgeCollector { numbering, edges: no_edges(context), helpers: HashSet::new() }
+        let (edges, of_updates) = (no_edges(context), no_edges(context));
+        EdgeCollector { numbering, edges, of_updates, helpers: HashSet::new() }
     }
 
     /// Whether some key has a helper.
@@ -64,6 +67,10 @@ impl Dependencies for EdgeCollector {
         let helper = self.numbering.key_helper(key);
         readers.iter().for_each(|r| self.edges.push((*r).into(), helper, Edges::RW.into()));
         writers.iter().for_each(|w| self.edges.push(helper, (*w).into(), EdgeKinds::VIA));
+    }
+
+    fn add_of_update(&mut self, d: Dependency) {
+        self.of_updates.push(d.from.into(), d.to.into(), d.kind.into());
     }
 
     #[inline]

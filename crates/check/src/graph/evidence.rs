@@ -24,9 +24,18 @@ pub(crate) struct Evidence<'h> {
     pub(crate) limits: Arc<Limits<'h>>,
     walk: OnceCell<Result<KeyWalk, Limit>>,
     real_time: OnceCell<RealTime<'h>>,
-    graphs: [[OnceCell<Result<KnownGraph, NoGraph>>; 2]; 2],
+    graphs: [[[OnceCell<Result<KnownGraph, NoGraph>>; 2]; 2]; 2],
     /// The bytes of the history and of its keys, or why there is no room for them.
     room: Result<Held, Limit>,
+}
+
+/// What counts beside reads and orders of versions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Counts {
+    pub(crate) session_order: bool,
+    pub(crate) real_time: bool,
+    /// Whether an update makes the version that follows the one its transaction read.
+    pub(crate) adjacent: bool,
 }
 
 /// The graph of what is known.
@@ -75,11 +84,20 @@ impl<'h> Evidence<'h> {
         Evidence::of(self.context.with_choices(choices), self.options, self.limits.clone())
     }
 
+    /// What the history shows if rows that predicate reads did not return bind nothing.
+    pub(crate) fn of_items(&self) -> Evidence<'h> {
+        Evidence::of(self.context.of_items(), self.options, self.limits.clone())
+    }
+
     fn of(context: Context<'h>, options: Options, limits: Arc<Limits<'h>>) -> Evidence<'h> {
         let history = context.history;
         let keys = history.op_count() * size_of::<Touch>() + history.key_count() * KEY_BYTES;
-        // What is known for other choices shares the history and its keys.
-        let bytes = if context.choices.is_empty() { history.heap_bytes() + keys } else { 0 };
+        // What is known for other choices, or of items only, shares the history and its keys.
+        let bytes = if context.choices.is_empty() && context.missing_binds {
+            history.heap_bytes() + keys
+        } else {
+            0
+        };
         Evidence {
             room: limits.hold(bytes),
             context,
@@ -124,14 +142,12 @@ impl<'h> Evidence<'h> {
     }
 
     /// All edges that are known, and how many nodes they are between.
-    pub(crate) fn known_edges(
-        &self,
-        session_order: bool,
-        real_time: bool,
-    ) -> Result<(usize, Vec<&TxnEdges>), Limit> {
+    pub(crate) fn known_edges(&self, counts: Counts) -> Result<(usize, Vec<&TxnEdges>), Limit> {
+        let Counts { session_order, real_time, adjacent } = counts;
         let walk = self.walk()?;
         let of_sessions = walk.of_sessions.iter().filter(|_| session_order);
-        let mut edges: Vec<&TxnEdges> = of_sessions.chain(&walk.edges).collect();
+        let of_updates = walk.of_updates.iter().filter(|_| adjacent);
+        let mut edges: Vec<&TxnEdges> = of_sessions.chain(&walk.edges).chain(of_updates).collect();
         let numbering = Numbering::of(&self.context);
         let mut nodes = numbering.txn_count();
         if real_time {
@@ -146,14 +162,12 @@ impl<'h> Evidence<'h> {
     }
 
     /// The graph of the edges that are known.
-    pub(crate) fn known_graph(
-        &self,
-        session_order: bool,
-        real_time: bool,
-    ) -> Result<&TxnParts, NoGraph> {
+    pub(crate) fn known_graph(&self, counts: Counts) -> Result<&TxnParts, NoGraph> {
+        let Counts { session_order, real_time, adjacent } = counts;
+        let adjacent = adjacent && !self.walk()?.of_updates.is_empty();
         let graph = &self.graphs[usize::from(session_order)][usize::from(real_time)];
-        let made = graph.get_or_init(|| {
-            let (nodes, edges) = self.known_edges(session_order, real_time)?;
+        let made = graph[usize::from(adjacent)].get_or_init(|| {
+            let (nodes, edges) = self.known_edges(counts)?;
             let (parts, held) = self.graph(nodes, &edges)?;
             Ok(KnownGraph { parts, _held: held })
         });

@@ -29,6 +29,8 @@ pub(crate) struct KeyWalk {
     /// What follows beside if session order counts: session order itself, and the orders of versions
     /// that one session made.
     pub(crate) of_sessions: Vec<TxnEdges>,
+    /// What follows beside if an update makes the version that follows the one its transaction read.
+    pub(crate) of_updates: Vec<TxnEdges>,
     pub(crate) divergences: Vec<(Key, Divergence)>,
     /// How many pairs of updates there are of which one was lost.
     pub(crate) divergent_pairs: u64,
@@ -86,7 +88,7 @@ impl KeyWalk {
                 }
                 Piece::Keys(keys) => of_keys(context, keys.clone()),
             };
-            let lists = part.edges.iter().chain(&part.of_sessions);
+            let lists = part.edges.iter().chain(&part.of_sessions).chain(&part.of_updates);
             part.held.push(limits.hold(lists.map(TxnEdges::bytes).sum())?);
             Ok(part)
         });
@@ -108,6 +110,7 @@ impl KeyWalk {
             edges: Vec::new(),
             has_helpers: false,
             of_sessions: Vec::new(),
+            of_updates: Vec::new(),
             divergences: Vec::new(),
             divergent_pairs: 0,
             abridged: Vec::new(),
@@ -121,6 +124,7 @@ impl KeyWalk {
         self.edges.append(&mut part.edges);
         self.has_helpers |= part.has_helpers;
         self.of_sessions.append(&mut part.of_sessions);
+        self.of_updates.append(&mut part.of_updates);
         self.divergences.append(&mut part.divergences);
         self.divergent_pairs += part.divergent_pairs;
         self.abridged.append(&mut part.abridged);
@@ -135,7 +139,7 @@ fn of_keys(context: &Context<'_>, keys: Range<usize>) -> KeyWalk {
     let mut by_session = EdgeCollector::new(context);
     let (mut facts, mut orderer) = (KeyFacts::default(), Orderer::default());
     for key in keys {
-        facts.load(context, &context.standings, key);
+        facts.of_key(context, key);
         let before = walk.findings.doubts.len();
         provenance::settle(context, &mut facts, &mut walk.findings);
         let ambiguous = walk.findings.doubts[before..].iter().any(is_ambiguous);
@@ -153,6 +157,7 @@ fn of_keys(context: &Context<'_>, keys: Range<usize>) -> KeyWalk {
         with.add(key, settled(with_session));
     }
     walk.has_helpers = collector.has_helpers();
+    walk.of_updates.extend(Some(collector.of_updates).filter(|edges| !edges.is_empty()));
     walk.edges.push(collector.edges);
     walk.of_sessions.extend(Some(by_session.edges).filter(|edges| !edges.is_empty()));
     walk

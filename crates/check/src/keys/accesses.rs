@@ -18,6 +18,8 @@ pub(crate) struct ReadFact {
     pub(crate) empty_list: Option<bool>,
     /// The last of the reads that follow each other and saw the same.
     pub(crate) last: OpId,
+    /// Whether a predicate read saw it by not returning the row.
+    pub(crate) missing: bool,
 }
 
 /// A write, and whether any transaction but its own may ever see it.

@@ -22,6 +22,9 @@ pub(crate) struct Context<'h> {
     /// The reader that shows that a transaction of unknown outcome committed.
     pub(crate) proved_by: HashMap<TxnId, TxnId>,
     pub(crate) choices: Choices,
+    /// Whether rows that predicate reads did not return bind like rows that were read. They do not at
+    /// cursor stability and repeatable read, which speak of items.
+    pub(crate) missing_binds: bool,
     /// See [`crate::Options`].
     pub(crate) direct_pairs: usize,
 }
@@ -41,12 +44,19 @@ impl<'h> Context<'h> {
 
     /// The same, if some ambiguous reads are taken to be from certain writes.
     pub(crate) fn with_choices(&self, choices: Choices) -> Context<'h> {
-        Context::of(self.keys.clone(), choices, self.direct_pairs)
+        let other = Context::of(self.keys.clone(), choices, self.direct_pairs);
+        Context { missing_binds: self.missing_binds, ..other }
+    }
+
+    /// The same, if rows that predicate reads did not return bind nothing.
+    pub(crate) fn of_items(&self) -> Context<'h> {
+        let same = Context::of(self.keys.clone(), self.choices.clone(), self.direct_pairs);
+        Context { missing_binds: false, ..same }
     }
 
     fn of(keys: Arc<SortedKeys<'h>>, choices: Choices, direct_pairs: usize) -> Context<'h> {
         let outcomes::Proved { standings, proved_by } = outcomes::prove(&keys, &choices);
-        Context { keys, standings, proved_by, choices, direct_pairs }
+        Context { keys, standings, proved_by, choices, missing_binds: true, direct_pairs }
     }
 
     /// How many transactions there are, whether they count or not.

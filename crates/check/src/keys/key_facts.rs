@@ -12,6 +12,7 @@ use isolde_history::{Effect, History, Key, Op, OpId, OpKind, TxnId, Value};
 use isolde_spec::Anomaly;
 
 use crate::keys::accesses::{ListRead, ReadFact, Source, WriteFact};
+use crate::keys::context::Context;
 use crate::keys::findings::LocalFinding;
 use crate::keys::index::Touch;
 use crate::keys::predicates::{RowRead, SaidOfKey};
@@ -48,6 +49,9 @@ pub(crate) struct KeyFacts {
     /// The first operation, if the key is used as a list and as something else: what an append means
     /// there (Porcupine's pieces of text, say) is beyond this road.
     pub(crate) mixed: Option<OpId>,
+    /// Whether rows that predicate reads did not return bind like rows that were read; if not, they
+    /// only show which transaction was seen.
+    pub(crate) missing_binds: bool,
     /// Reads that did not return the last own write.
     not_own: Vec<(OpId, ReadFact)>,
     run: TxnSoFar,
@@ -141,6 +145,12 @@ const LIST: u8 = 1;
 const OTHER: u8 = 2;
 
 impl KeyFacts {
+    /// Makes the facts of a key for a question.
+    pub(crate) fn of_key(&mut self, context: &Context<'_>, key: usize) {
+        self.missing_binds = context.missing_binds;
+        self.load(context, &context.standings, key);
+    }
+
     /// Makes the facts of a key.
     pub(crate) fn load(&mut self, keys: &SortedKeys<'_>, standings: &[Standing], key: usize) {
         self.clear(key);
@@ -216,7 +226,15 @@ impl KeyFacts {
         self.begin(txn, standing);
         self.observed(
             keys,
-            ReadFact { txn, op, value: row.value, standing, empty_list: None, last: op },
+            ReadFact {
+                txn,
+                op,
+                value: row.value,
+                standing,
+                empty_list: None,
+                last: op,
+                missing: row.missing,
+            },
         );
     }
 
@@ -274,7 +292,10 @@ impl KeyFacts {
         } else if let Some(value) = what_it_read(op) {
             let (txn, standing) = (touch.txn, self.run.standing);
             let (op, empty_list) = (op.id(), None);
-            self.observed(keys, ReadFact { txn, op, value, standing, empty_list, last: op });
+            self.observed(
+                keys,
+                ReadFact { txn, op, value, standing, empty_list, last: op, missing: false },
+            );
         }
         if let Some(value) = what_it_wrote(op) {
             if value == Value::UNOBSERVED {
@@ -331,7 +352,8 @@ impl KeyFacts {
         self.list_reads.push(ListRead { op: op.id(), txn, foreign: tail as u32 });
         let value = elements[..tail].last().copied().unwrap_or(Value::ABSENT);
         let (op, standing, empty_list) = (op.id(), self.run.standing, Some(tail == 0));
-        self.external(ReadFact { txn, op, value, standing, empty_list, last: op });
+        let (last, missing) = (op, false);
+        self.external(ReadFact { txn, op, value, standing, empty_list, last, missing });
     }
 
     fn read(&mut self, read: ReadFact) {
@@ -347,14 +369,19 @@ impl KeyFacts {
 
     #[inline]
     fn external(&mut self, read: ReadFact) {
+        if read.missing && !self.missing_binds {
+            // It counts as a read of its writer, and binds no other.
+            self.reads.push(read);
+            return;
+        }
         if let Some(before) = self.run.read.get() {
             let before = &mut self.reads[before];
-            if before.value == read.value {
+            if before.value == read.value && before.missing == read.missing {
                 before.last = read.op;
                 return;
             }
             // Written in between, if only to roll that back, it may differ.
-            if self.run.wrote.is_none_or(|op| op < before.last) {
+            if before.value != read.value && self.run.wrote.is_none_or(|op| op < before.last) {
                 let ops = [before.last, read.op];
                 self.breaches.push(LocalFinding::new(Anomaly::NonRepeatableReads, &ops));
             }

@@ -17,6 +17,8 @@ use crate::keys::index::Touch;
 pub(crate) struct RowRead {
     pub(crate) touch: Touch,
     pub(crate) value: Value,
+    /// Whether the row is one that was not returned.
+    pub(crate) missing: bool,
 }
 
 /// All predicate reads of a history.
@@ -70,7 +72,11 @@ impl Predicates {
                     let row = (op.value(), key.index(), value);
                     all.matching.entry(row).or_insert(op.id());
                     if counts {
-                        all.rows.entry(key.index()).or_default().push(RowRead { touch, value });
+                        all.rows.entry(key.index()).or_default().push(RowRead {
+                            touch,
+                            value,
+                            missing: false,
+                        });
                     }
                 }
             }
@@ -131,7 +137,8 @@ impl Predicates {
             let at = writers.partition_point(|(txn, _)| *txn < touch.txn);
             let own = writers.get(at).is_some_and(|(t, op)| *t == touch.txn && *op < touch.op);
             if all && !own && self.complete {
-                said.reads.push(RowRead { touch: *touch, value: Value::ABSENT });
+                let (touch, value) = (*touch, Value::ABSENT);
+                said.reads.push(RowRead { touch, value, missing: true });
             } else {
                 // In an incomplete history, who knows what values the key can have.
                 said.undecided = said.undecided.or(Some(touch.op));

@@ -18,6 +18,8 @@ pub(crate) struct Dependency {
     pub(crate) shown_by: Option<OpId>,
     /// Whether the order of a session shows it.
     pub(crate) by_session: bool,
+    /// Whether it follows only where an update makes the version after the one its transaction read.
+    pub(crate) of_update: bool,
 }
 
 /// A receiver of the dependencies of a key.
@@ -32,6 +34,10 @@ pub(crate) trait Dependencies {
     fn wanted(&self) -> Option<&HashMap<TxnId, Vec<TxnId>>> {
         None
     }
+
+    /// A dependency that follows where a transaction that read a version and extended it makes the next
+    /// one: at repeatable read, and from snapshot isolation up.
+    fn add_of_update(&mut self, _: Dependency) {}
 
     /// A transaction read a version and overwrote it: two dependencies between the same two.
     fn add_both(&mut self, read: Dependency, overwrote: Dependency) {

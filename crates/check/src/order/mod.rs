@@ -5,6 +5,7 @@
 
 mod appends;
 pub(crate) mod dependency;
+pub(crate) mod extended;
 mod given;
 pub(crate) mod known;
 mod lists;

@@ -18,6 +18,7 @@ use crate::keys::key_facts::KeyFacts;
 use crate::keys::standing::Standing;
 use crate::maybe_index::MaybeIndex;
 use crate::order::dependency::{Dependencies, Dependency};
+use crate::order::extended::Extended;
 use crate::order::known::Known;
 use crate::order::readers::Readers;
 use crate::order::shown::ShownOrder;
@@ -345,7 +346,7 @@ impl Orderer {
             self.all_overwrite(site, last, &order.unseen, shown);
         }
         if order.unseen_last {
-            self.divergent_appends(site.facts, order);
+            self.extensions(site, order);
         }
         let unread = || order.unseen.iter().all(|&v| !self.readers.any(v as usize));
         match order.unseen.len() {
@@ -356,17 +357,26 @@ impl Orderer {
         }
     }
 
-    /// Appends that nobody read, of transactions that had read all that anyone has.
-    fn divergent_appends(&mut self, facts: &KeyFacts, order: &ShownOrder) {
+    /// Appends that no other transaction read, of transactions that had read all that was seen: each of
+    /// them made the next version. Of several, all but one were lost. One alone comes before the rest.
+    fn extensions<D: Dependencies>(&mut self, site: &mut Site<'_, D>, order: &ShownOrder) {
         self.next.clear();
+        let facts = site.facts;
         let last = order.seen.last().map_or(Source::Initial, |last| Source::Write(*last));
-        for &v in &order.unseen {
-            let read = facts.writes[v as usize].read_before.get();
-            if read.is_some_and(|read| facts.sources[read] == last) {
-                self.next.push((0, v));
+        let read = Extended::of(facts, order.unseen.len());
+        let extended = |v: &u32| read.by(facts, *v).filter(|read| facts.sources[*read] == last);
+        let extensions = order.unseen.iter().filter_map(|v| Some((*v, extended(v)?)));
+        let extensions: Vec<(u32, usize)> = extensions.collect();
+        self.next.extend(extensions.iter().map(|(v, _)| (0, *v)));
+        self.diverge(facts);
+        if let [(first, read)] = extensions[..] {
+            let shown = ShownBy { read: Some(facts.reads[read].op), by_session: false };
+            for &v in order.unseen.iter().filter(|v| **v != first) {
+                let version = order.seen.last().map(|last| facts.writes[*last as usize].op);
+                let ww = site.overwrite(first, v, shown);
+                site.to.add_of_update(Dependency { version, of_update: true, ..ww });
             }
         }
-        self.diverge(facts);
     }
 
     /// Versions that follow the same one.
@@ -425,6 +435,7 @@ impl<D: Dependencies> Site<'_, D> {
             version: None,
             shown_by: None,
             by_session: false,
+            of_update: false,
         }
     }
 
@@ -440,6 +451,7 @@ impl<D: Dependencies> Site<'_, D> {
             version: None,
             shown_by: shown.read,
             by_session: shown.by_session,
+            of_update: false,
         }
     }
 
@@ -454,6 +466,7 @@ impl<D: Dependencies> Site<'_, D> {
             version: self.facts.writes.get(version).map(|w| w.op),
             shown_by: shown.read,
             by_session: shown.by_session,
+            of_update: false,
         });
     }
 }

@@ -21,6 +21,9 @@ impl Readers {
         self.next.resize(facts.reads.len(), MaybeIndex::NONE);
         // From the last to the first, so that each goes before those that it links to.
         for (i, source) in facts.sources.iter().enumerate().rev() {
+            if facts.reads[i].missing && !facts.missing_binds {
+                continue;
+            }
             let version = match source {
                 Source::Write(w) => *w as usize,
                 Source::Initial => initial,

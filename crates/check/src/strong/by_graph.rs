@@ -258,7 +258,12 @@ impl<'c, 'h> ByGraph<'c, 'h> {
             && question.real_time_is_incomplete().is_none()
             && question.walk()?.findings.doubts.iter().all(ambiguous)
             && parts.components.acyclic()
-            && serial_try::succeeds(question.context(), &parts.graph, &graph.open, question.limits())?)
+            && serial_try::succeeds(
+                question.context(),
+                &parts.graph,
+                &graph.open,
+                question.limits(),
+            )?)
     }
 
     /// Whether some order of the versions explains everything.
@@ -290,7 +295,12 @@ impl<'c, 'h> ByGraph<'c, 'h> {
             let inferred = graph.inferences.as_ref().is_some_and(|i| !i.of.is_empty());
             let serial = (inferred || !self.may_be_serial()?)
                 && parts.components.acyclic()
-                && serial_try::succeeds(question.context(), &parts.graph, &graph.open, question.limits())?;
+                && serial_try::succeeds(
+                    question.context(),
+                    &parts.graph,
+                    &graph.open,
+                    question.limits(),
+                )?;
             yes(serial || (snapshots && self.snapshots_exist(graph)?))
         };
         Ok(match (found, &graph.ended) {

@@ -44,7 +44,8 @@ pub(crate) fn succeeds(
     }
     let deeds = deeds(graph, open);
     let all = if deeds.len() == MAX_NODES { u64::MAX } else { (1 << deeds.len()) - 1 };
-    let first = Situation { placed: 0, current: vec![Version::INITIAL.number() as u32; open.len()] };
+    let first =
+        Situation { placed: 0, current: vec![Version::INITIAL.number() as u32; open.len()] };
     let mut seen = HashSet::new();
     let mut todo = vec![first];
     let mut pace = Pace::new(limits);

@@ -24,8 +24,8 @@ use crate::graph::node::Node;
 use crate::keys::context::Context;
 use crate::limits::{Limit, Limits, Pace};
 use crate::maybe_index::MaybeIndex;
-use crate::unordered::{completion, serial_search};
 use crate::unordered::unordered_key::{UnorderedKey, Version};
+use crate::unordered::{completion, serial_search};
 
 /// How often a transaction is tried, on average, before the search gives up.
 const TRIES: usize = 32;

@@ -88,7 +88,7 @@ impl UnorderedKey {
         let mut all = Vec::with_capacity(keys.len());
         for key in keys {
             limits.go_on()?;
-            facts.load(context, &context.standings, key.index());
+            facts.of_key(context, key.index());
             provenance::settle(context, &mut facts, &mut Findings::default());
             change(&mut facts);
             all.push(UnorderedKey::new(context, &facts));
@@ -110,7 +110,11 @@ impl UnorderedKey {
         };
         let mut wanted: HashMap<Value, ValueClass> = HashMap::new();
         for (read, source) in facts.reads.iter().zip(&facts.sources) {
+            let binds = facts.missing_binds || !read.missing;
             if let Some(version) = version(source) {
+                if !binds {
+                    continue;
+                }
                 key.reads.push((read.txn.into(), version));
             } else if read.standing.counts() {
                 let next = wanted.len() as ValueClass;

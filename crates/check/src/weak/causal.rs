@@ -201,6 +201,6 @@ impl ByChain {
             return;
         }
         let (txn, key, op) = (reader.txn, self.key, reader.op);
-        to.force(writer, &Seen { txn, key, source, first: op, last: op });
+        to.force(writer, &Seen { txn, key, source, first: op, last: op, missing: false });
     }
 }

@@ -102,7 +102,9 @@ pub(crate) fn committed(
     let joint = seen.windows(2).any(|w| w[0].key == w[1].key && !after(&w[0], &w[1]));
     for &(writer, statement) in sources.load(seen, |op| statements.of(op)) {
         common_keys(by_txn.written_by(writer), seen, |runs| {
-            let bound = |s: &&Seen| s.source != writer && statements.of(s.last) > statement;
+            // A row that a predicate read missed binds from read atomic up.
+            let later = |s: &&Seen| s.source != writer && statements.of(s.last) > statement;
+            let bound = |s: &&Seen| !s.missing && later(s);
             let enough = if joint { runs.len() } else { 1 };
             runs.iter().filter(bound).take(enough).for_each(|s| to.force(writer, s));
         });

@@ -32,6 +32,8 @@ pub(crate) struct Seen {
     /// The first and the last of the reads.
     pub(crate) first: OpId,
     pub(crate) last: OpId,
+    /// Whether a predicate read saw it by not returning the row.
+    pub(crate) missing: bool,
 }
 
 /// The source of what was there from the beginning.
@@ -76,7 +78,7 @@ impl ReadTable {
         let (mut reads, mut writers) = (Rows::new(), Rows::new());
         let (mut facts, mut orderer) = (KeyFacts::default(), Orderer::default());
         for key in keys {
-            facts.load(context, &context.standings, key);
+            facts.of_key(context, key);
             provenance::settle(context, &mut facts, &mut findings);
             if facts.is_list || context.given.contains_key(&key) {
                 orderer.key(context, &facts, &mut findings, &mut shown);
@@ -88,7 +90,8 @@ impl ReadTable {
                     Source::None => continue,
                 };
                 let (txn, key) = (read.txn.0, key as u32);
-                reads.push(Seen { txn, key, source, first: read.op, last: read.last });
+                let (first, last, missing) = (read.op, read.last, read.missing);
+                reads.push(Seen { txn, key, source, first, last, missing });
             }
             let versions = facts.writes.iter().filter(|w| w.is_version());
             writers.extend(versions.map(|w| w.txn.0));

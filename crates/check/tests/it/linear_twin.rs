@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use isolde_check::{Options, check};
-use isolde_history::{History, Outcome};
 use isolde_history::notation::parse;
+use isolde_history::{History, Outcome};
 use isolde_spec::{Level, Promise};
 
 use crate::twin::calls::{self, Object};
@@ -36,6 +36,10 @@ struct Tally {
 fn compare(level: Level, object: Object, tally: &mut Tally, seed: u64) {
     let text = calls::text(seed, object);
     let history = parse(&text).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{text}"));
+    // What shows nothing is open at every level.
+    if history.txns().all(|t| t.outcome() != Outcome::Committed) {
+        return;
+    }
     for (session_order, skew) in [(true, 0), (false, 0), (true, 3)] {
         let options = Options { clock_skew: skew, ..Options::default() };
         let ours = check(&history, Promise { level, session_order }, &options);
@@ -49,7 +53,6 @@ fn compare(level: Level, object: Object, tally: &mut Tally, seed: u64) {
                 tally.open += 1;
                 // With all times and one operation each nothing is left to be unknown.
                 let certain = real_time
-                    && history.txns().any(|t| t.outcome() == Outcome::Committed)
                     && placed(&history)
                     && matches!(object, Object::Plain | Object::Register | Object::Mutex);
                 if certain && session_order && skew == 0 && !text.contains('?') {

@@ -17,6 +17,7 @@ mod made;
 mod metamorphic;
 mod own_verdicts;
 mod planted;
+mod settled;
 mod twin;
 mod twin_labelled;
 mod twin_predicates;

@@ -119,12 +119,10 @@ fn decide(text: &str, promise: Promise) -> Option<Option<bool>> {
     (guesses <= MAX_GUESSES).then_some(best)
 }
 
-/// The levels that the twin decides, without two. At cursor stability a predicate read that is
-/// undecided may have been the second look after which an update loses nothing, and the rule still
-/// blames the first. Repeatable read allows rows from nowhere, which are no values of their key to the
-/// rule.
+/// The levels that the twin decides, without three: a row that was not returned binds nothing at read
+/// committed, cursor stability and repeatable read, and the reads in its place do.
 fn levels() -> impl Iterator<Item = Level> {
-    let apart = [Level::CursorStability, Level::RepeatableRead];
+    let apart = [Level::ReadCommitted, Level::CursorStability, Level::RepeatableRead];
     let other = move |l: &Level| !l.of_operations() && !apart.contains(l);
     Level::ALL.into_iter().filter(other)
 }

@@ -85,3 +85,23 @@ pub(crate) fn fixed_order(explanation: &Explanation<'_>) -> Option<Vec<(Origin, 
     }
     Some(pairs)
 }
+
+/// Whether two transactions read the same version of a list and both extended it.
+pub(crate) fn extended_twice(explanation: &Explanation<'_>) -> bool {
+    let extended = |t: usize, key: usize| {
+        let facts = &explanation.model.txns[t];
+        let is_list = matches!(facts.left(key), Some(Content::List(_)));
+        let first = facts.first_writes.iter().find(|(k, _)| *k == key).filter(|_| is_list)?.1;
+        let reads = explanation.reads.iter().filter(|e| e.txn == t && e.read.key == key);
+        let reads: Vec<&Explained<'_>> = reads.collect();
+        let before = reads.iter().rev().find(|e| e.read.position <= first);
+        before.or(reads.last()).map(|e| e.from())
+    };
+    let keys = 0..explanation.model.initial.len();
+    keys.into_iter().any(|key| {
+        let sources = explanation.txns.iter().filter_map(|t| extended(*t, key));
+        let known: Vec<Origin> =
+            sources.filter(|o| matches!(o, Origin::Initial | Origin::Txn(_))).collect();
+        known.iter().enumerate().any(|(i, origin)| known[..i].contains(origin))
+    })
+}

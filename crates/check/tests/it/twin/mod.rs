@@ -11,6 +11,8 @@
 //!   `cursor-stability` and `repeatable-read`, which do not imply read committed.
 //! - A ThinAirRead is forbidden "at `pl-2`, `cursor-stability` and `repeatable-read`, too, like G1a and
 //!   G1b".
+//! - "Two committed transactions that read the same version of a list and both extended it": a read
+//!   after the own append counts if there is none before it.
 //! - "Lost update on a single key" is P4: the reader overwrites x, and somebody else's x stands
 //!   between. Only the last external read of x before the first own write of x that stands counts,
 //!   because an update that follows a second look loses nothing.
@@ -155,8 +157,18 @@ impl Question {
         if thin_air && level.implies(Level::Pl2) {
             return true;
         }
-        let repeatable = level.implies(Level::ReadAtomic) || level == Level::RepeatableRead;
-        repeatable && explanation.txns.iter().any(|t| reads_differ(&model.txns[*t].reads))
+        if level == Level::CursorStability && lists::extended_twice(explanation) {
+            return true;
+        }
+        // Rows that a predicate read did not return are no items: "not at `repeatable-read`".
+        let of_items = |reads: &[model::Read]| -> Vec<model::Read> {
+            reads.iter().filter(|read| !read.missing).cloned().collect()
+        };
+        let mut txns = explanation.txns.iter().map(|t| &model.txns[*t].reads);
+        match level {
+            Level::RepeatableRead => txns.any(|reads| reads_differ(&of_items(reads))),
+            _ => level.implies(Level::ReadAtomic) && txns.any(|reads| reads_differ(reads)),
+        }
     }
 
     /// The question about commit orders; `None` if lists contradict each other.
@@ -177,7 +189,7 @@ impl Question {
                 let Some(from) = node(explanation, explained.from()) else { continue };
                 let to = node(explanation, Origin::Txn(explained.txn))?;
                 links[to] |= 1 << from;
-                reads[to].push(dependency(explanation, explained, from));
+                reads[to].push(dependency(explanation, explained, from, level));
             }
         }
         if self.promise.session_order && level.implies(Level::ReadCommitted) {
@@ -244,17 +256,24 @@ fn node(explanation: &Explanation<'_>, origin: Origin) -> Option<usize> {
     }
 }
 
-fn dependency(explanation: &Explanation<'_>, explained: &Explained<'_>, from: usize) -> Dependency {
+fn dependency(
+    explanation: &Explanation<'_>,
+    explained: &Explained<'_>,
+    from: usize,
+    level: Level,
+) -> Dependency {
     let facts = &explanation.model.txns[explained.txn];
     let read = explained.read;
     let first_write = facts.first_writes.iter().find(|(key, _)| *key == read.key);
     // An update that follows a second look loses nothing.
     let overwritten = first_write.is_some_and(|(_, at)| {
-        let later = |r: &&model::Read| r.key == read.key && r.position > read.position;
+        let later =
+            |r: &&model::Read| r.key == read.key && r.position > read.position && !r.missing;
         let looks = facts.reads.iter().filter(later);
         read.position <= *at && !looks.into_iter().any(|r| r.position <= *at)
     });
-    Dependency { key: read.key, from, statement: read.statement, overwritten }
+    let bound = !read.missing || level.implies(Level::ReadAtomic);
+    Dependency { key: read.key, from, statement: read.statement, overwritten, bound }
 }
 
 fn add_pairs(

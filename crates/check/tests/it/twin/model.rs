@@ -27,6 +27,8 @@ pub(crate) struct Read {
     pub(crate) own_writes_before: usize,
     /// How often each element of the whole list, own ones included, is in it.
     pub(crate) whole_list: Vec<Value>,
+    /// Whether it is a row that a predicate read did not return.
+    pub(crate) missing: bool,
 }
 
 /// A write that was tried, whatever became of it.
@@ -270,7 +272,9 @@ impl<'a> Walk<'a> {
             match self.predicates.missing(op.value(), key) {
                 Missing::Nothing => {}
                 Missing::Absent if !self.touched.contains(&key) => {
+                    let before = self.facts.reads.len();
                     self.observe(key, Value::ABSENT, statement);
+                    self.facts.reads[before..].iter_mut().for_each(|read| read.missing = true);
                 }
                 _ => self.facts.undecided = true,
             }
@@ -280,7 +284,8 @@ impl<'a> Walk<'a> {
     fn external(&mut self, key: usize, seen: Content, statement: usize, whole_list: Vec<Value>) {
         let own_writes_before = self.facts.attempts.iter().filter(|a| a.key == key).count();
         let position = self.position;
-        let read = Read { key, statement, position, seen, own_writes_before, whole_list };
+        let (position, missing) = (position, false);
+        let read = Read { key, statement, position, seen, own_writes_before, whole_list, missing };
         self.facts.reads.push(read);
     }
 

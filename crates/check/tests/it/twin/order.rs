@@ -29,6 +29,9 @@ pub(crate) struct Dependency {
     pub(crate) statement: usize,
     /// Whether the reader goes on to overwrite what it read here.
     pub(crate) overwritten: bool,
+    /// Whether something may be binding for it. A row that a predicate read did not return shows which
+    /// transaction was seen (wrp); that it was overwritten (rwp) counts "at read atomic and above".
+    pub(crate) bound: bool,
 }
 
 /// The most nodes, the initial transaction included.
@@ -105,7 +108,7 @@ impl Partial<'_> {
 
     /// "If VIS(t2, t3) then co(t2, t1)", for every read of the node t3.
     fn axiom_holds(&self, node: usize) -> bool {
-        self.problem.reads[node].iter().all(|read| {
+        self.problem.reads[node].iter().filter(|read| read.bound).all(|read| {
             let after_source = self.placed & !self.up_to(1 << read.from);
             self.visible(node, read) & self.problem.writers[read.key] & after_source == 0
         })

@@ -65,7 +65,7 @@ fn allowed(problem: &Problem, orders: &[&Vec<usize>]) -> bool {
     }
     let mut rw: Relation = vec![0; nodes];
     for (reader, reads) in problem.reads.iter().enumerate() {
-        for read in reads {
+        for read in reads.iter().filter(|read| read.bound) {
             let order = orders[read.key];
             let at = order.iter().position(|n| *n == read.from).unwrap_or(0);
             rw[reader] |= later(order, at) & !(1 << reader);
@@ -93,7 +93,7 @@ fn reads_allowed(
         from.fold(0, |all: Nodes, (node, _)| all | 1 << node)
     };
     problem.reads.iter().enumerate().all(|(reader, reads)| {
-        reads.iter().all(|read| {
+        reads.iter().filter(|read| read.bound).all(|read| {
             let order = orders[read.key];
             let position = |node: usize| order.iter().position(|n| *n == node);
             let missed = later(order, position(read.from).unwrap_or(0));
