@@ -138,7 +138,7 @@ impl<'h> Checker<'h> {
             return verdict;
         }
         self.asked.borrow_mut().push(promise);
-        let verdict = self.by_plan(promise);
+        let verdict = self.untimed(promise).unwrap_or_else(|| self.by_plan(promise));
         self.asked.borrow_mut().pop();
         if verdict.holds().is_some() {
             self.decided.borrow_mut().push(verdict.clone());
@@ -152,6 +152,27 @@ impl<'h> Checker<'h> {
         let same = decided.iter().find(|v| v.promise == promise);
         let implies = |v: &&Verdict| v.holds() == Some(true) && v.promise.implies(promise);
         same.cloned().or_else(|| Some(lattice::implied(decided.iter().find(implies)?, promise)))
+    }
+
+    /// The verdict of a level that speaks of real time, on a history that says nothing of it: the same
+    /// level without real time may be violated, and nothing else can be known.
+    fn untimed(&self, promise: Promise) -> Option<Verdict> {
+        let level = match promise.level {
+            Level::StrictSerializable => Level::Serializable,
+            Level::StrongSnapshotIsolation => Level::SnapshotIsolation,
+            _ => return None,
+        };
+        let mut txns = self.evidence.history().txns();
+        if txns.any(|txn| !txn.interval().is_empty()) {
+            return None;
+        }
+        let verdict = self.decide_for_another(Promise { level, ..promise })?;
+        let reason = || Question::new(&self.evidence, promise).real_time_is_incomplete();
+        let answer = match verdict.holds() {
+            Some(true) => Answer::Unknown(reason()?),
+            _ => verdict.answer,
+        };
+        Some(Verdict { promise, answer, ..verdict })
     }
 
     /// What the history shows to a level. Cursor stability and repeatable read speak of items: a row
@@ -315,8 +336,18 @@ impl<'h> Checker<'h> {
             Given::ManyChains => self.has_many_chains(question)?,
             Given::CausalityOpen => {
                 let stronger = [Level::Serializable, Level::SnapshotIsolation];
-                let known = || self.by_stronger(&stronger, self.causal(question)).is_some();
-                !(self.has_many_chains(question)? && known())
+                let causal = self.causal(question);
+                // With session order there are few chains: one a session.
+                let in_sessions = || {
+                    let verdict = self.decide_for_another(Promise::of(Level::Causal));
+                    verdict.is_some_and(|verdict| verdict.holds() == Some(true))
+                };
+                let known = || {
+                    (!causal.session_order && in_sessions())
+                        || self.by_stronger(&stronger, causal).is_some()
+                };
+                let follows = self.follows(causal).and_then(|verdict| verdict.holds());
+                follows != Some(true) && !(self.has_many_chains(question)? && known())
             }
             Given::AmbiguousReads => {
                 let ambiguous = |doubt: &Doubt| matches!(doubt, Doubt::AmbiguousRead(_));

@@ -195,7 +195,7 @@ pub(crate) const PLAN: &[Row] = &[
     row(Levels::Linearizable, Given::KeysApart, Try::ByKeys, Decides::Both,
         "it is a local property, and every transaction is one operation"),
     row(Levels::Linearizable, Given::KeysConnected, Try::Contradictions, Decides::Violated,
-        "a transaction contradicts itself"),
+        "single transactions show it: what they read contradicts their own writes, or has no writer"),
     row(Levels::Linearizable, Given::ConnectedWithoutFailures, Try::Same(Level::StrictSerializable), Decides::Both,
         "it is strict serializability"),
     row(Levels::Linearizable, Given::KeysConnected, Try::Same(Level::StrictSerializable), Decides::Violated,

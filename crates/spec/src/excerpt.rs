@@ -15,8 +15,9 @@ use crate::verdict::Witness;
 /// that it is not complete. Only what nobody wrote, or what a predicate read missed, needs the claim
 /// that it is: there, what else was read is left out instead.
 pub fn excerpt(history: &History, witness: &Witness) -> String {
-    let mut txns: Vec<TxnId> = witness.involved().collect();
+    let mut txns: Vec<TxnId> = witness.involved().chain(aborted_before(history, witness)).collect();
     txns.sort_unstable();
+    txns.dedup();
     let because = witness.steps.iter().map(|step| step.because);
     let cited = because.flat_map(|because| [because.from_op, because.to_op]).flatten();
     let cited: HashSet<OpId> = cited.chain(witness.ops.iter().copied()).collect();
@@ -35,6 +36,24 @@ pub fn excerpt(history: &History, witness: &Witness) -> String {
     let ops = witness.txns.iter().flat_map(|txn| history.txn(*txn).ops());
     let hidden: Vec<OpId> = ops.filter(|op| complete && other(op)).map(|op| op.id()).collect();
     excerpt_to_text(history, &Excerpt { txns: &txns, complete, hidden: &hidden })
+}
+
+/// The aborted transactions that came right before those of a witness, each in the same session. What
+/// went wrong often began there: a client whose transaction was refused, and that went on.
+pub fn aborted_before(history: &History, witness: &Witness) -> Vec<TxnId> {
+    if witness.stuck.is_some() {
+        return Vec::new();
+    }
+    let before = |txn: &TxnId| {
+        let session = history.session(history.txn(*txn).session());
+        let at = session.binary_search(txn).ok()?;
+        let before = *session.get(at.checked_sub(1)?)?;
+        (history.txn(before).outcome() == Outcome::Aborted).then_some(before)
+    };
+    let mut all: Vec<TxnId> = witness.txns.iter().filter_map(before).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// Whether somebody saw a value that others wrote, but nobody of those involved. Who may not have taken

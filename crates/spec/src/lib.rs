@@ -15,7 +15,7 @@ mod verdict;
 
 pub use anomaly::{Anomaly, CATALOGUE, Catalogued, Finding};
 pub use edge::Edges;
-pub use excerpt::excerpt;
+pub use excerpt::{aborted_before, excerpt};
 pub use level::{Level, Promise};
 pub use pattern::{Pattern, Reads};
 pub use summary::{How, Standing, Summary};

@@ -4,7 +4,7 @@
 //! (thin air, aborted, intermediate, future) or, where the history does not say enough, a reason to
 //! answer "unknown".
 
-use isolde_history::Value;
+use isolde_history::{Effect, OpKind, Outcome, Value};
 use isolde_spec::Anomaly;
 
 use crate::keys::accesses::{ReadFact, Source};
@@ -76,11 +76,40 @@ fn nobody_wrote(
     if facts.unlearned.is_some() || read.value == Value::UNOBSERVED {
         found.doubt(Doubt::Unlearned(facts.unlearned.unwrap_or(read.op)));
     } else if context.history.meta().complete {
-        found.find(Anomaly::ThinAirRead, &[read.op]);
+        found.findings.push(from_nowhere(context, facts, read, found.findings.len()));
     } else {
         found.doubt(Doubt::UnknownWriter(read.op));
     }
     Source::None
+}
+
+/// For how many findings the operation is looked for that tried to write the value.
+const LOOKED_FOR: usize = 64;
+
+/// A read of a value that was not written, as far as answers tell. Where an operation failed to write
+/// it, the operation is named; if it failed with its transaction, the read is one of what was rolled
+/// back.
+fn from_nowhere(
+    context: &Context<'_>,
+    facts: &KeyFacts,
+    read: &ReadFact,
+    found: usize,
+) -> LocalFinding {
+    let history = context.history;
+    let touches = context.index.of(facts.key).filter(|_| found < LOOKED_FOR);
+    let tried = touches.map(|touch| history.op(touch.op)).find(|op| {
+        let value = if op.kind() == OpKind::Delete { Value::ABSENT } else { op.value() };
+        op.effect() == Effect::Failed && op.kind().writes() && value == read.value
+    });
+    let Some(tried) = tried else { return LocalFinding::new(Anomaly::ThinAirRead, &[read.op]) };
+    // A compare-and-set that was refused did nothing, whatever became of its transaction.
+    let refused = matches!(tried.kind(), OpKind::Cas | OpKind::InsertIfAbsent);
+    let aborted = history.txn(history.txn_of(tried.id())).outcome() == Outcome::Aborted;
+    if aborted && !refused {
+        LocalFinding::new(Anomaly::AbortedRead, &[tried.id(), read.op])
+    } else {
+        LocalFinding::new(Anomaly::ThinAirRead, &[read.op, tried.id()])
+    }
 }
 
 #[inline]

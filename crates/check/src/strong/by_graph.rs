@@ -111,9 +111,11 @@ impl<'c, 'h> ByGraph<'c, 'h> {
         if found.witnesses.is_empty() && self.may_be_serial()? {
             let graph = question.known_graph()?;
             let open = UnorderedKey::all(question.context(), question.limits(), &self.open()?)?;
+            let (context, limits) = (question.context(), question.limits());
             if graph.components.acyclic()
-                && serial_try::succeeds(question.context(), &graph.graph, &open, question.limits())?
+                && let Some(why) = serial_try::found(context, &graph.graph, &open, limits)?
             {
+                procedure.why = why.to_owned();
                 describe(procedure, &QuestionGraph::known(graph), &Violations::default());
                 return Ok(Answer::Holds);
             }

@@ -37,13 +37,27 @@ pub(crate) fn succeeds(
     open: &[UnorderedKey],
     limits: &Limits<'_>,
 ) -> Result<bool, Limit> {
+    Ok(found(context, graph, open, limits)?.is_some())
+}
+
+/// Says how a serial execution was found, if one was.
+pub(crate) fn found(
+    context: &Context<'_>,
+    graph: &TxnGraph,
+    open: &[UnorderedKey],
+    limits: &Limits<'_>,
+) -> Result<Option<&'static str>, Limit> {
     let by_completion = completion::ranks(context.history);
     if let Some(ranks) = &by_completion
         && in_order(graph, open, limits, ranks)?
     {
-        return Ok(true);
+        return Ok(Some("a serial execution in order of completion explains every read"));
     }
-    Ok(in_order(graph, open, limits, &[])? || serial_search::succeeds(graph, open, limits)?)
+    if in_order(graph, open, limits, &[])? {
+        return Ok(Some("a serial execution in order of the history explains every read"));
+    }
+    let some = serial_search::succeeds(graph, open, limits)?;
+    Ok(some.then_some("a serial execution explains every read"))
 }
 
 /// Tries one order: the ranks of transactions, or their numbers where there are none.

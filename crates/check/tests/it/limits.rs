@@ -99,8 +99,8 @@ fn hot_keys() {
 #[test]
 fn equal_elements() {
     let open = &Level::ALL;
-    let equal = right(Strain::EqualElements { appends: 60 });
-    let own = right(Strain::OwnEqualElements { appends: 80 });
+    let equal = right(Strain::EqualElements { appends: 20 });
+    let own = right(Strain::OwnEqualElements { appends: 24 });
     all_right(&[Right { open, ..equal }, Right { open, ..own }]);
 }
 

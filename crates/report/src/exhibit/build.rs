@@ -35,7 +35,7 @@ impl Exhibit {
             timeline: timeline::of(history, &builder.parts, &links, &sources),
             links,
             stuck: builder.stuck(),
-            left_out: witness.involved().count().saturating_sub(builder.parts.len()),
+            left_out: builder.left_out(),
             steps_left_out: builder.steps_left_out(),
             parts: Vec::new(),
             position: witness.position(),
@@ -63,8 +63,10 @@ impl<'a> Builder<'a> {
         let first = if cycle.is_empty() { witness.txns.clone() } else { cycle };
         let first = first.into_iter().take(MOST_PARTS).map(|txn| (txn, false));
         let others = witness.support.iter().take(MOST_PARTS).map(|txn| (*txn, true));
+        let before = isolde_spec::aborted_before(history, witness);
+        let before = before.into_iter().take(MOST_PARTS).map(|txn| (txn, true));
         let mut known = HashSet::new();
-        let all = first.chain(others).filter(|(txn, _)| known.insert(*txn));
+        let all = first.chain(others).chain(before).filter(|(txn, _)| known.insert(*txn));
         let parts: Vec<Part> =
             all.map(|(txn, support)| part(history, txn, support, &cited)).collect();
         let at = parts.iter().enumerate().map(|(at, part)| (part.txn, at)).collect();
@@ -136,6 +138,11 @@ impl<'a> Builder<'a> {
             Some(Step { from, to, kind: Edges::WR, because })
         };
         cited.filter_map(from).collect()
+    }
+
+    /// How many transactions of the witness are not shown.
+    fn left_out(&self) -> usize {
+        self.witness.involved().filter(|txn| !self.at.contains_key(txn)).count()
     }
 
     /// How many dependencies of the cycle go to or from a transaction that is not shown.

@@ -292,7 +292,9 @@ impl Teller<'_> {
         let (first, second) = (op(0)?, op(1));
         let all = [Some(first), second];
         let reads = |op: &&Op<'_>| !op.kind().writes() || op.kind() == OpKind::Cas;
-        let read = all.iter().flatten().rfind(reads)?.id();
+        let thin_air = w.anomaly == Anomaly::ThinAirRead;
+        let read = all.iter().flatten().rfind(reads).filter(|_| !thin_air);
+        let read = read.map_or(first.id(), |read| read.id());
         let write = all.iter().flatten().find(|op| op.kind().writes() && op.id() != read);
         let write = write.copied().or_else(|| self.own_write_before(read));
         match (w.anomaly, write, second) {
@@ -301,8 +303,16 @@ impl Teller<'_> {
             }
             (Anomaly::ThinAirRead, ..) => {
                 let rows = p.history.op(read).kind() == OpKind::PredicateRead;
-                let nobody = if rows { "no state of the rows gives" } else { "nobody wrote" };
-                Some(format!("{} {}, which {nobody}.", p.whose(read), p.read(read)))
+                let which = match second {
+                    _ if rows => "which no state of the rows gives".to_owned(),
+                    Some(tried) => format!(
+                        "which no transaction wrote: {} of {} failed",
+                        names::op(p.history, tried.id()),
+                        p.whose(tried.id())
+                    ),
+                    None => "which no transaction wrote".to_owned(),
+                };
+                Some(format!("{} {}, {which}.", p.whose(read), p.read(read)))
             }
             (_, Some(write), _) => self.read_of(&write, read),
             _ => None,
@@ -320,6 +330,10 @@ impl Teller<'_> {
                     "{reader} {did}, which {writer} had written and taken back (to a savepoint)."
                 )
             }
+            Anomaly::AbortedRead if self.began_after(write.id(), read) => format!(
+                "{reader} {did}. Only {writer} wrote that, and {writer} was rolled back; but it began \
+                 after {reader} had ended. So the value came from nowhere, or a clock is wrong."
+            ),
             Anomaly::AbortedRead => format!("{reader} {did} of {writer}, which was rolled back."),
             Anomaly::IntermediateRead => {
                 let last = self.last_write(write);
@@ -336,6 +350,16 @@ impl Teller<'_> {
             ),
             _ => return None,
         })
+    }
+
+    /// Whether the transaction of one operation began after that of another one had ended.
+    fn began_after(&self, later: OpId, earlier: OpId) -> bool {
+        let history = self.p.history;
+        let interval = |op: OpId| history.txn(history.txn_of(op)).interval();
+        match (interval(later).begin, interval(earlier).end) {
+            (Some(begin), Some(end)) => begin > end,
+            _ => false,
+        }
     }
 
     fn two_reads(&self, first: OpId, second: OpId) -> String {
