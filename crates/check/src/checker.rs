@@ -87,6 +87,13 @@ impl<'h> Checker<'h> {
         .unwrap_or(verdict)
     }
 
+    /// Whether a question takes no longer than reading the history: all do but causal consistency
+    /// without session order, if there are many chains of transactions then.
+    pub fn is_quick(&self, promise: Promise) -> bool {
+        let question = Question::new(&self.evidence, promise);
+        promise.level != Level::Causal || !self.has_many_chains(&question).unwrap_or(true)
+    }
+
     /// The verdict of a promise by its own plan, with all the effort of one question.
     fn ask(&self, promise: Promise) -> Verdict {
         let open = self.open.borrow().iter().find(|v| v.promise == promise).cloned();
