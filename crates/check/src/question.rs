@@ -144,6 +144,6 @@ impl<'c, 'h> Question<'c, 'h> {
             ("operations", history.op_count() as u64),
             ("keys", history.key_count() as u64),
         ];
-        Procedure { name, evidence, why: why.into(), figures }
+        Procedure { name, evidence, why: why.into(), figures, places: Vec::new() }
     }
 }

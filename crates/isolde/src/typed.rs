@@ -60,6 +60,24 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     isolde_run::time(text)
 }
 
+/// How far clocks are apart: nanoseconds with a unit, or a bare number of whatever unit the history's
+/// clock has.
+pub(crate) fn skew(text: &str) -> Result<i64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor = match &text[digits.len()..] {
+        "" | "ns" => 1.0,
+        "us" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => 0.0,
+    };
+    let expected = || "expected a time such as 500us or 2ms, or a whole number".to_owned();
+    let whole = digits.parse::<i64>().ok().filter(|_| factor == 1.0);
+    let scaled = digits.parse::<f64>().ok().filter(|_| factor > 1.0).map(|n| n * factor);
+    let scaled = scaled.filter(|n| n.abs() < 9e18).map(|n| n.round() as i64);
+    whole.or(scaled).filter(|skew| *skew >= 0).ok_or_else(expected)
+}
+
 /// An amount of memory: bytes, with `K`, `M`, `G` for their powers of 1024.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let plain = text.replace('_', "").to_lowercase();
@@ -113,6 +131,18 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_skew_of_clocks_may_have_a_unit() {
+        let read = |text| skew(text).ok();
+        assert_eq!(read("7"), Some(7));
+        assert_eq!(read("2ns"), Some(2));
+        assert_eq!(read("1.5ms"), Some(1_500_000));
+        assert_eq!(read("2s"), Some(2_000_000_000));
+        for wrong in ["", "-5", "-1ms", "ms", "1.5", "2h", "nan", "1e30s", "9223372036854775808"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
 
     #[test]
     fn counts_as_people_type_them() {

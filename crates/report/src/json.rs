@@ -79,7 +79,7 @@ pub fn to_json(history: &History, decided: &Decided) -> Value {
             "anomaly": c.anomaly.name(),
             "count": c.count,
             "at_least": c.at_least,
-            "over_the_run": over_the_run(c, txns),
+            "over_the_run": over_the_run(&c.positions, txns),
         })
     };
     json!({
@@ -91,7 +91,7 @@ pub fn to_json(history: &History, decided: &Decided) -> Value {
         "counts": verdict.counts.iter().map(count).collect::<Vec<_>>(),
         "witnesses": witnesses(history, verdict),
         "notes": verdict.notes,
-        "procedure": procedure(&verdict.procedure),
+        "procedure": procedure(&verdict.procedure, txns),
         "seconds": decided.seconds,
     })
 }
@@ -99,10 +99,10 @@ pub fn to_json(history: &History, decided: &Decided) -> Value {
 /// How many equal parts a run is divided into.
 const PARTS: usize = 60;
 
-/// How many of an anomaly are visible first in each part of the run.
-fn over_the_run(counted: &Counted, txns: usize) -> Vec<u64> {
+/// How many of some things are visible first in each part of the run.
+fn over_the_run(positions: &[u32], txns: usize) -> Vec<u64> {
     let mut parts = vec![0; PARTS.min(txns)];
-    for &position in &counted.positions {
+    for &position in positions {
         // A position is from 1 to the number of transactions.
         let at = (position as usize).saturating_sub(1) * parts.len() / txns.max(1);
         if let Some(part) = parts.get_mut(at) {
@@ -112,14 +112,17 @@ fn over_the_run(counted: &Counted, txns: usize) -> Vec<u64> {
     parts
 }
 
-fn procedure(procedure: &Procedure) -> Value {
-    let figures =
-        procedure.figures.iter().map(|(name, n)| (name.replace([' ', '-'], "_"), json!(n)));
+fn procedure(procedure: &Procedure, txns: usize) -> Value {
+    let named = |name: &str| name.replace([' ', '-'], "_");
+    let figures = procedure.figures.iter().map(|(name, n)| (named(name), json!(n)));
+    let places = procedure.places.iter();
+    let places = places.map(|(name, at)| (named(name), json!(over_the_run(at, txns))));
     json!({
         "name": procedure.name,
         "evidence": procedure.evidence,
         "why": procedure.why,
         "figures": figures.collect::<Map<_, _>>(),
+        "over_the_run": places.collect::<Map<_, _>>(),
     })
 }
 

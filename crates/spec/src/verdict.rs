@@ -33,6 +33,10 @@ pub struct Procedure {
     pub why: String,
     /// What it counted, by name.
     pub figures: Vec<(&'static str, u64)>,
+    /// What it counted without leaving out any, by name, and where in the history each of them is: after
+    /// how many transactions, ascending. Cycles are searched for only until there are enough of them;
+    /// the transactions that are in cycles are all known.
+    pub places: Vec<(&'static str, Vec<u32>)>,
 }
 
 /// Whether a promise was kept.

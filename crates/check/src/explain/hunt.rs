@@ -10,7 +10,7 @@ use isolde_spec::{Anomaly, CATALOGUE, Counted, Edges, Finding, Level, Reads, Wit
 
 use crate::explain::cycle::{Class, CycleSearch, Hop, Wanted};
 use crate::explain::kept::{Kept, Rivals};
-use crate::explain::violations::Violations;
+use crate::explain::violations::{ANTI_IN_CYCLES, TXNS_IN_CYCLES, Violations};
 use crate::explain::witness::Explainer;
 use crate::graph::edges::TxnParts;
 use crate::graph::evidence::NoGraph;
@@ -50,15 +50,19 @@ pub(crate) fn cycles(
     count_lost_updates(walk, at_least, divergences, &mut found.counts);
     let numbering = Numbering::of(question.context());
     let nodes = parts.iter().flat_map(|(_, part)| part);
-    let transactions = nodes.filter(|node| numbering.is_txn(**node)).count();
+    let txns = nodes.filter_map(|node| numbering.txn(*node)).map(|txn| txn.0 + 1);
+    let mut txns: Vec<u32> = txns.collect();
+    txns.sort_unstable();
+    let anti = graph.anti_dependencies(numbering);
     found.figures = vec![
         ("divergences", walk.divergent_pairs),
         ("cyclic parts", parts.len() as u64),
-        ("transactions in cycles", transactions as u64),
-        ("anti-dependencies in cycles", graph.anti_dependencies()),
+        (TXNS_IN_CYCLES, txns.len() as u64),
+        (ANTI_IN_CYCLES, anti.len() as u64),
         ("search budget", question.options().search_budget as u64),
         ("search spent", spent as u64),
     ];
+    found.places = vec![(TXNS_IN_CYCLES, txns), (ANTI_IN_CYCLES, anti)];
     Ok(found)
 }
 
@@ -104,6 +108,8 @@ fn rename(witness: &mut Witness, level: Level) {
 
 /// How many parts of the graph are searched for each witness that is kept.
 const PARTS: usize = 8;
+/// How many things of a run are looked at in their own order.
+const FEW: usize = 64;
 /// The longest cycle whose transactions are searched for a more basic one.
 const BASIC: usize = 32;
 
@@ -183,7 +189,10 @@ impl<'g, 'c, 'h> CycleHunt<'g, 'c, 'h> {
     /// Keeps a cycle, or the most basic one among fewer of its transactions. One that goes through all
     /// transactions of another and more is explained by that.
     fn note(&mut self, cycle: Vec<Hop>) {
-        let cycle = self.most_basic(cycle);
+        let mut cycle = self.most_basic(cycle);
+        // It is told from the transaction on that comes first in the history.
+        let first = (0..cycle.len()).min_by_key(|at| cycle[*at].from).unwrap_or(0);
+        cycle.rotate_left(first);
         // At cursor stability nothing else is forbidden.
         let only_lost = self.question.level() == Level::CursorStability;
         if (only_lost || self.is_inferred(&cycle)) && self.rivals.are_in(&cycle) {
@@ -302,7 +311,7 @@ impl<'g, 'c, 'h> CycleHunt<'g, 'c, 'h> {
         let mut longest = 2;
         loop {
             let (before, mut any) = (self.kept.count, false);
-            for &start in txns {
+            for start in evenly(txns) {
                 if self.kept.count >= before + self.keep || self.is_over() {
                     return;
                 }
@@ -325,12 +334,25 @@ pub(crate) fn some_of_each_size(mut parts: Vec<&[Node]>, keep: usize) -> Vec<&[N
     parts.sort_by_key(|part| part.len());
     let (mut some, mut more) = (Vec::new(), Vec::new());
     for same in parts.chunk_by(|a, b| a.len() == b.len()) {
-        some.extend(&same[..same.len().min(keep)]);
-        more.extend(&same[same.len().min(keep)..]);
+        let mut spread = evenly(same);
+        some.extend(spread.by_ref().take(keep));
+        more.extend(spread);
     }
     some.append(&mut more);
     some.truncate(PARTS * keep);
     some
+}
+
+/// Things of a run in an order in which the first few are spread over all of it: the middle one, those
+/// in the middle of the halves, and so on. A search that stops early has looked everywhere then.
+fn evenly<T: Copy>(things: &[T]) -> impl Iterator<Item = T> {
+    let few = things.len() <= FEW;
+    let bits = usize::BITS - things.len().leading_zeros();
+    let reversed = move |i: usize| i.reverse_bits() >> (usize::BITS - bits);
+    let places = (1..1usize << bits).chain([0]);
+    let in_order = 0..if few { things.len() } else { 0 };
+    let spread = places.filter(move |_| !few).map(reversed);
+    in_order.chain(spread).filter_map(|at| things.get(at).copied())
 }
 
 /// The anti-dependencies of a class.

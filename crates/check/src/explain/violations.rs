@@ -8,7 +8,14 @@ pub(crate) struct Violations {
     pub(crate) witnesses: Vec<Witness>,
     pub(crate) counts: Vec<Counted>,
     pub(crate) figures: Vec<(&'static str, u64)>,
+    /// What was counted without leaving out any, and where each of them is.
+    pub(crate) places: Vec<(&'static str, Vec<u32>)>,
 }
+
+/// The name of the transactions that are in forbidden cycles, among figures.
+pub(crate) const TXNS_IN_CYCLES: &str = "transactions in cycles";
+/// The name of the anti-dependencies between them.
+pub(crate) const ANTI_IN_CYCLES: &str = "anti-dependencies in cycles";
 
 impl Violations {
     /// Witnesses, the most basic first: so many of each kind are kept, and all are counted.

@@ -394,6 +394,7 @@ fn describe(procedure: &mut Procedure, graph: &QuestionGraph<'_>, cycles: &Viola
         ("inferred edges", inferred),
     ]);
     procedure.figures.extend(&cycles.figures);
+    procedure.places.extend(cycles.places.iter().cloned());
 }
 
 fn keys(count: u64) -> String {

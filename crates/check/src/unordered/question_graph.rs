@@ -4,7 +4,7 @@ use isolde_graph::TooLarge;
 use isolde_spec::Edges;
 
 use crate::graph::edges::TxnParts;
-use crate::graph::node::Node;
+use crate::graph::node::{Node, Numbering};
 use crate::graph::visibility::{CyclicPart, Visibility};
 use crate::limits::{Ended, Held};
 use crate::unordered::inferences::Inferences;
@@ -55,17 +55,23 @@ impl<'c> QuestionGraph<'c> {
         visibility.cyclic(self.parts())
     }
 
-    /// How many anti-dependencies lie inside strongly connected parts.
-    pub(crate) fn anti_dependencies(&self) -> u64 {
+    /// The anti-dependencies inside strongly connected components, each by the number of the last of its
+    /// transactions, counted from 1, ascending.
+    pub(crate) fn anti_dependencies(&self, numbering: Numbering) -> Vec<u32> {
         let TxnParts { graph, components } = self.parts();
-        let mut count = 0;
+        let last = |a: Node, b: Node| {
+            let txns = [a, b].into_iter().filter_map(|node| numbering.txn(node));
+            txns.map(|txn| txn.0 + 1).max().unwrap_or(1)
+        };
+        let mut places = Vec::new();
         let cyclic: Vec<Vec<Node>> = components.cyclic();
         for node in cyclic.into_iter().flatten() {
             let inside = |to: Node| components.of(to) == components.of(node);
             let anti =
                 graph.edges(node).filter(|(to, kind)| kind.contains(Edges::RW) && inside(*to));
-            count += anti.count() as u64;
+            places.extend(anti.map(|(to, _)| last(node, to)));
         }
-        count
+        places.sort_unstable();
+        places
     }
 }

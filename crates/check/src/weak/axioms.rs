@@ -48,6 +48,7 @@ pub(crate) fn by_causality(
         return Ok(None);
     }
     procedure.figures.extend(&found.figures);
+    procedure.places.append(&mut found.places);
     let answer = Answer::Violated(std::mem::take(&mut found.witnesses));
     let mut notes = local::notes(question, &base.reads.findings);
     notes.extend(question.notes_on_time());
@@ -83,8 +84,9 @@ impl AxiomQuestion<'_, '_> {
         let mut procedure = self.procedure();
         let mut open = match self.graph(&mut procedure) {
             Ok((parts, told)) => {
-                let found = explain::witnesses(self, &parts, &told);
+                let mut found = explain::witnesses(self, &parts, &told);
                 procedure.figures.extend(&found.figures);
+                procedure.places.append(&mut found.places);
                 all.append(found);
                 None
             }

@@ -15,7 +15,7 @@ use super::question::{AxiomQuestion, ForcedEdges};
 use super::reads::INITIAL;
 use crate::explain::hunt;
 use crate::explain::name;
-use crate::explain::violations::Violations;
+use crate::explain::violations::{TXNS_IN_CYCLES, Violations};
 use crate::graph::edges::{TxnEdges, TxnGraph, TxnParts};
 use crate::graph::kinds::EdgeKinds;
 use crate::graph::node::Node;
@@ -45,7 +45,9 @@ pub(crate) fn witnesses(
         MissedHunt { reasoner: Reasoner::new(question), graph: &parts.graph, found: Vec::new() };
     hunt.missed(told, READS * keep);
     let parts: Vec<Vec<Node>> = parts.components.cyclic();
-    let figures = vec![("cyclic parts", parts.len() as u64)];
+    let mut txns: Vec<u32> = parts.iter().flatten().map(|node| txn_of(*node).0 + 1).collect();
+    txns.sort_unstable();
+    let figures = vec![("cyclic parts", parts.len() as u64), (TXNS_IN_CYCLES, txns.len() as u64)];
     let some = hunt::some_of_each_size(parts.iter().map(|part| &part[..]).collect(), keep);
     for part in some {
         // One witness is enough if a limit was reached.
@@ -62,6 +64,7 @@ pub(crate) fn witnesses(
     }
     let mut found = collect(hunt.found, keep);
     found.figures = figures;
+    found.places = vec![(TXNS_IN_CYCLES, txns)];
     found
 }
 

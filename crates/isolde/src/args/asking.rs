@@ -7,7 +7,7 @@ use isolde_check::{Limits, Method, Options};
 use isolde_job::{Asking, Bounds, Stop};
 use serde_json::{Value, json};
 
-use crate::typed::{bytes, duration};
+use crate::typed::{bytes, duration, skew};
 
 /// How a history is checked.
 #[derive(clap::Args, Debug)]
@@ -15,10 +15,10 @@ pub(crate) struct AskArgs {
     /// Do not bind the transactions of a session to their order
     #[arg(long)]
     pub(crate) no_session_order: bool,
-    /// How far the clients' clocks may be apart, in the unit of the history's clock: real time
-    /// counts only where an end plus this lies before a beginning
-    #[arg(long, value_name = "TIME", default_value_t = 0, allow_negative_numbers = true,
-          value_parser = clap::value_parser!(i64).range(0..))]
+    /// How far the clients' clocks may be apart, such as 2ms, or a bare number in the unit of the
+    /// history's clock: real time counts only where an end plus this lies before a beginning
+    #[arg(long, value_name = "TIME", default_value = "0", allow_negative_numbers = true,
+          value_parser = skew)]
     pub(crate) clock_skew: i64,
     /// How to decide, if the evidence is not to choose
     #[arg(long, value_enum)]

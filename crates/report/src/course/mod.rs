@@ -7,7 +7,7 @@ pub(crate) use lanes::{Lane, kinds, when};
 pub(crate) use times::Scale;
 
 use isolde_history::{Clock, History, Interval, Outcome};
-use isolde_spec::Verdict;
+use isolde_spec::{Counted, Verdict};
 
 /// How many stretches of time there are at most and at least.
 const BINS: usize = 120;
@@ -50,8 +50,7 @@ impl Course {
                 Outcome::Unknown => bin.unknown += 1,
             }
         }
-        let counted = shown.map_or(&[][..], |verdict| &verdict.counts);
-        for position in counted.iter().flat_map(|counted| &counted.positions) {
+        for position in shown.into_iter().flat_map(places) {
             // A position is from 1 to the number of transactions.
             let at = (*position as usize).checked_sub(1).filter(|at| *at < history.txn_count());
             let txn = at.and_then(|at| u32::try_from(at).ok());
@@ -69,6 +68,16 @@ impl Course {
     pub(crate) fn bin_seconds(&self) -> f64 {
         self.scale.span() as f64 / 1e9 / self.bins.len().max(1) as f64
     }
+}
+
+/// Where violations are: those that were counted and, if the search for cycles stopped early, the
+/// transactions that are in cycles instead of them.
+fn places(verdict: &Verdict) -> Vec<&u32> {
+    let in_cycles = verdict.procedure.places.first().filter(|(_, places)| !places.is_empty());
+    let sampled = |c: &&Counted| c.at_least && in_cycles.is_some();
+    let exact = verdict.counts.iter().filter(|c| !sampled(c)).flat_map(|c| &c.positions);
+    let others = verdict.counts.iter().any(|c| sampled(&c));
+    exact.chain(in_cycles.filter(|_| others).into_iter().flat_map(|(_, p)| p)).collect()
 }
 
 /// When a transaction is counted: at its end, or at its begin if nobody knows how it ended.

@@ -33,8 +33,8 @@ fn reads_from_nowhere() {
         "initial 0\na 1: r(x,7)",
         level,
         expect![[r#"
-        ThinAirRead: T1 read x = 7, which nobody wrote.
-    "#]],
+            ThinAirRead: T1 read x = 7, which no transaction wrote.
+        "#]],
     );
     tells(
         "initial 0\na 1: w(x,1) abort\nb 2: r(x,1)",
@@ -207,8 +207,8 @@ fn several_transactions() {
         fork,
         si,
         expect![[r#"
-        LongFork: T4 read y = 1 of T2, but read x = 0, which T1 had overwritten with 1; T3 read x = 1 of T1, but read y = 0, which T2 had overwritten with 1: they disagree about which came first.
-    "#]],
+            LongFork: T3 read x = 1 of T1, but read y = 0, which T2 had overwritten with 1; T4 read y = 1 of T2, but read x = 0, which T1 had overwritten with 1: they disagree about which came first.
+        "#]],
     );
     let writes = "initial 0\na 1: w(x,1) w(y,1)\nb 2: w(x,2) w(y,2)\norder x: 1 2\norder y: 2 1";
     tells(

@@ -72,8 +72,8 @@ fn two_levels_may_be_the_strongest() {
               strict-serializable  violated: G2-item (needs real time)
             why strict-serializable is violated:
               G2-item (needs real time): a cycle with adjacent anti-dependencies
-                T2 read y = 0, which T3 overwrote with 1; T1 began after T3 had ended; T1 read x = 0, which T2
-                overwrote with 1: each of T2, T3 and T1 must come before the next, and the last before the
+                T1 read x = 0, which T2 overwrote with 1; T2 read y = 0, which T3 overwrote with 1; T1 began
+                after T3 had ended: each of T1, T2 and T3 must come before the next, and the last before the
                 first.
 
                 ns  b                c                a
@@ -87,9 +87,9 @@ fn two_levels_may_be_the_strongest() {
                 20  |                                 + committed
                 30  + committed
 
+                T1 -rw-> T2  T2 overwrote what T1 read of x: r(x,0), w(x,1)
                 T2 -rw-> T3  T3 overwrote what T2 read of y: r(y,0), w(y,1)
                 T3 -rt-> T1  T3 had ended before T1 began
-                T1 -rw-> T2  T2 overwrote what T1 read of x: r(x,0), w(x,1)
                 promise  strict-serializable: some order of the transactions, one after another, explains
                          everything that was read, and whoever had ended before another began comes first
                 broken   because whoever missed a write comes before its writer, and these come before each
@@ -215,6 +215,16 @@ fn json_has_everything_of_a_verdict() {
               "transactions_in_cycles": 2
             },
             "name": "graph",
+            "over_the_run": {
+              "anti_dependencies_in_cycles": [
+                0,
+                1
+              ],
+              "transactions_in_cycles": [
+                1,
+                1
+              ]
+            },
             "why": "the order of versions is known"
           },
           "reason": null,
@@ -227,16 +237,6 @@ fn json_has_everything_of_a_verdict() {
               "broken_because": "a transaction came after another one, directly or over others in between, and missed a write of it",
               "cycle": [
                 {
-                  "from": "T2",
-                  "from_operation": "r(x,0)",
-                  "inferred": false,
-                  "key": "x",
-                  "kind": "rw",
-                  "sentence": "T1 overwrote what T2 read of x: r(x,0), w(x,1)",
-                  "to": "T1",
-                  "to_operation": "w(x,1)"
-                },
-                {
                   "from": "T1",
                   "from_operation": null,
                   "inferred": false,
@@ -245,6 +245,16 @@ fn json_has_everything_of_a_verdict() {
                   "sentence": "T1 had ended before T2 began",
                   "to": "T2",
                   "to_operation": null
+                },
+                {
+                  "from": "T2",
+                  "from_operation": "r(x,0)",
+                  "inferred": false,
+                  "key": "x",
+                  "kind": "rw",
+                  "sentence": "T1 overwrote what T2 read of x: r(x,0), w(x,1)",
+                  "to": "T1",
+                  "to_operation": "w(x,1)"
                 }
               ],
               "excerpt": "incomplete\ninitial 0\na 1: r(x,0) w(x,1) @[1,2]\nb 2: r(x,0) @[5,6]\n",

@@ -160,8 +160,8 @@ fn a_variant_says_that_it_needs_session_order() {
                 + * w(x,1)
                 + T9 * r(x,0)
 
-                T9 -rw-> T8  T8 overwrote what T9 read of x: r(x,0), w(x,1)
                 T8 -so-> T9  T8 came before T9 in their session
+                T9 -rw-> T8  T8 overwrote what T9 read of x: r(x,0), w(x,1)
                 promise  serializable: some order of the transactions, one after another, explains everything
                          that was read, and keeps the order of every session
                 broken   because a transaction has to see what its own session wrote before, and here it missed
@@ -195,8 +195,8 @@ fn a_variant_says_that_it_needs_real_time() {
                  5                   + T2 * r(x,0)
                  6                   + committed
 
-                T2 -rw-> T1  T1 overwrote what T2 read of x: r(x,0), w(x,1)
                 T1 -rt-> T2  T1 had ended before T2 began
+                T2 -rw-> T1  T1 overwrote what T2 read of x: r(x,0), w(x,1)
                 promise  strict-serializable: some order of the transactions, one after another, explains
                          everything that was read, and whoever had ended before another began comes first
                 broken   because a transaction came after another one, directly or over others in between, and
@@ -248,7 +248,8 @@ fn what_nobody_saw_says_so() {
                 visible  after the first 3 of 3 transactions
               procedure  axiom, because causal consistency, which the level implies, is broken
               evidence   values; session order
-              figures    3 transactions, 6 operations, 2 keys, 3 nodes, 4 edges, 2 inferred edges, 1 cyclic part
+              figures    3 transactions, 6 operations, 2 keys, 3 nodes, 4 edges, 2 inferred edges,
+                         1 cyclic part, 2 transactions in cycles
         "#]],
     );
 }

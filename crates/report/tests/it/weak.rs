@@ -41,7 +41,8 @@ fn a_causal_violation_tells_how_what_was_missed_had_been_seen() {
                 visible  after the first 4 of 4 transactions
               procedure  axiom, because what a read makes binding does not depend on the order of commits
               evidence   values; session order
-              figures    4 transactions, 8 operations, 3 keys, 4 nodes, 5 edges, 1 inferred edge, 1 cyclic part
+              figures    4 transactions, 8 operations, 3 keys, 4 nodes, 5 edges, 1 inferred edge, 1 cyclic part,
+                         2 transactions in cycles
         "#]],
     );
 }
@@ -84,7 +85,8 @@ fn an_older_version_tells_why_it_is_older() {
                 visible  after the first 5 of 5 transactions
               procedure  axiom, because what a read makes binding does not depend on the order of commits
               evidence   values; session order
-              figures    5 transactions, 8 operations, 3 keys, 5 nodes, 6 edges, 1 inferred edge, 1 cyclic part
+              figures    5 transactions, 8 operations, 3 keys, 5 nodes, 6 edges, 1 inferred edge, 1 cyclic part,
+                         3 transactions in cycles
         "#]],
     );
 }
@@ -125,7 +127,8 @@ fn forced_edges_name_the_reads_that_force_them() {
                 visible  after the first 3 of 3 transactions
               procedure  axiom, because what a read makes binding does not depend on the order of commits
               evidence   values; session order
-              figures    3 transactions, 6 operations, 2 keys, 3 nodes, 4 edges, 2 inferred edges, 1 cyclic part
+              figures    3 transactions, 6 operations, 2 keys, 3 nodes, 4 edges, 2 inferred edges,
+                         1 cyclic part, 2 transactions in cycles
         "#]],
     );
 }
