@@ -24,7 +24,8 @@ pub(crate) struct Evidence<'h> {
     pub(crate) limits: Arc<Limits<'h>>,
     walk: OnceCell<Result<KeyWalk, Limit>>,
     real_time: OnceCell<RealTime<'h>>,
-    graphs: [[[OnceCell<Result<KnownGraph, NoGraph>>; 2]; 2]; 2],
+    /// By what counts.
+    graphs: [[[MadeGraph; 2]; 2]; 2],
     /// The bytes of the history and of its keys, or why there is no room for them.
     room: Result<Held, Limit>,
 }
@@ -43,6 +44,9 @@ struct KnownGraph {
     parts: TxnParts,
     _held: Held,
 }
+
+/// A graph that is made when it is first needed.
+type MadeGraph = OnceCell<Result<KnownGraph, NoGraph>>;
 
 /// Why there is no graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

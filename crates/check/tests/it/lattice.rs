@@ -28,7 +28,8 @@ fn tiny(seed: u64) -> History {
     }
 }
 
-type Answers = Vec<(Promise, Option<bool>)>;
+type AnswerTo = (Promise, Option<bool>);
+type Answers = Vec<AnswerTo>;
 
 /// All promises, asked of one checker in some order.
 fn together(history: &History, order: &[Promise]) -> Answers {
@@ -50,10 +51,9 @@ fn one_by_one(history: &History) -> Answers {
 fn contradiction(answers: &Answers) -> Option<String> {
     let pairs = answers.iter().flat_map(|a| answers.iter().map(move |b| (a, b)));
     let implied = pairs.filter(|((p, _), (q, _))| p.implies(*q));
-    let wrong = |((_, a), (_, b)): &(&(Promise, Option<bool>), &(Promise, Option<bool>))| {
-        (*a == Some(true) && *b != *a) || (*b == Some(false) && *a != *b)
-    };
-    let shown = |(p, a): &(Promise, Option<bool>)| format!("{p:?} {a:?}");
+    let wrong =
+        |(a, b): &(&AnswerTo, &AnswerTo)| a.1 != b.1 && (a.1 == Some(true) || b.1 == Some(false));
+    let shown = |(p, a): &AnswerTo| format!("{p:?} {a:?}");
     implied.into_iter().find(wrong).map(|(a, b)| format!("{}, but {}", shown(a), shown(b)))
 }
 

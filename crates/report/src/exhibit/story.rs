@@ -294,7 +294,7 @@ impl Teller<'_> {
         let reads = |op: &&Op<'_>| !op.kind().writes() || op.kind() == OpKind::Cas;
         let thin_air = w.anomaly == Anomaly::ThinAirRead;
         let read = all.iter().flatten().rfind(reads).filter(|_| !thin_air);
-        let read = read.map_or(first.id(), |read| read.id());
+        let read = read.map_or(first.id(), Op::id);
         let write = all.iter().flatten().find(|op| op.kind().writes() && op.id() != read);
         let write = write.copied().or_else(|| self.own_write_before(read));
         match (w.anomaly, write, second) {

@@ -73,7 +73,7 @@ fn note(series: &[Series<'_>]) -> String {
     }
     let some = series.iter().map(|one| {
         let placed = one.places.len() as u64;
-        format!("{} of {} {}", number(&placed), number(&one.of.unwrap_or(placed)), one.name)
+        format!("{} of {} {}", number(placed), number(one.of.unwrap_or(placed)), one.name)
     });
     let some: Vec<String> = some.collect();
     format!("{what}. Here are those whose place was kept: {}.", some.join(", "))
@@ -81,7 +81,7 @@ fn note(series: &[Series<'_>]) -> String {
 
 /// What is shown where the search for cycles stopped before all were found.
 fn stopped_note(sampled: &[&Counted]) -> String {
-    let found = |c: &&Counted| format!("{} {}", number(&c.count), c.anomaly);
+    let found = |c: &&Counted| format!("{} {}", number(c.count), c.anomaly);
     let found: Vec<String> = sampled.iter().map(found).collect();
     format!(
         "All transactions that are in forbidden cycles are here. The search for the cycles \
