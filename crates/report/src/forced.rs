@@ -17,10 +17,9 @@ pub(crate) fn because(history: &History, step: &Step, forced: &Forced) -> String
     let reader = names::txn(history, history.txn_of(forced.read));
     let read = names::op(history, forced.read);
     if step.kind == Edges::RW {
-        return format!("nobody saw that, but {read} is older than what {to} wrote, because");
+        return format!("inferred: {read} is older than what {to} wrote, because");
     }
     format!(
-        "nobody saw that; but {reader}, which had seen {from}, read {read} of {to}, so {from} came \
-         first. It had seen {from}, because"
+        "inferred: {reader}, which had seen {from}, read {read} of {to}, so {from} came first. It had seen {from}, because"
     )
 }

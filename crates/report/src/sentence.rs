@@ -25,7 +25,7 @@ pub(crate) fn variant(anomaly: Anomaly, needs: Edges) -> String {
 
 /// One dependency as a sentence; of one that nobody saw, it says so.
 pub(crate) fn sentence(history: &History, step: &Step) -> String {
-    let inferred = " (nobody saw it, but no other order explains what was read)";
+    let inferred = " (not observed, but no other order explains the reads)";
     told(history, step, if step.because.inferred { inferred } else { "" })
 }
 
@@ -41,9 +41,9 @@ fn told(history: &History, step: &Step, aside: &str) -> String {
     let what = match step.kind {
         Edges::SO => return format!("{from} came before {to} in their session"),
         Edges::RT => return format!("{from} had ended before {to} began"),
-        Edges::WR => format!("{to} read what {from} wrote to {key}"),
-        Edges::WW => format!("{to} overwrote what {from} wrote to {key}"),
-        _ => format!("{to} overwrote what {from} read of {key}"),
+        Edges::WR => format!("{to} read the version of {key} that {from} wrote"),
+        Edges::WW => format!("{to} overwrote the version of {key} that {from} wrote"),
+        _ => format!("{to} overwrote the version of {key} that {from} read"),
     };
     let op = |op: OpId| shorten(&names::op(history, op), OP_LEN);
     let shown = [step.because.from_op, step.because.to_op].into_iter().flatten();

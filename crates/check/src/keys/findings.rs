@@ -43,7 +43,7 @@ pub(crate) enum Doubt {
     Unsure(OpId),
     /// The key is used as a list and as something else.
     Mixed(OpId),
-    /// The order of versions that the recorder gave names a value that several wrote.
+    /// The order of versions that the recorder gave names a value that several transactions wrote.
     AmbiguousOrder(Key),
     /// The order of versions that the recorder gave puts the initial state after others.
     InitialNotFirst(Key),

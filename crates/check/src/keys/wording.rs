@@ -26,7 +26,7 @@ impl Wording<'_> {
                 format!("{} read a list to which a value was appended twice", self.place(*op))
             }
             Doubt::UnknownWriter(op) => format!(
-                "{} read a value that nobody wrote, but the history is not complete",
+                "{} read a value that no transaction of the history wrote, but the history is incomplete",
                 self.place(*op)
             ),
             Doubt::Predicate(op) => format!(
@@ -34,19 +34,19 @@ impl Wording<'_> {
                  predicate is not known",
                 self.place(*op)
             ),
-            Doubt::Unlearned(op) => format!("nobody learned the value of {}", self.place(*op)),
+            Doubt::Unlearned(op) => format!("the value of {} was never learned", self.place(*op)),
             Doubt::Mixed(op) => {
                 format!("the key of {} is used as a list and as something else", self.place(*op))
             }
             Doubt::AmbiguousOrder(key) => format!(
-                "the given order of key {} names a value that several wrote",
+                "the given order of key {} names a value that several transactions wrote",
                 self.key(*key)
             ),
             Doubt::InitialNotFirst(key) => format!(
                 "the given order of key {} puts the initial state after others",
                 self.key(*key)
             ),
-            Doubt::Unsure(op) => format!("nobody knows whether {} was done", self.place(*op)),
+            Doubt::Unsure(op) => format!("it is not known whether {} was done", self.place(*op)),
         }
     }
 

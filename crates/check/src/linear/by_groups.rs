@@ -118,13 +118,13 @@ fn deeds(
             if op.effect() == Effect::Unknown
                 && (standing == Standing::Committed || txn.ops().len() > 1)
             {
-                return Err(format!("nobody knows whether {} was done", words.place(op.id())));
+                return Err(format!("it is not known whether {} was done", words.place(op.id())));
             }
             if matches!(did, Did::Append(_) | Did::ReadList) {
                 return Err(format!("{} is on a list", words.place(op.id())));
             }
             if did.written() == Some(Value::UNOBSERVED) {
-                return Err(format!("nobody learned the value of {}", words.place(op.id())));
+                return Err(format!("the value of {} was never learned", words.place(op.id())));
             }
             first.get_or_insert(op.id());
             steps.push((op.key().0, did));

@@ -5,7 +5,7 @@
 //! is asked alone, on all cores. Two things make several keys one object: transactions of several
 //! operations, which take effect at once, and sessions that say more than real time does, because
 //! intervals touch or are missing. There strict serializability is asked first, which is linear where
-//! the order of versions is known.
+//! version order known for all keys.
 
 mod answers;
 mod by_groups;

@@ -133,7 +133,7 @@ impl Teller<'_, '_> {
         };
         match (&begun[..], value == initial) {
             ([], false) => match writes.first() {
-                None => format!(", and nobody wrote {value_words}"),
+                None => format!(", and no operation wrote {value_words}"),
                 Some(first) => {
                     let first = self.call(*first);
                     format!(

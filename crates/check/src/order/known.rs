@@ -28,7 +28,7 @@ impl Known {
         (Known::List, "list prefixes"),
         (Known::Given, "given by the recorder"),
         (Known::Session, "one session wrote the key"),
-        (Known::Unread, "only what nobody read is open"),
+        (Known::Unread, "open only for versions that were never read"),
         (Known::Not, "not known"),
     ];
 

@@ -348,7 +348,7 @@ impl<'c, 'h> ByGraph<'c, 'h> {
             None => "and the graph of what is known does not decide it",
         };
         Ok(format!(
-            "the order of versions is not known for {} ({}{more}), {tried}",
+            "version order could not be inferred for {} ({}{more}), {tried}",
             keys(open.len() as u64),
             names.join(", ")
         ))

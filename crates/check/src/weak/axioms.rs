@@ -240,7 +240,7 @@ impl AxiomQuestion<'_, '_> {
         let why = match self.level {
             Level::ReadUncommitted => "only the order of versions that was shown counts",
             Level::Pl2 => "only reads and the order of versions that was shown count",
-            _ => "what a read makes binding does not depend on the order of commits",
+            _ => "the constraints of the level do not depend on the commit order",
         };
         self.question.procedure("axiom", evidence, why)
     }

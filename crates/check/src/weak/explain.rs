@@ -56,7 +56,7 @@ pub(crate) fn witnesses(
         }
         hunt.part(part, keep);
     }
-    debug_assert!(!hunt.found.is_empty(), "a violation that nobody can explain");
+    debug_assert!(!hunt.found.is_empty(), "a violation without an explanation");
     if hunt.found.is_empty() {
         // There is one, however it is told.
         let any = hunt.any(told, &parts);

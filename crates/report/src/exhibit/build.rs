@@ -211,8 +211,7 @@ fn meaning(witness: &Witness) -> String {
 /// Where that breaks the promise.
 fn breach(witness: &Witness) -> &'static str {
     if is_unseen(witness) {
-        return "whatever order is assumed for what was written without being read, somebody read \
-                what the level does not allow";
+        return "whichever order is assumed for the versions that were written blindly, some transaction read what the level does not allow";
     }
     handbook::anomaly(witness.anomaly).breach
 }

@@ -265,8 +265,7 @@ impl Teller<'_> {
                 self.p.names(&names)
             ),
             n => format!(
-                "{n} transactions each must come before the next, and the last before the first. It \
-                 begins so: {}.",
+                "{n} transactions each must come before the next, and the last before the first. It starts with: {}.",
                 said.join("; ")
             ),
         }

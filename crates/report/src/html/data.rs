@@ -242,7 +242,7 @@ fn counted(counted: &Counted) -> Value {
 fn rows(verdict: &Verdict) -> Value {
     let procedure = &verdict.procedure;
     json!([
-        ["Procedure", procedure.name],
+        ["Method", crate::text::method(procedure.name)],
         ["Why this one", procedure.why],
         ["Evidence", procedure.evidence.join("; ")],
     ])

@@ -23,7 +23,7 @@ impl Legend {
         let mut lines: Vec<_> =
             drawn.kinds.each().map(|(kind, name)| (name, name, meaning(kind))).collect();
         if drawn.inferred {
-            lines.push(("any inferred", "", "open arrow: nobody saw it, but it must be"));
+            lines.push(("any inferred", "", "open arrow: inferred, not observed"));
         }
         if drawn.pale {
             lines.push(("any reason", "", "thin: not of the cycle, but needed to see it"));

@@ -21,7 +21,7 @@ pub fn summary_to_text(history: &History, decided: &[Decided], telling: &Telling
     out += &header;
     let told = &summary.others;
     if !told.is_empty() && header.lines().count() > 1 {
-        out.push_str("not shown to hold:\n");
+        out.push_str("violated or undecided:\n");
     }
     let width = told.iter().map(|other| other.level.name().len()).max().unwrap_or(0);
     let mut last = String::new();

@@ -121,8 +121,10 @@ pub(super) fn about(verdict: &Verdict, all: bool, out: &mut String) {
 
 /// What ran, on what, and why.
 fn procedure(procedure: &Procedure, out: &mut String) {
-    row(out, "procedure", &format!("{}, because {}", procedure.name, procedure.why));
-    row(out, "evidence", &procedure.evidence.join("; "));
+    row(out, "method", &format!("{} ({})", method(procedure.name), procedure.why));
+    if !procedure.evidence.is_empty() {
+        row(out, "evidence", &procedure.evidence.join("; "));
+    }
     let plain = procedure.figures.iter().filter(|(name, n)| *n > 0 && !SEARCH.contains(name));
     let figures: Vec<String> = plain.map(|(name, n)| figure(name, *n)).collect();
     if !figures.is_empty() {
@@ -135,6 +137,17 @@ fn procedure(procedure: &Procedure, out: &mut String) {
             text.push_str(": used up, so there may be more cycles, or shorter ones");
         }
         row(out, "search", &text);
+    }
+}
+
+/// The name of a procedure, for people.
+pub(crate) fn method(name: &str) -> &str {
+    match name {
+        "graph" => "dependency graph",
+        "saturation" => "dependency graph with inferred edges",
+        "axiom" => "axiom of the level",
+        "local" => "single transactions",
+        other => other,
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn to_text(history: &History, exhibit: &Exhibit, telling: &Telling, o
     row(out, "promise", &format!("{}: {}", exhibit.level, exhibit.promise));
     row(out, "broken", &format!("because {}", exhibit.breach));
     let (position, all) = (number(exhibit.position), number(history.txn_count()));
-    row(out, "visible", &format!("after the first {position} of {all} transactions"));
+    row(out, "visible", &format!("in the first {position} of {all} transactions"));
     if let Some(explain) = &telling.explain {
         row(out, "more", &format!("{explain} {}", exhibit.id));
     }

@@ -12,7 +12,7 @@ pub(super) static PAGES: [AnomalyPage; 3] = [
         definition: "An element was appended to a list once, and a read of the list shows it \
             twice or more.",
         differs: "",
-        breach: "one append puts one element into a list, and somebody read it there twice",
+        breach: "one append puts one element into a list, and a transaction read it there twice",
         harm: "A customer puts a book into the cart once and pays for two.",
         remedy: "Look for a retry: a client, driver, proxy or database that sends an append again \
             whose answer was lost, or that was thought to have failed. Appends need something by \

@@ -19,7 +19,7 @@ pub(super) static PAGES: [AnomalyPage; 6] = [
             count.",
         differs: "The newer value comes first, the older one after it. The other way round it is a \
             FracturedRead, which read-committed allows.",
-        breach: "whoever has seen a transaction must not miss any of its writes in a later \
+        breach: "a transaction that has read from another one must not miss any of its writes in a later \
             statement, and here one was missed",
         harm: "A tracker shows that a parcel is in the van, and then, in the same transaction, \
             that it is still in the depot. Counted twice, it is reported as two.",
@@ -68,7 +68,7 @@ pub(super) static PAGES: [AnomalyPage; 6] = [
         definition: "A transaction reads a value that an earlier transaction of its own session \
             had overwritten: the session does not see its own write.",
         differs: "Inside one transaction the same is a NotMyOwnWrite. A session that saw \
-            somebody else's write and misses it in its next transaction shows a \
+            another client's write and misses it in its next transaction shows a \
             CausalityViolation. Adya's levels (pl-2, cursor-stability, repeatable-read) know no \
             sessions and do not forbid it.",
         breach: "a transaction has to see what its own session wrote before, and here it missed \
@@ -181,7 +181,7 @@ pub(super) static PAGES: [AnomalyPage; 6] = [
         differs: "One step is enough for a FracturedRead (the same writer) and a \
             SessionGuaranteeViolation (the own session); here there are at least two. A session \
             that sees an older state in its next transaction shows this one, too.",
-        breach: "whoever sees a write has to see all that led to it, and here something that led \
+        breach: "a transaction that reads a write has to see everything that it depends on, and here something that led \
             to it was missed",
         harm: "Bob answers Alice's question. Carol sees the answer and no question, and answers \
             something else.",
@@ -277,7 +277,7 @@ pub(super) static PAGES: [AnomalyPage; 6] = [
             does repeatable-read, if the cycle needs no session order.",
         differs: "Two writers and two readers that disagree are a LongFork. If the one write led to \
             the other, it is a CausalityViolation.",
-        breach: "whoever sees a transaction has to see all that committed before it, and here one \
+        breach: "a transaction that reads from another one has to see all that committed before that one, and here one \
             that did was missed",
         harm: "A shop changes a price and then a name, and its log says so. A customer sees the \
             new name with the old price, a combination that was never on sale.",

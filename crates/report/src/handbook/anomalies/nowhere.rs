@@ -14,10 +14,10 @@ pub(super) static PAGES: [AnomalyPage; 3] = [
             of a history that is complete: where some transactions were not recorded, such a read \
             leaves the answer open.",
         differs: "A value that was written and rolled back is an AbortedRead.",
-        breach: "a value that was read has to come from somebody, and nobody ever wrote it",
+        breach: "a value that was read has to come from some transaction, and no transaction wrote it",
         harm: "An account shows 777 although it never held that: a torn page, a value of another \
             row, the reply to another client. Money is paid out that was never there.",
-        remedy: "First make sure that nobody else writes to the tables and that the recorder \
+        remedy: "First make sure that no other program writes to the tables and that the recorder \
             misses no writer. Then suspect corruption, or answers that reached the wrong client \
             (a shared connection, a proxy, a cache).",
         history: "# Alice's account was opened with 100. Nobody ever wrote 777.\n\
@@ -39,7 +39,7 @@ pub(super) static PAGES: [AnomalyPage; 3] = [
             value was never part of any committed state.",
         differs: "It takes a writer that is known to be aborted. If the answer to its COMMIT was \
             lost, the read proves instead that it committed.",
-        breach: "what was rolled back never was part of the data, and somebody read it",
+        breach: "aborted data never became part of the database, and a transaction read it",
         harm: "A shop types a price of 1 instead of 100 and takes it back at once; a customer who \
             looked in between has bought for 1.",
         remedy: "Any level above READ UNCOMMITTED. In SQL Server also drop the hint NOLOCK.",
@@ -79,7 +79,7 @@ pub(super) static PAGES: [AnomalyPage; 3] = [
             writer itself overwrote it before it committed.",
         differs: "If the reader is the writer itself, it is a NotMyLastWrite. If the writer was \
             rolled back, it is an AbortedRead.",
-        breach: "somebody read a write that its writer had overwritten, and only the last write of a \
+        breach: "a transaction read a write that its writer had overwritten, and only the last write of a \
             key ever becomes visible",
         harm: "A payroll run first sets everybody's bonus to 0 and then to what it is. Whoever \
             reads in between reports a company without bonuses.",

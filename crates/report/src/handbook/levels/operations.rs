@@ -12,7 +12,7 @@ pub(super) static PAGES: [LevelPage; 2] = [
         promise: "some order of all operations explains what each of them returned, and keeps the \
             order of every session",
         definition: "Serializability where every transaction is one operation on one object, with \
-            the order of sessions. The order need not be that of real time: somebody may see an \
+            the order of sessions. The order need not be that of real time: a session may see an \
             old state, but never one that is older than what he saw before. It is asked only of \
             histories of single operations. What failed (a compare-and-set that was refused) is \
             used only in small histories; otherwise the answer is unknown.",

@@ -15,7 +15,7 @@ pub(super) static PAGES: [LevelPage; 8] = [
             of overwrites (G0). Inside a transaction a read after a write of its own returns the \
             last such write, and no read returns what is written only later. Lists keep one order \
             and hold each element once. What is read of others may be uncommitted, rolled back, \
-            or nobody's. Session order does not count.",
+            or never written at all. Session order does not count.",
         allows: "# A price that is typed and taken back is seen by a customer.\n\
             given price 100\n\
             shop   1: w(price,1) abort @[10,30]\n\
@@ -42,8 +42,7 @@ pub(super) static PAGES: [LevelPage; 8] = [
     LevelPage {
         level: Level::Pl2,
         also_called: &["Adya's read committed", "PL-2", "degree 2"],
-        promise: "nobody reads what was rolled back or not final yet, and transactions do not \
-            depend on each other's writes in a cycle",
+        promise: "no transaction reads aborted or intermediate data, and transactions do not depend on each other's writes in a cycle",
         definition: "Adya's read committed, on items: no cycle of overwrites (G0), no read of an \
             aborted transaction (G1a) or of a value that its writer overwrote (G1b), no cycle of \
             reads and overwrites (G1c). It is what Elle means by read committed. It does not say \
@@ -86,8 +85,7 @@ pub(super) static PAGES: [LevelPage; 8] = [
     LevelPage {
         level: Level::ReadCommitted,
         also_called: &["monotonic atomic view (MAV)", "RC"],
-        promise: "nobody reads what was rolled back or not final yet, and whoever has read \
-            something of a transaction misses none of its writes in a later statement",
+        promise: "no transaction reads aborted or intermediate data, and a transaction that has read from T misses none of T's writes in a later statement",
         definition: "There is an order of commits, in which every transaction comes after those \
             that it reads from and after the earlier ones of its session, such that: if a transaction read from T2 in an \
             earlier statement, and now reads from T1 a key that T2 writes too, then T2 committed \
@@ -138,8 +136,7 @@ pub(super) static PAGES: [LevelPage; 8] = [
     LevelPage {
         level: Level::CursorStability,
         also_called: &["PL-CS", "CS"],
-        promise: "nobody reads what was rolled back or not final yet, and of two transactions that \
-            read the same version of a key and overwrite it only one commits",
+        promise: "no transaction reads aborted or intermediate data, and of two transactions that read the same version of a key and overwrite it only one commits",
         definition: "Adya's read committed (pl-2), and no update of a single key is lost. Two \
             reads of a key may still differ, and reads of several keys need not fit together. \
             Session order does not count. The classical cursor stability promises this only for \
@@ -198,8 +195,7 @@ pub(super) static PAGES: [LevelPage; 8] = [
     LevelPage {
         level: Level::Causal,
         also_called: &["causal consistency", "transactional causal consistency", "CC"],
-        promise: "whoever sees a transaction sees all that led to it, and a session sees all that \
-            it saw before",
+        promise: "a transaction that observes T also observes everything T depends on, and a session observes all that it observed before",
         definition: "There is an order of commits, in which every transaction comes after those \
             that it reads from and after the earlier ones of its session, such that: if a chain of reads and of session order \
             leads from T2 to a transaction, and it reads from T1 a key that T2 writes too, then T2 \
@@ -240,12 +236,11 @@ pub(super) static PAGES: [LevelPage; 8] = [
     LevelPage {
         level: Level::Prefix,
         also_called: &["prefix consistency", "consistent prefix", "PC"],
-        promise: "there is one order of commits, and everybody sees a beginning of it",
+        promise: "there is one commit order, and every transaction reads from a prefix of it",
         definition: "There is an order of commits, in which every transaction comes after those \
             that it reads from and after the earlier ones of its session, such that: if a transaction reads from T2 \
             or from one that committed after T2, or follows such a one in its session, and it reads \
-            from T1 a key that T2 writes too, then T2 committed before T1. So everybody sees a snapshot of one common \
-            history; but nobody looks for conflicts, and updates get lost.",
+            from T1 a key that T2 writes too, then T2 committed before T1. So every transaction reads a snapshot of one common history; but conflicts are not looked for, and updates get lost.",
         allows: "# Two deposits into one account. Both add to the 100 that they read.\n\
             given balance 100\n\
             alice  1: r(balance,100) w(balance,120) @[10,30]\n\
@@ -273,10 +268,8 @@ pub(super) static PAGES: [LevelPage; 8] = [
             predicates aside",
         definition: "Adya's PL-2.99: read committed (pl-2), and no cycle with an anti-dependency \
             on an item. Locks on every row that is read or written, held to the end, give it. What it leaves \
-            open are phantoms (rows that a predicate did not find), the order of sessions, and \
-            reads of values that nobody wrote. It is not PostgreSQL's, MySQL's or MariaDB's \
-            REPEATABLE READ: these allow write skew, which this forbids. A row that a recorded \
-            predicate read is known to have missed counts as an item here.",
+            open are phantoms (rows that a predicate read did not return) and the order of sessions. It is not PostgreSQL's, MySQL's or MariaDB's \
+            REPEATABLE READ: these allow write skew, which this forbids. A row that a predicate read did not return is no item here.",
         allows: "# Alice changes her address, and her next order goes to the old one.\n\
             given address \"Mill Lane\"\n\
             alice  1: w(address,\"High Street\") @[10,20]\n\
