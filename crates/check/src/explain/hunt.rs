@@ -56,7 +56,7 @@ pub(crate) fn cycles(
     let anti = graph.anti_dependencies(numbering);
     found.figures = vec![
         ("divergences", walk.divergent_pairs),
-        ("cyclic parts", parts.len() as u64),
+        ("strongly connected components", parts.len() as u64),
         (TXNS_IN_CYCLES, txns.len() as u64),
         (ANTI_IN_CYCLES, anti.len() as u64),
         ("search budget", question.options().search_budget as u64),

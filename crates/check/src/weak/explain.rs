@@ -47,7 +47,10 @@ pub(crate) fn witnesses(
     let parts: Vec<Vec<Node>> = parts.components.cyclic();
     let mut txns: Vec<u32> = parts.iter().flatten().map(|node| txn_of(*node).0 + 1).collect();
     txns.sort_unstable();
-    let figures = vec![("cyclic parts", parts.len() as u64), (TXNS_IN_CYCLES, txns.len() as u64)];
+    let figures = vec![
+        ("strongly connected components", parts.len() as u64),
+        (TXNS_IN_CYCLES, txns.len() as u64),
+    ];
     let some = hunt::some_of_each_size(parts.iter().map(|part| &part[..]).collect(), keep);
     for part in some {
         // One witness is enough if a limit was reached.

@@ -41,7 +41,7 @@ impl Times {
     pub(crate) fn unit(&self, basis: Basis) -> &'static str {
         match (basis, self.how) {
             (Basis::Order, _) => "",
-            (Basis::Events, _) => "position in the log",
+            (Basis::Events, _) => "event",
             (Basis::Nanoseconds, How::AsTheyAre | How::Nanoseconds) => "ns",
             (Basis::Nanoseconds, How::Microseconds) => "µs",
             (Basis::Nanoseconds, How::Milliseconds) => "ms",

@@ -178,7 +178,10 @@ fn strongest(case: &Case<'_>, summary: &Summary) -> String {
     };
     let asked = if case.every_level { "" } else { " of those that were asked" };
     match names.len() {
-        0 => format!("No level{asked} is known to hold{without}."),
+        0 if case.every_level => format!("No level is known to hold{without}."),
+        0 => format!(
+            "No level of those that were asked is known to hold{without}; others were not asked."
+        ),
         1 => format!("Strongest level{asked} that holds{without}: {}.{follow}", all_of(&names)),
         _ => format!("Strongest levels{asked} that hold{without}: {}.{follow}", all_of(&names)),
     }

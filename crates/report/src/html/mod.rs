@@ -37,6 +37,9 @@ const SCRIPT: [&str; 13] = [
     include_str!("js/print.js"),
     include_str!("js/main.js"),
 ];
+/// The SHA-256 of the script as it stands in the page: the only script that the page may run. A test
+/// says what it has to be.
+const SCRIPT_HASH: &str = "sha256-suaaIWqCzC+1i3/qqsAAyYfO0sCis71rIfhUFAlPx6k=";
 /// How long the text for browsers without a script may be, in bytes, before a history is left out.
 const MOST_TEXT: usize = 64 << 10;
 /// How long the title may be.
@@ -125,9 +128,9 @@ impl HtmlReport {
         let data = self.data.into_json(&heading);
         let style = lean(STYLE);
         let picture = lean(picture_css());
-        let script =
-            format!("(function () {{\n\"use strict\";\n{}}})();\n", lean(&SCRIPT.concat()));
+        let script = script();
         let filled = [
+            ("HASH", SCRIPT_HASH),
             ("TITLE", title.as_str()),
             ("STYLE", &style),
             ("PICTURE", &picture),
@@ -153,9 +156,32 @@ impl HtmlReport {
     }
 }
 
+/// The script of the page.
+fn script() -> String {
+    format!("(function () {{\n\"use strict\";\n{}}})();\n", lean(&SCRIPT.concat()))
+}
+
 /// The lines without their indentation and without comments: the page is to be small.
 fn lean(code: &str) -> String {
     let lines = code.lines().map(str::trim_start);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("//"));
     lines.filter(|line| !line.starts_with("/*")).fold(String::new(), |out, line| out + line + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use sha2::Digest as _;
+
+    use super::*;
+
+    #[test]
+    fn the_page_runs_no_script_but_its_own() {
+        let hash = STANDARD.encode(sha2::Sha256::digest(script().as_bytes()));
+        assert_eq!(SCRIPT_HASH, format!("sha256-{hash}"), "write this into SCRIPT_HASH");
+        let page = HtmlReport::new("x").finish();
+        assert!(page.contains(&format!("script-src 'sha256-{hash}'")));
+        assert!(page.contains(&format!("<script>{}</script>", script())));
+    }
 }

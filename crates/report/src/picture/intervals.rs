@@ -97,7 +97,8 @@ fn call<'a>(at: usize, part: &'a Part, axis: &Axis, stuck: &StuckOrder) -> Call<
     let (name, text) = (cut(&part.name, NAME), cut(text, OP));
     let is_stuck = stuck.next == at;
     let (left, right) = axis.span(at);
-    let extra = if is_stuck { STUCK.len() + 2 } else { 0 };
+    // Fonts differ: what stands at the right edge must not be cut.
+    let extra = if is_stuck { STUCK.len() + 6 } else { 0 };
     let extra = extra + badge(part.outcome).map_or(0, |badge| badge.len() + 2);
     let said = width(&name, 12.0) + width(&text, 12.0) + 10.0 + width(&"-".repeat(extra), 12.0);
     let place = stuck.order.iter().position(|other| *other == at).map(|place| place + 1);

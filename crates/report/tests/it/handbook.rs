@@ -263,7 +263,7 @@ fn an_anomaly_on_a_terminal() {
           anything.
 
         What helps
-          Any level above READ UNCOMMITTED: nobody reads what is not committed yet, so no circle can close.
+          Any level above READ UNCOMMITTED: no transaction reads uncommitted data, so no cycle can close.
 
         Levels
           forbidden from  read-committed; of Adya's levels, pl-2
@@ -307,9 +307,9 @@ fn a_level_on_a_terminal() {
         also called       strong SI; conventional snapshot isolation
 
         What it is
-          Snapshot isolation in real time: whoever began after another one had ended sees it, and the order
-          of commits respects real time. Real time is the clients' clock (--clock-skew says how far clocks
-          may differ); without intervals the answer is unknown.
+          Snapshot isolation in real time: a transaction that began after another one had ended sees it, and
+          the order of commits respects real time. Real time is the clients' clock (--clock-skew says how
+          far clocks may differ); without intervals the answer is unknown.
 
         Between its neighbours (stronger ones above)
                strict-serializable

@@ -37,8 +37,8 @@ fn operations_that_cannot_be_put_in_order() {
                          end
                 broken   because every operation has to take effect at one moment between its beginning and its
                          end, and there are no such moments that explain what was returned
-                visible  after the first 5 of 6 transactions
-              procedure  linearization, because it is a local property, and every transaction is one operation
+                visible  in the first 5 of 6 transactions
+              method     linearization (it is a local property, and every transaction is one operation)
               evidence   values; client intervals
               figures    6 transactions, 6 operations, 1 key
         "#]],
@@ -70,8 +70,8 @@ fn a_mutex_that_two_hold() {
                          end
                 broken   because every operation has to take effect at one moment between its beginning and its
                          end, and there are no such moments that explain what was returned
-                visible  after the first 2 of 3 transactions
-              procedure  linearization, because it is a local property, and every transaction is one operation
+                visible  in the first 2 of 3 transactions
+              method     linearization (it is a local property, and every transaction is one operation)
               evidence   values; client intervals
               figures    3 transactions, 3 operations, 1 key, 2 steps
         "#]],
@@ -106,8 +106,8 @@ fn a_text_without_a_piece() {
                          end
                 broken   because every operation has to take effect at one moment between its beginning and its
                          end, and there are no such moments that explain what was returned
-                visible  after the first 3 of 3 transactions
-              procedure  linearization, because it is a local property, and every transaction is one operation
+                visible  in the first 3 of 3 transactions
+              method     linearization (it is a local property, and every transaction is one operation)
               evidence   values; client intervals
               figures    3 transactions, 3 operations, 1 key, 3 steps
         "#]],

@@ -252,7 +252,7 @@ fn long_cycles_are_summed_up() {
         &text,
         Level::Serializable,
         expect![[r#"
-            G2-item: 12 transactions each must come before the next, and the last before the first. It begins so: T0 read k0 = 0, which T11 overwrote with 1; T11 read k11 = 0, which T10 overwrote with 1; T10 read k10 = 0, which T9 overwrote with 1; T9 read k9 = 0, which T8 overwrote with 1.
+            G2-item: 12 transactions each must come before the next, and the last before the first. It starts with: T0 read k0 = 0, which T11 overwrote with 1; T11 read k11 = 0, which T10 overwrote with 1; T10 read k10 = 0, which T9 overwrote with 1; T9 read k9 = 0, which T8 overwrote with 1.
         "#]],
     );
 }

@@ -19,10 +19,10 @@ fn without_a_level_the_strongest_that_holds() {
         SKEW,
         expect![[r#"
             strongest level that holds: snapshot-isolation
-              procedure  graph, because the order of versions is known
+              method     dependency graph (version order known for all keys)
               evidence   values; order of versions: one version (2 keys); session order
               figures    2 transactions, 6 operations, 2 keys, 2 nodes, 2 edges
-            not shown to hold:
+            violated or undecided:
               repeatable-read            violated: WriteSkew
               strong-snapshot-isolation  unknown: not every transaction has an interval, so real time cannot be
                                          checked
@@ -41,16 +41,16 @@ fn without_a_level_the_strongest_that_holds() {
                                  |   r(y,0)
                                  + * w(y,1)
 
-                T1 -rw-> T2  T2 overwrote what T1 read of y: r(y,0), w(y,1)
-                T2 -rw-> T1  T1 overwrote what T2 read of x: r(x,0), w(x,1)
+                T1 -rw-> T2  T2 overwrote the version of y that T1 read: r(y,0), w(y,1)
+                T2 -rw-> T1  T1 overwrote the version of x that T2 read: r(x,0), w(x,1)
                 promise  serializable: some order of the transactions, one after another, explains everything
                          that was read, and keeps the order of every session
                 broken   because one of the two has to come first, and then the other has to see its write, and
                          neither saw the other's
-                visible  after the first 2 of 2 transactions
-              procedure  graph, because the order of versions is known
+                visible  in the first 2 of 2 transactions
+              method     dependency graph (version order known for all keys)
               evidence   values; order of versions: one version (2 keys); session order
-              figures    2 transactions, 6 operations, 2 keys, 2 nodes, 2 edges, 1 cyclic part,
+              figures    2 transactions, 6 operations, 2 keys, 2 nodes, 2 edges, 1 strongly connected component,
                          2 transactions in cycles, 2 anti-dependencies in cycles
               search     94 edges of a budget of 2,000,000
         "#]],
@@ -65,10 +65,10 @@ fn two_levels_may_be_the_strongest() {
         text,
         expect![[r#"
             strongest levels that hold: strong-snapshot-isolation and serializable
-              procedure  graph, because the order of versions is known
+              method     dependency graph (version order known for all keys)
               evidence   values; order of versions: one version (2 keys); session order
               figures    3 transactions, 4 operations, 2 keys, 3 nodes, 2 edges
-            not shown to hold:
+            violated or undecided:
               strict-serializable  violated: G2-item (needs real time)
             why strict-serializable is violated:
               G2-item (needs real time): a cycle with adjacent anti-dependencies
@@ -87,17 +87,18 @@ fn two_levels_may_be_the_strongest() {
                 20  |                                 + committed
                 30  + committed
 
-                T1 -rw-> T2  T2 overwrote what T1 read of x: r(x,0), w(x,1)
-                T2 -rw-> T3  T3 overwrote what T2 read of y: r(y,0), w(y,1)
+                T1 -rw-> T2  T2 overwrote the version of x that T1 read: r(x,0), w(x,1)
+                T2 -rw-> T3  T3 overwrote the version of y that T2 read: r(y,0), w(y,1)
                 T3 -rt-> T1  T3 had ended before T1 began
                 promise  strict-serializable: some order of the transactions, one after another, explains
-                         everything that was read, and whoever had ended before another began comes first
-                broken   because whoever missed a write comes before its writer, and these come before each
-                         other in a circle
-                visible  after the first 3 of 3 transactions
-              procedure  graph, because the order of versions is known
+                         everything that was read, and if one transaction ended before another began, it comes
+                         first in the order
+                broken   because a transaction that missed a write comes before its writer, and these come
+                         before each other in a circle
+                visible  in the first 3 of 3 transactions
+              method     dependency graph (version order known for all keys)
               evidence   values; order of versions: one version (2 keys); session order; client intervals
-              figures    3 transactions, 4 operations, 2 keys, 4 nodes, 4 edges, 1 cyclic part,
+              figures    3 transactions, 4 operations, 2 keys, 4 nodes, 4 edges, 1 strongly connected component,
                          3 transactions in cycles, 2 anti-dependencies in cycles
               search     563 edges of a budget of 2,000,000
         "#]],
@@ -134,8 +135,8 @@ fn no_level_at_all() {
                          sees its own writes
                 broken   because a transaction that has written a key has to read its own write of it, and this
                          one read something else
-                visible  after the first 1 of 1 transactions
-              procedure  axiom, because only the order of versions that was shown counts
+                visible  in the first 1 of 1 transactions
+              method     axiom of the level (only the order of versions that was shown counts)
               evidence   values
               figures    1 transaction, 2 operations, 1 key, 1 node
         "#]],
@@ -150,10 +151,10 @@ fn nothing_is_certain() {
             no level is known to hold
               note       operation 1 of transaction #2 (key x) read a value that was written more than once
               note       operation 1 of transaction #3 (key x) read a value that was written more than once
-              procedure  axiom, because only the order of versions that was shown counts
+              method     axiom of the level (only the order of versions that was shown counts)
               evidence   values
               figures    4 transactions, 4 operations, 1 key, 4 nodes
-            not shown to hold:
+            violated or undecided:
               read-uncommitted           unknown: operation 1 of transaction #2 (key x) read a list to which a
                                          value was appended twice
               pl-2                       unknown: operation 1 of transaction #2 (key x) read a value that was
@@ -202,7 +203,6 @@ fn json_has_everything_of_a_verdict() {
             ],
             "figures": {
               "anti_dependencies_in_cycles": 1,
-              "cyclic_parts": 1,
               "divergences": 0,
               "edges": 3,
               "inferred_edges": 0,
@@ -211,6 +211,7 @@ fn json_has_everything_of_a_verdict() {
               "operations": 3,
               "search_budget": 2000000,
               "search_spent": 111,
+              "strongly_connected_components": 1,
               "transactions": 2,
               "transactions_in_cycles": 2
             },
@@ -225,7 +226,7 @@ fn json_has_everything_of_a_verdict() {
                 1
               ]
             },
-            "why": "the order of versions is known"
+            "why": "version order known for all keys"
           },
           "reason": null,
           "seconds": 0.5,
@@ -252,7 +253,7 @@ fn json_has_everything_of_a_verdict() {
                   "inferred": false,
                   "key": "x",
                   "kind": "rw",
-                  "sentence": "T1 overwrote what T2 read of x: r(x,0), w(x,1)",
+                  "sentence": "T1 overwrote the version of x that T2 read: r(x,0), w(x,1)",
                   "to": "T1",
                   "to_operation": "w(x,1)"
                 }
@@ -266,7 +267,7 @@ fn json_has_everything_of_a_verdict() {
               ],
               "operations": [],
               "position": 2,
-              "promise": "some order of the transactions, one after another, explains everything that was read, and whoever had ended before another began comes first",
+              "promise": "some order of the transactions, one after another, explains everything that was read, and if one transaction ended before another began, it comes first in the order",
               "story": "T2 began after T1 had ended, and yet it read x = 0, the initial value, which T1 had overwritten with 1.",
               "stuck": null,
               "support": [],

@@ -26,7 +26,7 @@ fn a_level_that_holds() {
         Level::Serializable,
         expect![[r#"
             serializable: holds
-              procedure  graph, because the order of versions is known
+              method     dependency graph (version order known for all keys)
               evidence   values; order of versions: one version (1 key); session order
               figures    2 transactions, 2 operations, 1 key, 2 nodes, 1 edge
         "#]],
@@ -53,16 +53,16 @@ fn a_cycle_is_told_step_by_step() {
                                  |   r(y,0)
                                  + * w(y,1)
 
-                T1 -rw-> T2  T2 overwrote what T1 read of y: r(y,0), w(y,1)
-                T2 -rw-> T1  T1 overwrote what T2 read of x: r(x,0), w(x,1)
+                T1 -rw-> T2  T2 overwrote the version of y that T1 read: r(y,0), w(y,1)
+                T2 -rw-> T1  T1 overwrote the version of x that T2 read: r(x,0), w(x,1)
                 promise  serializable: some order of the transactions, one after another, explains everything
                          that was read, and keeps the order of every session
                 broken   because one of the two has to come first, and then the other has to see its write, and
                          neither saw the other's
-                visible  after the first 2 of 2 transactions
-              procedure  graph, because the order of versions is known
+                visible  in the first 2 of 2 transactions
+              method     dependency graph (version order known for all keys)
               evidence   values; order of versions: one version (2 keys); session order
-              figures    2 transactions, 6 operations, 2 keys, 2 nodes, 2 edges, 1 cyclic part,
+              figures    2 transactions, 6 operations, 2 keys, 2 nodes, 2 edges, 1 strongly connected component,
                          2 transactions in cycles, 2 anti-dependencies in cycles
               search     94 edges of a budget of 2,000,000
         "#]],
@@ -87,15 +87,15 @@ fn a_cycle_comes_with_what_supports_it_and_says_how_much_more_there_is() {
                                  + w(x,2)         |
                                                   + w(x,3)
 
-                T2 -rw-> T3  T3 overwrote what T2 read of x: r(x,1), w(x,3)
-                T3 -rw-> T2  T2 overwrote what T3 read of x: r(x,1), w(x,2)
+                T2 -rw-> T3  T3 overwrote the version of x that T2 read: r(x,1), w(x,3)
+                T3 -rw-> T2  T2 overwrote the version of x that T3 read: r(x,1), w(x,2)
                 promise  snapshot-isolation: every transaction reads from a snapshot of the committed state, and
                          of two concurrent transactions that write the same key only one commits
-                broken   because the second writer had to be refused, as what it had read was no longer current,
-                         and both committed
-                visible  after the first 3 of 4 transactions
+                broken   because the second writer had read a stale version and should have been aborted; both
+                         committed
+                visible  in the first 3 of 4 transactions
               witnesses  1 more kept: --all shows it, --json too
-              procedure  graph, because the order of versions is known
+              method     dependency graph (version order known for all keys)
               evidence   values; order of versions: read-modify-write chains (1 key); session order
               figures    4 transactions, 7 operations, 1 key, 4 nodes, 9 edges, 3 divergences,
                          6 anti-dependencies in cycles
@@ -133,9 +133,9 @@ fn a_local_anomaly_names_its_operations() {
 
                 promise  snapshot-isolation: every transaction reads from a snapshot of the committed state, and
                          of two concurrent transactions that write the same key only one commits
-                broken   because what was rolled back never was part of the data, and somebody read it
-                visible  after the first 2 of 2 transactions
-              procedure  graph, because the order of versions is known
+                broken   because aborted data never became part of the database, and a transaction read it
+                visible  in the first 2 of 2 transactions
+              method     dependency graph (version order known for all keys)
               evidence   values; order of versions: one version (1 key); session order
               figures    2 transactions, 2 operations, 1 key, 2 nodes
         "#]],
@@ -161,15 +161,15 @@ fn a_variant_says_that_it_needs_session_order() {
                 + T9 * r(x,0)
 
                 T8 -so-> T9  T8 came before T9 in their session
-                T9 -rw-> T8  T8 overwrote what T9 read of x: r(x,0), w(x,1)
+                T9 -rw-> T8  T8 overwrote the version of x that T9 read: r(x,0), w(x,1)
                 promise  serializable: some order of the transactions, one after another, explains everything
                          that was read, and keeps the order of every session
                 broken   because a transaction has to see what its own session wrote before, and here it missed
                          such a write
-                visible  after the first 2 of 2 transactions
-              procedure  graph, because the order of versions is known
+                visible  in the first 2 of 2 transactions
+              method     dependency graph (version order known for all keys)
               evidence   values; order of versions: one version (1 key); session order
-              figures    2 transactions, 3 operations, 1 key, 2 nodes, 2 edges, 1 cyclic part,
+              figures    2 transactions, 3 operations, 1 key, 2 nodes, 2 edges, 1 strongly connected component,
                          2 transactions in cycles, 1 anti-dependency in cycle
               search     87 edges of a budget of 2,000,000
         "#]],
@@ -196,15 +196,16 @@ fn a_variant_says_that_it_needs_real_time() {
                  6                   + committed
 
                 T1 -rt-> T2  T1 had ended before T2 began
-                T2 -rw-> T1  T1 overwrote what T2 read of x: r(x,0), w(x,1)
+                T2 -rw-> T1  T1 overwrote the version of x that T2 read: r(x,0), w(x,1)
                 promise  strict-serializable: some order of the transactions, one after another, explains
-                         everything that was read, and whoever had ended before another began comes first
+                         everything that was read, and if one transaction ended before another began, it comes
+                         first in the order
                 broken   because a transaction came after another one, directly or over others in between, and
                          missed a write of it
-                visible  after the first 2 of 2 transactions
-              procedure  graph, because the order of versions is known
+                visible  in the first 2 of 2 transactions
+              method     dependency graph (version order known for all keys)
               evidence   values; order of versions: one version (1 key); session order; client intervals
-              figures    2 transactions, 3 operations, 1 key, 3 nodes, 3 edges, 1 cyclic part,
+              figures    2 transactions, 3 operations, 1 key, 3 nodes, 3 edges, 1 strongly connected component,
                          2 transactions in cycles, 1 anti-dependency in cycle
               search     111 edges of a budget of 2,000,000
         "#]],
@@ -233,23 +234,23 @@ fn what_nobody_saw_says_so() {
                                                   + T3 r(x,1)
                                                   + r(y,2)
 
-                T1 -ww-> T2  T2 overwrote what T1 wrote to y: w(y,1), w(y,2)
-                    nobody saw that; but T3, which had seen T1, read r(y,2) of T2, so T1 came first. It had seen
-                      T1, because
-                      T3 read what T1 wrote to x: w(x,1), r(x,1)
-                T2 -ww-> T1  T1 overwrote what T2 wrote to x: w(x,2), w(x,1)
-                    nobody saw that; but T3, which had seen T2, read r(x,1) of T1, so T2 came first. It had seen
-                      T2, because
-                      T3 read what T2 wrote to y: w(y,2), r(y,2)
+                T1 -ww-> T2  T2 overwrote the version of y that T1 wrote: w(y,1), w(y,2)
+                    inferred: T3, which had seen T1, read r(y,2) of T2, so T1 came first. It had seen T1,
+                      because
+                      T3 read the version of x that T1 wrote: w(x,1), r(x,1)
+                T2 -ww-> T1  T1 overwrote the version of x that T2 wrote: w(x,2), w(x,1)
+                    inferred: T3, which had seen T2, read r(x,1) of T1, so T2 came first. It had seen T2,
+                      because
+                      T3 read the version of y that T2 wrote: w(y,2), r(y,2)
                 promise  serializable: some order of the transactions, one after another, explains everything
                          that was read, and keeps the order of every session
                 broken   because a transaction saw one write of another one and missed a second one, where it
                          has to see all of them or none
-                visible  after the first 3 of 3 transactions
-              procedure  axiom, because causal consistency, which the level implies, is broken
+                visible  in the first 3 of 3 transactions
+              method     axiom of the level (causal consistency, which the level implies, is broken)
               evidence   values; session order
               figures    3 transactions, 6 operations, 2 keys, 3 nodes, 4 edges, 2 inferred edges,
-                         1 cyclic part, 2 transactions in cycles
+                         1 strongly connected component, 2 transactions in cycles
         "#]],
     );
 }
@@ -264,7 +265,7 @@ fn what_is_unknown_says_why() {
               more than once (and 1 more like it)
               note       operation 1 of transaction #3 (key x) read a value that was written more than once
               note       operation 1 of transaction #2 (key x) read a list to which a value was appended twice
-              procedure  saturation, because the order of versions is open for 1 key
+              method     dependency graph with inferred edges (the order of versions is open for 1 key)
               evidence   values; order of versions: not known (1 key); session order
               figures    4 transactions, 4 operations, 1 key, 4 nodes
         "#]],

@@ -31,18 +31,18 @@ fn a_causal_violation_tells_how_what_was_missed_had_been_seen() {
                                                                    | * r(z,3)
                                                                    + * r(x,1)
 
-                #3 -rw-> #1  #1 overwrote what #3 read of x: r(x,1), w(x,2)
-                #1 -wr-> #2  #2 read what #1 wrote to y: w(y,2), r(y,2)
-                #2 -wr-> #3  #3 read what #2 wrote to z: w(z,3), r(z,3)
-                promise  causal: whoever sees a transaction sees all that led to it, and a session sees all that
-                         it saw before
-                broken   because whoever sees a write has to see all that led to it, and here something that led
-                         to it was missed
-                visible  after the first 4 of 4 transactions
-              procedure  axiom, because what a read makes binding does not depend on the order of commits
+                #3 -rw-> #1  #1 overwrote the version of x that #3 read: r(x,1), w(x,2)
+                #1 -wr-> #2  #2 read the version of y that #1 wrote: w(y,2), r(y,2)
+                #2 -wr-> #3  #3 read the version of z that #2 wrote: w(z,3), r(z,3)
+                promise  causal: a transaction that observes T also observes everything T depends on, and a
+                         session observes all that it observed before
+                broken   because a transaction that reads a write has to see everything that it depends on, and
+                         here something that led to it was missed
+                visible  in the first 4 of 4 transactions
+              method     axiom of the level (the constraints of the level do not depend on the commit order)
               evidence   values; session order
-              figures    4 transactions, 8 operations, 3 keys, 4 nodes, 5 edges, 1 inferred edge, 1 cyclic part,
-                         2 transactions in cycles
+              figures    4 transactions, 8 operations, 3 keys, 4 nodes, 5 edges, 1 inferred edge,
+                         1 strongly connected component, 2 transactions in cycles
         "#]],
     );
 }
@@ -72,21 +72,21 @@ fn an_older_version_tells_why_it_is_older() {
                                                                    | r(z,1)
                                                                    + r(x,1)
 
-                #4 -rw-> #2  #2 overwrote what #4 read of x: r(x,1), w(x,2)
-                    nobody saw that, but r(x,1) is older than what #2 wrote, because
+                #4 -rw-> #2  #2 overwrote the version of x that #4 read: r(x,1), w(x,2)
+                    inferred: r(x,1) is older than what #2 wrote, because
                       #0 came before #1 in their session
-                      #2 read what #1 wrote to y: w(y,1), r(y,1)
-                #2 -wr-> #3  #3 read what #2 wrote to x: w(x,2), r(x,2)
-                #3 -wr-> #4  #4 read what #3 wrote to z: w(z,1), r(z,1)
-                promise  causal: whoever sees a transaction sees all that led to it, and a session sees all that
-                         it saw before
-                broken   because whoever sees a write has to see all that led to it, and here something that led
-                         to it was missed
-                visible  after the first 5 of 5 transactions
-              procedure  axiom, because what a read makes binding does not depend on the order of commits
+                      #2 read the version of y that #1 wrote: w(y,1), r(y,1)
+                #2 -wr-> #3  #3 read the version of x that #2 wrote: w(x,2), r(x,2)
+                #3 -wr-> #4  #4 read the version of z that #3 wrote: w(z,1), r(z,1)
+                promise  causal: a transaction that observes T also observes everything T depends on, and a
+                         session observes all that it observed before
+                broken   because a transaction that reads a write has to see everything that it depends on, and
+                         here something that led to it was missed
+                visible  in the first 5 of 5 transactions
+              method     axiom of the level (the constraints of the level do not depend on the commit order)
               evidence   values; session order
-              figures    5 transactions, 8 operations, 3 keys, 5 nodes, 6 edges, 1 inferred edge, 1 cyclic part,
-                         3 transactions in cycles
+              figures    5 transactions, 8 operations, 3 keys, 5 nodes, 6 edges, 1 inferred edge,
+                         1 strongly connected component, 3 transactions in cycles
         "#]],
     );
 }
@@ -112,23 +112,23 @@ fn forced_edges_name_the_reads_that_force_them() {
                                                   + #2 r(x,1)
                                                   + r(y,2)
 
-                #0 -ww-> #1  #1 overwrote what #0 wrote to y: w(y,1), w(y,2)
-                    nobody saw that; but #2, which had seen #0, read r(y,2) of #1, so #0 came first. It had seen
-                      #0, because
-                      #2 read what #0 wrote to x: w(x,1), r(x,1)
-                #1 -ww-> #0  #0 overwrote what #1 wrote to x: w(x,2), w(x,1)
-                    nobody saw that; but #2, which had seen #1, read r(x,1) of #0, so #1 came first. It had seen
-                      #1, because
-                      #2 read what #1 wrote to y: w(y,2), r(y,2)
+                #0 -ww-> #1  #1 overwrote the version of y that #0 wrote: w(y,1), w(y,2)
+                    inferred: #2, which had seen #0, read r(y,2) of #1, so #0 came first. It had seen #0,
+                      because
+                      #2 read the version of x that #0 wrote: w(x,1), r(x,1)
+                #1 -ww-> #0  #0 overwrote the version of x that #1 wrote: w(x,2), w(x,1)
+                    inferred: #2, which had seen #1, read r(x,1) of #0, so #1 came first. It had seen #1,
+                      because
+                      #2 read the version of y that #1 wrote: w(y,2), r(y,2)
                 promise  read-atomic: all writes of another transaction are seen or none, and a session sees its
                          own
                 broken   because a transaction saw one write of another one and missed a second one, where it
                          has to see all of them or none
-                visible  after the first 3 of 3 transactions
-              procedure  axiom, because what a read makes binding does not depend on the order of commits
+                visible  in the first 3 of 3 transactions
+              method     axiom of the level (the constraints of the level do not depend on the commit order)
               evidence   values; session order
               figures    3 transactions, 6 operations, 2 keys, 3 nodes, 4 edges, 2 inferred edges,
-                         1 cyclic part, 2 transactions in cycles
+                         1 strongly connected component, 2 transactions in cycles
         "#]],
     );
 }

@@ -80,7 +80,7 @@ function showChart(verdict, pick) {
   rove(bars);
   const key = ([name], shade) => el("li", null, el(`span.swatch.s${shade % SHADES}`), name);
   replace(section,
-    el("div.chart-head", null, el("h2", { id: "chart-title" }, "Over the run"),
+    el("div.chart-head", null, el("h2", { id: "chart-title" }, "Violations over the run"),
       el("ul.legend", { "aria-label": "Anomalies" }, chart.series.map(key))),
     el("div.plot", null, el("span.most", { "aria-hidden": "true" }, grouped(highest)), bars),
     el("div.axis", { "aria-hidden": "true" }, el("span", null, "1"),

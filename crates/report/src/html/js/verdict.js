@@ -35,7 +35,7 @@ function againNode(history) {
 }
 
 function aboutNode(history) {
-  const rows = [["History", history.name], ["Format", history.format], ...history.about];
+  const rows = [["Name", history.name], ["Format", history.format], ...history.about];
   return el("section.about", null, el("h2", null, "About this history"),
     rowsNode("dl.rows", rows),
     el("ul.figures", null, history.figures.map(([name, n]) => el("li", null, el("b", null, n), ` ${name}`))),
