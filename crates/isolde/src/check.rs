@@ -12,9 +12,7 @@ use isolde_report::{Case, Decided, Telling, case_to_json};
 use isolde_spec::Level;
 
 use crate::args::CheckArgs;
-use crate::exit::{
-    EXIT_FAULT, EXIT_INTERRUPTED, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED, exit_code, is_broken_pipe,
-};
+use crate::exit::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED, exit_code, is_broken_pipe};
 use crate::interrupt::Interrupts;
 use crate::progress::Progress;
 use crate::{reading, terminal};
@@ -46,7 +44,7 @@ pub(crate) fn run(args: &CheckArgs, interrupts: &Interrupts) -> Result<u8> {
     reports.write()?.iter().for_each(terminal::notice);
     let worst = [EXIT_VIOLATED, EXIT_FAULT, EXIT_UNKNOWN].into_iter().find(|c| codes.contains(c));
     if interrupts.stop().check_ended() && !codes.contains(&EXIT_VIOLATED) {
-        return Ok(EXIT_INTERRUPTED);
+        return Ok(interrupts.exit_code(EXIT_UNKNOWN));
     }
     Ok(worst.unwrap_or(EXIT_OK))
 }

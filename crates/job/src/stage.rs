@@ -199,11 +199,21 @@ fn can_do(target: &dyn Target, kind: Kind) -> Result<()> {
     match needed.iter().find(|kind| target.paths(**kind).is_empty()) {
         None => Ok(()),
         Some(missing) => bail!(
-            "{} cannot do {missing:?}, which the workload {} needs\n  \
-             hint: --workload names another one",
+            "{} cannot do '{}', which the workload {} needs\n  hint: --workload names another one",
             target.name(),
+            access(*missing),
             kind.name()
         ),
+    }
+}
+
+/// An access as the protocol of drivers calls it.
+fn access(kind: OpKind) -> &'static str {
+    match kind {
+        OpKind::ListRead => "list",
+        OpKind::Cas => "cas",
+        OpKind::InsertIfAbsent => "insert",
+        other => other.title(),
     }
 }
 

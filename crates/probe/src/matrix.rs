@@ -80,7 +80,7 @@ pub fn probe(
         Cell { schedule, events, outcome, finding }
     })?;
     if all.len() < cases.len() * offers.len() {
-        let message = "ended by Ctrl-C before all cases had run";
+        let message = "ended before all cases had run";
         return Err(Failure::new(isolde_target::After::Lost, "interrupted", message));
     }
     let cells = all.chunks(width).map(<[Cell]>::to_vec).collect();

@@ -22,7 +22,7 @@ use crate::typed;
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Exit codes: 0 every level holds, 1 violated, 2 the database or the environment is \
-                  at fault, 3 unknown; 130 after a second Ctrl-C.\n\n\
+                  at fault, 3 unknown. A run that a signal ended, and that found no violation: 130 (Ctrl-C), 143 (SIGTERM), 129 (SIGHUP).\n\n\
                   Examples:\n  isolde test fjall\n  \
                   isolde test postgres --level ser --sessions 16 --commits 50k\n  \
                   isolde test postgres --isolation repeatable-read --level ser --favour WriteSkew\n  \

@@ -19,5 +19,6 @@ mod readme;
 mod reports;
 mod same_bytes;
 mod shared_histories;
+mod signals;
 mod tidy;
 mod trouble;

@@ -172,13 +172,13 @@ fn a_full_disk() {
 }
 
 /// A free port of this machine.
-fn free_port() -> String {
+pub(crate) fn free_port() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port().to_string()
 }
 
 /// Starts a long run, waits until its history grows, does something to it, and waits for the end.
-fn disturbed(folder: &Folder, args: &[&str], disturb: impl FnOnce(u32)) -> Ran {
+pub(crate) fn disturbed(folder: &Folder, args: &[&str], disturb: impl FnOnce(u32)) -> Ran {
     let mut command = folder.command(args);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
@@ -209,41 +209,13 @@ fn walk(folder: &std::path::Path) -> impl Iterator<Item = u64> {
     lengths.into_iter()
 }
 
-fn signal(signal: &str, pid: u32) {
+pub(crate) fn signal(signal: &str, pid: u32) {
     let sent = Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
     assert!(sent.success());
 }
 
-#[test]
-fn ctrl_c_ends_the_run_and_checks_what_was_recorded() {
-    let folder = Folder::new("ctrl-c");
-    let args = ["test", "fjall", "--duration", "10m", "--seed", "1"];
-    let ran = disturbed(&folder, &args, |pid| signal("-INT", pid));
-    assert_eq!(ran.code, Some(0), "{ran:#?}");
-    assert!(ran.out.contains("ended by Ctrl-C"), "{ran:#?}");
-    assert!(ran.out.contains("serializable: holds"), "{ran:#?}");
-}
-
-#[test]
-fn a_second_ctrl_c_stops_at_once() {
-    if !has_postgres() {
-        return;
-    }
-    let folder = Folder::new("ctrl-c-twice");
-    let port = free_port();
-    let args = ["test", "postgres", "--duration", "10m", "--port", &port];
-    let ran = disturbed(&folder, &args, |pid| {
-        signal("-INT", pid);
-        std::thread::sleep(Duration::from_millis(1));
-        // The first one may have been enough by now.
-        let _ = Command::new("kill").args(["-INT", &pid.to_string()]).status();
-    });
-    assert!(matches!(ran.code, Some(130 | 0)), "{ran:#?}");
-    assert!(is_gone(&port), "the server is still there");
-}
-
 /// Whether nobody listens on that port any more, or soon not.
-fn is_gone(port: &str) -> bool {
+pub(crate) fn is_gone(port: &str) -> bool {
     let began = Instant::now();
     let address = format!("127.0.0.1:{port}");
     while began.elapsed() < Duration::from_secs(60) {
