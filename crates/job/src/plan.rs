@@ -203,6 +203,7 @@ impl RunPlan {
             settings: self.server.settings.clone(),
             apart: self.faults.iter().any(Fault::needs_networks),
             relayed: self.faults.iter().any(Fault::needs_relay),
+            sessions: self.workload.sessions,
             planted: self.planted.clone(),
         }
     }

@@ -42,6 +42,7 @@ impl Stage {
         // What is wrong with the workload is said before a server is started.
         plan.options()?;
         workload(plan.settings())?;
+        isolde_run::room_for(plan.workload.sessions)?;
         let shown = without_password(&plan.target);
         watch(&Event::Opening { target: &shown });
         let (name, open) = (plan.target.clone(), plan.open_options());
@@ -263,6 +264,20 @@ fn choose<'t>(
 fn explain(target: &dyn Target, error: &RunError) -> anyhow::Error {
     match target.last_words() {
         Some(words) => anyhow!("{error}\n  the server's last words: {words}"),
-        None => anyhow!("{error}"),
+        None => anyhow!("{error}{}", connections_hint(target, error)),
     }
+}
+
+/// A server of the user's may let in fewer sessions than were asked for.
+fn connections_hint(target: &dyn Target, error: &RunError) -> String {
+    // What PostgreSQL and MySQL call it.
+    let full = matches!(error, RunError::Connect(f) if matches!(f.code.as_str(), "53300" | "1040"));
+    if !full {
+        return String::new();
+    }
+    let most = target.facts().into_iter().find(|(name, _)| name == "max_connections");
+    let most = most.map_or(String::new(), |(name, value)| format!(" ({name} is {value})"));
+    format!(
+        "\n  hint: the server has no connection left{most}: use fewer --sessions, or raise its limit"
+    )
 }

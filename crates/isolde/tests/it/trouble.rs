@@ -267,3 +267,14 @@ fn mariadb_is_killed() {
         server_dies("mariadb", "mariadbd");
     }
 }
+
+/// The limit is known before the first thread is started: one too many would end the process.
+#[test]
+fn more_sessions_than_threads_are_an_error_with_the_figure() {
+    let folder = Folder::new("threads");
+    for target in ["faulty", "fjall"] {
+        let ran = folder.isolde(&["test", target, "--sessions", "100000", "--txns", "100"]);
+        assert_eq!(ran.code, Some(2), "{ran:#?}");
+        assert!(ran.err.contains("there is room for "), "{ran:#?}");
+    }
+}

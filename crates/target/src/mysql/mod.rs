@@ -31,6 +31,11 @@ use flavour::Flavour;
 use session::MySqlSession;
 use start::MySqlStarted;
 
+/// What every session sets itself, so that a setting of the server has no effect. Snapshots belong to the
+/// level: `repeatable-read-snapshot`.
+const SESSION_SETTINGS: &[&str] =
+    &["transaction_isolation", "tx_isolation", "innodb_snapshot_isolation"];
+
 /// How many rows one INSERT makes.
 const CHUNK: u32 = 1000;
 
@@ -52,6 +57,7 @@ pub(crate) fn open_galera(
     _: Option<&str>,
     options: &OpenOptions,
 ) -> Result<Box<dyn Target>, OpenError> {
+    options.refuse(SESSION_SETTINGS)?;
     open_started(StorageEngine::InnoDb, start::cluster(options)?, options)
 }
 
@@ -65,7 +71,10 @@ fn open_engine(
             let nodes = vec![address(url, options)?];
             MySqlStarted { nodes, members: Vec::new(), apart: None }
         }
-        None => start::alone(engine, options)?,
+        None => {
+            options.refuse(SESSION_SETTINGS)?;
+            start::alone(engine, options)?
+        }
     };
     open_started(engine, started, options)
 }
@@ -101,7 +110,18 @@ fn open_started(
     let prefix = format!("isolde_{}_", unique::tag());
     let made = Mutex::new(Vec::new());
     let relay = options.relayed.then(Relay::default);
-    Ok(Box::new(MySql { version, flavour, prefix, made, relay, members, _apart: apart, nodes }))
+    let own_limit = options.sets("max_statement_time");
+    Ok(Box::new(MySql {
+        nodes,
+        version,
+        flavour,
+        own_limit,
+        prefix,
+        made,
+        relay,
+        members,
+        _apart: apart,
+    }))
 }
 
 /// A server that speaks MySQL's protocol, or a cluster of them.
@@ -110,6 +130,8 @@ struct MySql {
     nodes: Vec<MySqlAddress>,
     version: String,
     flavour: Flavour,
+    /// Whether the user has set for the whole server how long a statement may take.
+    own_limit: bool,
     /// What its tables are called, but for their numbers.
     prefix: String,
     /// The tables that are there.
@@ -143,7 +165,7 @@ impl MySql {
     fn conn(&self, address: &MySqlAddress) -> Result<Conn, Error> {
         let mut conn = address.connect()?;
         let limit = address.timeout.mul_f64(0.8);
-        if !matches!(self.flavour, Flavour::MySql | Flavour::TiDb) {
+        if !self.own_limit && !matches!(self.flavour, Flavour::MySql | Flavour::TiDb) {
             conn.query_drop(format!("SET SESSION max_statement_time = {}", limit.as_secs_f64()))?;
         }
         if self.members.is_empty() {

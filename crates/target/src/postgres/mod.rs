@@ -28,6 +28,9 @@ use session::PostgresSession;
 use start::PostgresStarted;
 use wire::{PostgresAddress, Trouble, Wire};
 
+/// What every transaction says itself, so that a setting of the server has no effect.
+const LEVEL_SETTINGS: &[&str] = &["default_transaction_isolation", "transaction_isolation"];
+
 /// Opens a server: the user's if there is a URL, else a throwaway one.
 pub(crate) fn open(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Target>, OpenError> {
     let started = match url {
@@ -35,7 +38,10 @@ pub(crate) fn open(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn T
             let nodes = vec![address(url, options)?];
             PostgresStarted { nodes, members: Vec::new(), apart: None }
         }
-        None => start::alone(options)?,
+        None => {
+            options.refuse(LEVEL_SETTINGS)?;
+            start::alone(options)?
+        }
     };
     Ok(Box::new(Postgres::new(started, options)?))
 }
@@ -45,6 +51,7 @@ pub(crate) fn open_pair(
     _: Option<&str>,
     options: &OpenOptions,
 ) -> Result<Box<dyn Target>, OpenError> {
+    options.refuse(LEVEL_SETTINGS)?;
     Ok(Box::new(Postgres::new(start::pair(options)?, options)?))
 }
 
@@ -55,6 +62,8 @@ struct Postgres {
     version: String,
     /// What its tables are called, but for their numbers.
     prefix: String,
+    /// What each session sets first.
+    prelude: String,
     /// The tables that are there.
     made: Mutex<Vec<u32>>,
     relay: Option<Relay>,
@@ -72,6 +81,7 @@ impl Postgres {
         Ok(Postgres {
             version,
             prefix: format!("isolde_{}_", unique::tag()),
+            prelude: prelude(options),
             made: Mutex::new(Vec::new()),
             relay: options.relayed.then(Relay::default),
             members,
@@ -99,16 +109,9 @@ impl Postgres {
     }
 
     /// A connection whose statements the server gives up a little before we do.
-    fn wire(address: &PostgresAddress) -> Result<Wire, Trouble> {
+    fn wire(&self, address: &PostgresAddress) -> Result<Wire, Trouble> {
         let mut wire = Wire::connect(address)?;
-        let limit = (address.timeout.as_millis() * 4 / 5).max(1);
-        // Tables are small: the planner would read them whole, whatever path was asked for. A plan
-        // for any parameter is good for all, as they are the same statements all over.
-        wire.simple(&format!(
-            "SET statement_timeout = {limit}; SET lock_timeout = {limit}; \
-             SET enable_seqscan = off; SET enable_bitmapscan = off; \
-             SET plan_cache_mode = force_generic_plan"
-        ))?;
+        wire.simple(&self.prelude)?;
         Ok(wire)
     }
 
@@ -117,9 +120,25 @@ impl Postgres {
         let primary = self.nodes.first();
         let primary =
             primary.ok_or_else(|| failed(Trouble::Gone("there is no server".to_owned())))?;
-        let mut wire = Postgres::wire(primary).map_err(failed)?;
+        let mut wire = self.wire(primary).map_err(failed)?;
         texts.iter().try_for_each(|text| wire.simple(text).map(|_| ()).map_err(failed))
     }
+}
+
+/// What each session sets first, but for what the user has set for the whole server.
+fn prelude(options: &OpenOptions) -> String {
+    let limit = (options.timeout.as_millis() * 4 / 5).max(1).to_string();
+    // Tables are small: the planner would read them whole, whatever path was asked for. A plan
+    // for any parameter is good for all, as they are the same statements all over.
+    let settings = [
+        ("statement_timeout", limit.as_str()),
+        ("lock_timeout", limit.as_str()),
+        ("enable_seqscan", "off"),
+        ("enable_bitmapscan", "off"),
+        ("plan_cache_mode", "force_generic_plan"),
+    ];
+    let own = settings.iter().filter(|(name, _)| !options.sets(name));
+    own.map(|(name, value)| format!("SET {name} = {value}; ")).collect()
 }
 
 impl Target for Postgres {
@@ -192,7 +211,7 @@ impl Target for Postgres {
         };
         let session = self
             .address(client)
-            .and_then(|address| Postgres::wire(&address))
+            .and_then(|address| self.wire(&address))
             .and_then(|wire| PostgresSession::new(wire, self.prefix.clone(), begin, read_only));
         match session {
             Ok(session) => Ok(Box::new(session)),
