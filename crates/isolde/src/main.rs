@@ -14,12 +14,14 @@ mod generate;
 mod interrupt;
 #[cfg(feature = "manual")]
 mod manual;
+mod names;
 mod plans;
 mod probe;
 mod progress;
 mod reading;
 mod record;
 mod screen;
+mod secrets;
 mod stat;
 mod targets;
 mod terminal;
@@ -36,6 +38,7 @@ use args::{Args, Command};
 use clap::Parser;
 use exit::{EXIT_FAULT, EXIT_OK, EXIT_PANIC, is_broken_pipe};
 use interrupt::Interrupts;
+use secrets::hidden;
 
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
@@ -44,7 +47,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// The command runs on a thread of its own, so that only this function ends the process: when the command
 /// is through, or when a signal says that nobody wants to wait for it.
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return refused(&error),
+    };
     let (exit, ended) = channel();
     let interrupts = Interrupts::new(exit.clone());
     let command = move || {
@@ -57,6 +63,17 @@ fn main() -> ExitCode {
         Ok(_) => ExitCode::from(ended.recv().unwrap_or(EXIT_FAULT)),
         Err(error) => ExitCode::from(done(Err(error))),
     }
+}
+
+/// What clap says to what was typed: help, or what is wrong with it.
+fn refused(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() {
+        anstream::eprint!("{}", hidden(&error.render().ansi().to_string()));
+    } else {
+        // If nobody reads the help, nothing is lost.
+        let _ = error.print();
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(EXIT_FAULT))
 }
 
 /// As much as the first thread of a process has.
@@ -89,7 +106,8 @@ fn done(result: Result<u8>) -> u8 {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => EXIT_OK,
         Err(error) => {
-            anstream::eprintln!("{}: {error:#}", terminal::ERROR.label("error"));
+            let error = hidden(&format!("{error:#}"));
+            anstream::eprintln!("{}: {error}", terminal::ERROR.label("error"));
             EXIT_FAULT
         }
     }

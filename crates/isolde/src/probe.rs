@@ -12,7 +12,7 @@ use isolde_probe::matrix::{Matrix, probe};
 use isolde_probe::recorded::{self, Noted, Recorded};
 use isolde_probe::replay::{self, Replayed};
 use isolde_probe::{Background, Portable, html, json, text};
-use isolde_target::{Consoles, Offer, OpenOptions, Target};
+use isolde_target::{Consoles, Offer, OpenOptions, Target, without_password};
 use serde_json::{Value, json};
 
 use crate::args::ProbeArgs;
@@ -29,11 +29,13 @@ pub(crate) fn run(args: &ProbeArgs, interrupts: &Interrupts) -> Result<u8> {
         output::may_write(file, args.force)?;
     }
     interrupts.listen()?;
-    let opening = Progress::spinner(&format!("opening {}", args.target));
+    let opening = Progress::spinner(&format!("opening {}", without_password(&args.target)));
     let options = OpenOptions {
         server_bin: args.server.server_bin.clone(),
         port: args.server.port,
         keep: args.server.keep,
+        settings: args.server.setting.clone(),
+        password_file: args.password_file.clone(),
         ..OpenOptions::default()
     };
     let target = isolde_target::open(&args.target, &options)?;

@@ -1,5 +1,7 @@
 //! The command that a job came from, so that it can be typed again.
 
+use isolde_target::without_password;
+
 /// What was typed, without passwords.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CommandLine {
@@ -44,16 +46,6 @@ pub fn quoted(word: &str) -> String {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-/// A URL whose password nobody shall read.
-pub(crate) fn without_password(word: &str) -> String {
-    let parts = word.split_once("://").and_then(|(scheme, rest)| {
-        let (user, host) = rest.rsplit_once('@')?;
-        let (user, _) = user.split_once(':')?;
-        Some(format!("{scheme}://{user}:***@{host}"))
-    });
-    parts.unwrap_or_else(|| word.to_owned())
 }
 
 #[cfg(test)]

@@ -11,10 +11,9 @@ use anyhow::{Context, Result, anyhow, bail};
 use isolde_history::{JsonlWriter, NativeWriter, OpKind};
 use isolde_run::{Controls, Options, Progress, Ran, RunError, Stuck, Tape, within};
 use isolde_spec::Level;
-use isolde_target::{Failure, Offer, Target};
+use isolde_target::{Failure, Offer, Target, without_password};
 use isolde_workload::{Kind, Settings, Workload};
 
-use crate::command_line::without_password;
 use crate::event::{Event, Watch};
 use crate::notice::Notice;
 use crate::place::Place;

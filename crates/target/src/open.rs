@@ -28,6 +28,8 @@ pub struct OpenOptions {
     pub relayed: bool,
     /// How many sessions there will be: a throwaway server lets in as many.
     pub sessions: u32,
+    /// A file whose first line is the password for a server of the user's.
+    pub password_file: Option<PathBuf>,
     /// Anomalies to plant; only the engine that is faulty on purpose can.
     pub planted: Vec<Anomaly>,
 }
@@ -45,6 +47,7 @@ impl Default for OpenOptions {
             apart: false,
             relayed: false,
             sessions: 8,
+            password_file: None,
             planted: Vec::new(),
         }
     }

@@ -24,6 +24,10 @@ use super::running::ServerArgs;
 pub(crate) struct ProbeArgs {
     /// The database: a name (see `isolde targets`) or a URL; it has to understand SQL
     pub(crate) target: String,
+    /// A file whose first line is the password for the server that the URL names. The URL itself, PGPASSWORD
+    /// with .pgpass, and MYSQL_PWD are other ways; what other users of the machine can see is the URL
+    #[arg(long, value_name = "FILE")]
+    pub(crate) password_file: Option<PathBuf>,
     /// Only these of the database's own isolation levels, such as repeatable-read
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) isolation: Vec<String>,

@@ -104,6 +104,10 @@ pub(crate) struct RecordArgs {
 pub(crate) struct RunArgs {
     /// The database: a name (see `isolde targets`) or a URL
     pub(crate) target: String,
+    /// A file whose first line is the password for the server that the URL names. The URL itself, PGPASSWORD
+    /// with .pgpass, and MYSQL_PWD are other ways; what other users of the machine can see is the URL
+    #[arg(long, value_name = "FILE")]
+    pub(crate) password_file: Option<PathBuf>,
     /// The database's own isolation level, such as repeatable-read (see `isolde targets NAME`)
     #[arg(long, value_name = "NAME")]
     pub(crate) isolation: Option<String>,
@@ -155,7 +159,7 @@ pub(crate) struct WorkloadArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) round: u32,
     /// What all random choices follow from; a different one every time if not given
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", value_parser = typed::seed)]
     pub(crate) seed: Option<u64>,
 }
 
@@ -218,6 +222,10 @@ pub(crate) struct ServerArgs {
 pub(crate) struct TargetsArgs {
     /// The database: a name or a URL
     pub(crate) target: Option<String>,
+    /// A file whose first line is the password for the server that the URL names. The URL itself, PGPASSWORD
+    /// with .pgpass, and MYSQL_PWD are other ways; what other users of the machine can see is the URL
+    #[arg(long, value_name = "FILE")]
+    pub(crate) password_file: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

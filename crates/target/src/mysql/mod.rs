@@ -22,6 +22,7 @@ use crate::offer::Offer;
 use crate::open::OpenOptions;
 use crate::path::Path;
 use crate::relay::Relay;
+use crate::secret;
 use crate::server::mariadb::StorageEngine;
 use crate::server::{Apart, Member};
 use crate::target::{Contents, OpenError, Session, Table, Target, Throwaway};
@@ -68,11 +69,12 @@ fn open_engine(
 ) -> Result<Box<dyn Target>, OpenError> {
     let started = match url {
         Some(url) => {
-            let nodes = vec![address(url, options)?];
+            let nodes = vec![address(url, options, &|name| std::env::var(name).ok())?];
             MySqlStarted { nodes, members: Vec::new(), apart: None }
         }
         None => {
             options.refuse(SESSION_SETTINGS)?;
+            secret::none_wanted(options)?;
             start::alone(engine, options)?
         }
     };

@@ -3,6 +3,7 @@
 mod address;
 mod console;
 mod dialect;
+mod environment;
 mod failure;
 mod session;
 mod start;
@@ -20,6 +21,7 @@ use crate::offer::Offer;
 use crate::open::OpenOptions;
 use crate::path::Path;
 use crate::relay::Relay;
+use crate::secret;
 use crate::server::{Apart, Member};
 use crate::target::{Contents, OpenError, Session, Table, Target, Throwaway};
 use crate::unique;
@@ -35,11 +37,12 @@ const LEVEL_SETTINGS: &[&str] = &["default_transaction_isolation", "transaction_
 pub(crate) fn open(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Target>, OpenError> {
     let started = match url {
         Some(url) => {
-            let nodes = vec![address(url, options)?];
+            let nodes = vec![address(url, options, &environment::of_process)?];
             PostgresStarted { nodes, members: Vec::new(), apart: None }
         }
         None => {
             options.refuse(LEVEL_SETTINGS)?;
+            secret::none_wanted(options)?;
             start::alone(options)?
         }
     };
