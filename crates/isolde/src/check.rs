@@ -15,6 +15,7 @@ use crate::args::CheckArgs;
 use crate::exit::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED, exit_code, is_broken_pipe};
 use crate::interrupt::Interrupts;
 use crate::progress::Progress;
+use crate::secrets::hidden;
 use crate::{reading, terminal};
 
 /// Checks every file; the exit code is that of the worst.
@@ -33,7 +34,8 @@ pub(crate) fn run(args: &CheckArgs, interrupts: &Interrupts) -> Result<u8> {
             Ok(code) => codes.push(code),
             Err(error) if is_broken_pipe(&error) => return Err(error),
             Err(error) => {
-                anstream::eprintln!("{}: {error:#}", terminal::ERROR.label("error"));
+                let text = hidden(&format!("{error:#}"));
+                anstream::eprintln!("{}: {text}", terminal::ERROR.label("error"));
                 let (name, error) = (file.display().to_string(), format!("{error:#}"));
                 let error = error.strip_prefix(&format!("{name}: ")).unwrap_or(&error);
                 reports.add_fault(&name, error);

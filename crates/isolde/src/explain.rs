@@ -42,7 +42,10 @@ pub(crate) fn run(args: &ExplainArgs, interrupts: &Interrupts) -> Result<()> {
         None => {}
     }
     if !named && !what.exists() && names::page(&what.to_string_lossy()).is_some() {
-        bail!("a witness is one of a history, and {name} is none\n  hint: isolde explain {name}");
+        bail!(
+            "a witness is one of a history, and {name} is none\n  hint: isolde explain {}",
+            quoted(&name)
+        );
     }
     if args.history {
         bail!("{name} is no anomaly and no level\n  hint: {}", hint(&name));

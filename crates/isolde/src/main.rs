@@ -3,6 +3,7 @@
 mod args;
 mod bar;
 mod check;
+mod clean;
 mod convert;
 #[cfg(feature = "drivers")]
 mod driver;
@@ -84,6 +85,7 @@ fn run(args: &Args, interrupts: &Interrupts) -> Result<u8> {
         Command::Test(args) => test::run(args, interrupts),
         Command::Record(args) => record::run(args, interrupts),
         Command::Probe(args) => probe::run(args, interrupts),
+        Command::Clean(args) => clean::run(args, interrupts),
         Command::Targets(args) => targets::run(args, interrupts).map(|()| EXIT_OK),
         #[cfg(feature = "drivers")]
         Command::Driver(args) => driver::run(args, interrupts),

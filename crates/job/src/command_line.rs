@@ -45,6 +45,16 @@ pub fn quoted(word: &str) -> String {
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
     }
+    if word.contains(char::is_control) {
+        // A terminal must not obey a name; shells read these escapes.
+        let escaped = |c: char| match c {
+            '\'' | '\\' => format!("\\{c}"),
+            c if c.is_ascii_control() => format!("\\x{:02x}", u32::from(c)),
+            c if c.is_control() => format!("\\u{:04x}", u32::from(c)),
+            c => c.to_string(),
+        };
+        return format!("$'{}'", word.chars().map(escaped).collect::<String>());
+    }
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
@@ -58,6 +68,7 @@ mod tests {
         assert_eq!(quoted("my history.edn"), "'my history.edn'");
         assert_eq!(quoted("it's"), r"'it'\''s'");
         assert_eq!(quoted(""), "''");
+        assert_eq!(quoted("a\x1b]0;it's\n"), r"$'a\x1b]0;it\'s\x0a'");
     }
 
     #[test]

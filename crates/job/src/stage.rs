@@ -14,6 +14,7 @@ use isolde_spec::Level;
 use isolde_target::{Failure, Offer, Target, without_password};
 use isolde_workload::{Kind, Settings, Workload};
 
+use crate::command_line::quoted;
 use crate::event::{Event, Watch};
 use crate::notice::Notice;
 use crate::place::Place;
@@ -108,7 +109,7 @@ impl Stage {
             Err(error @ RunError::Record { .. }) => bail!(
                 "{}: {error}\n  hint: what was saved before can be checked: isolde check {}",
                 named(),
-                file.display()
+                quoted(&file.display().to_string())
             ),
             Err(error) => {
                 let _ = std::fs::remove_file(file);

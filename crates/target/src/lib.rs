@@ -13,6 +13,7 @@ mod embedded;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod failure;
+mod leftover;
 #[cfg(feature = "mysql")]
 mod mysql;
 mod nearest;
@@ -45,6 +46,7 @@ pub use console::{Console, Consoles, Said, Waiting, Waits};
 #[cfg(feature = "drivers")]
 pub use driver::{Check, Found, Step, check_driver};
 pub use failure::{After, Failure};
+pub use leftover::Leftover;
 pub use nearest::nearest;
 pub use node::{Mishap, Node};
 pub use offer::Offer;

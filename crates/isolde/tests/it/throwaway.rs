@@ -1,6 +1,5 @@
 //! A throwaway server that stays for a test, as the server of a user would.
 
-use std::fs;
 use std::process::Command;
 
 use isolde_target::{OpenOptions, Target, open};
@@ -20,11 +19,6 @@ impl Kept {
         let password = who.split_once(':').unwrap().1.to_owned();
         Kept { _target: target, url, password }
     }
-}
-
-/// Whether a process is still there.
-pub(crate) fn is_alive(pid: u32) -> bool {
-    fs::metadata(format!("/proc/{pid}/exe")).is_ok()
 }
 
 /// Ends a process as hard as can be.

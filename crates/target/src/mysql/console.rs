@@ -12,7 +12,7 @@ use crate::rows::{Column, ResultSet};
 use crate::unique;
 
 /// The names of rooms begin like this.
-const ROOM: &str = "isolde_probe_";
+pub(super) const ROOM: &str = "isolde_probe_";
 
 impl MySql {
     /// A connection that counts the rows that a statement changed, not those that it found, and waits

@@ -5,6 +5,7 @@ mod console;
 mod dialect;
 mod failure;
 mod flavour;
+mod leftovers;
 mod session;
 mod start;
 mod types;
@@ -17,6 +18,7 @@ use mysql::{Conn, Error};
 
 use crate::console::Consoles;
 use crate::failure::{After, Failure};
+use crate::leftover::Leftover;
 use crate::node::Node;
 use crate::offer::Offer;
 use crate::open::OpenOptions;
@@ -306,6 +308,16 @@ impl Target for MySql {
         self.statements(&made.iter().map(drop).collect::<Vec<_>>())?;
         made.clear();
         Ok(())
+    }
+
+    fn leftovers(&self) -> Result<Option<Vec<Leftover>>, Failure> {
+        let Some(first) = self.nodes.first() else { return Ok(None) };
+        let list = first.connect().and_then(|mut conn| leftovers::list(&mut conn));
+        list.map(Some).map_err(|error| failure::in_transaction(&error))
+    }
+
+    fn remove_leftover(&self, left: &Leftover) -> Result<(), Failure> {
+        self.statements(&[leftovers::drop_statement(left)])
     }
 
     fn throwaway(&self) -> Option<Throwaway> {

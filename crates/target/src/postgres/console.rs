@@ -12,7 +12,7 @@ use crate::rows::{Column, ColumnKind, Datum, ResultSet};
 use crate::unique;
 
 /// The names of rooms begin like this.
-const ROOM: &str = "isolde_probe_";
+pub(super) const ROOM: &str = "isolde_probe_";
 
 /// How long a server of ours lets two transactions wait for each other. The usual time: then the one
 /// that waited first gives way, since nobody else's time is over sooner.

@@ -5,6 +5,7 @@ mod console;
 mod dialect;
 mod environment;
 mod failure;
+mod leftovers;
 mod session;
 mod start;
 mod types;
@@ -16,6 +17,7 @@ use isolde_history::OpKind;
 
 use crate::console::Consoles;
 use crate::failure::{After, Failure};
+use crate::leftover::Leftover;
 use crate::node::Node;
 use crate::offer::Offer;
 use crate::open::OpenOptions;
@@ -267,6 +269,14 @@ impl Target for Postgres {
         self.statements(&made.iter().map(drop).collect::<Vec<_>>())?;
         made.clear();
         Ok(())
+    }
+
+    fn leftovers(&self) -> Result<Option<Vec<Leftover>>, Failure> {
+        self.nodes.first().map(leftovers::list).transpose()
+    }
+
+    fn remove_leftover(&self, left: &Leftover) -> Result<(), Failure> {
+        self.statements(&[leftovers::drop_statement(left)])
     }
 
     fn throwaway(&self) -> Option<Throwaway> {
