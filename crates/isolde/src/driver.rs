@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use isolde_target::{Check, Found, Step, check_driver};
+use isolde_target::{Check, CheckStep, Found, check_driver};
 use serde_json::{Value, json};
 
 use crate::args::{DriverArgs, DriverCheckArgs, DriverCommand};
@@ -25,16 +25,16 @@ fn check(args: &DriverCheckArgs, interrupts: &Interrupts) -> Result<u8> {
     // Each is told as soon as it is known: a driver that hangs is waited for, again and again.
     let mut printed = Ok(());
     let mut bar: Option<Progress> = None;
-    let mut told = |step: Step<'_>| {
+    let mut told = |step: CheckStep<'_>| {
         if let Some(bar) = bar.take() {
             bar.clear();
         }
         match step {
-            Step::Begins(name) => bar = Some(Progress::spinner(name)),
-            Step::Done(check) if !args.json && printed.is_ok() => {
+            CheckStep::Begins(name) => bar = Some(Progress::spinner(name)),
+            CheckStep::Done(check) if !args.json && printed.is_ok() => {
                 printed = terminal::print(&line(check));
             }
-            Step::Done(_) => {}
+            CheckStep::Done(_) => {}
         }
         !interrupts.stop().run_ended()
     };

@@ -24,10 +24,14 @@ pub(crate) fn is_table(name: &str) -> bool {
     tag.len() >= 12 && tag.split('_').count() <= 2 && tag.split('_').all(hex) && digits
 }
 
+/// What the names of rooms for schedules begin with.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) const ROOM: &str = "isolde_probe_";
+
 /// Whether a name is one that Isolde gives to rooms for schedules.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
-pub(crate) fn is_room(name: &str, prefix: &str) -> bool {
-    let tag = name.strip_prefix(prefix).unwrap_or_default();
+pub(crate) fn is_room(name: &str) -> bool {
+    let tag = name.strip_prefix(ROOM).unwrap_or_default();
     tag.len() == 12 && tag.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f'))
 }
 

@@ -44,7 +44,7 @@ mod url;
 pub use catalogue::{FAULTY, KINDS, Kind, NONE, open};
 pub use console::{Console, Consoles, Said, Waiting, Waits};
 #[cfg(feature = "drivers")]
-pub use driver::{Check, Found, Step, check_driver};
+pub use driver::{Check, CheckStep, Found, check_driver};
 pub use failure::{After, Failure};
 pub use leftover::Leftover;
 pub use nearest::nearest;

@@ -22,7 +22,8 @@ use crate::typed;
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Exit codes: 0 every level holds, 1 violated, 2 the database or the environment is \
-                  at fault, 3 unknown. A run that a signal ended, and that found no violation: 130 (Ctrl-C), 143 (SIGTERM), 129 (SIGHUP).\n\n\
+                  at fault, 3 unknown; a run that a signal ended, and that found no \
+                  violation: 130 (Ctrl-C), 143 (SIGTERM), 129 (SIGHUP).\n\n\
                   Examples:\n  isolde test fjall\n  \
                   isolde test postgres --level ser --sessions 16 --commits 50k\n  \
                   isolde test postgres --isolation repeatable-read --level ser --favour WriteSkew\n  \
@@ -130,7 +131,9 @@ pub(crate) struct RunArgs {
 #[command(next_help_heading = "Workload")]
 pub(crate) struct WorkloadArgs {
     /// What transactions do: mini (one or two reads, up to two writes), general (a mix of reads and
-    /// blind writes), append (to lists), cas (compare-and-set and insert-if-absent), register
+    /// blind writes), append (to lists), cas (compare-and-set and insert-if-absent), register (reads and blind
+    /// writes). What blind writes overwrite is often not known, so with general and register a level may end
+    /// unknown (exit code 3)
     #[arg(long, short, default_value = "mini", value_parser = typed::kind)]
     pub(crate) workload: Kind,
     /// How many sessions run at the same time

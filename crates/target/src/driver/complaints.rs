@@ -16,16 +16,16 @@ const STACK: usize = 64 * 1024;
 
 /// The end of what a process said on standard error. A thread of its own reads it: a control process, and a
 /// server that it started, talk also while no request is under way.
-pub(super) struct Complaints(Arc<Shared>);
+pub(super) struct Complaints(Arc<Heard>);
 
 #[derive(Default)]
-struct Shared {
-    said: Mutex<Said>,
+struct Heard {
+    said: Mutex<LastSaid>,
     closed: Condvar,
 }
 
 #[derive(Default)]
-struct Said {
+struct LastSaid {
     end: Vec<u8>,
     /// Whether the pipe is at its end.
     closed: bool,
@@ -35,7 +35,7 @@ impl Complaints {
     /// Reads until the pipe is closed. The thread is not joined: a process that left the group of its driver
     /// may hold the pipe for ever.
     pub(super) fn listen(pipe: ChildStderr) -> io::Result<Complaints> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(Heard::default());
         let own = Arc::clone(&shared);
         let reader = thread::Builder::new().name("driver's errors".to_owned()).stack_size(STACK);
         reader.spawn(move || own.read(pipe))?;
@@ -45,13 +45,13 @@ impl Complaints {
     /// Waits until the pipe is at its end, but not longer than this; then gives what was said last.
     pub(super) fn last(&self, patience: Duration) -> Vec<u8> {
         let said = self.0.said.lock().unwrap_or_else(PoisonError::into_inner);
-        let open = |said: &mut Said| !said.closed;
+        let open = |said: &mut LastSaid| !said.closed;
         let waited = self.0.closed.wait_timeout_while(said, patience, open);
         waited.unwrap_or_else(PoisonError::into_inner).0.end.clone()
     }
 }
 
-impl Shared {
+impl Heard {
     fn read(&self, mut pipe: ChildStderr) {
         let mut chunk = [0; CHUNK];
         loop {

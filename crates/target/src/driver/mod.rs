@@ -22,7 +22,7 @@ use crate::path::Path;
 use crate::target::{Contents, OpenError, Session, Table, Target};
 use crate::unique;
 use about::DriverAbout;
-pub use check::{Check, Found, Step, check_driver};
+pub use check::{Check, CheckStep, Found, check_driver};
 use session::DriverSession;
 use talk::{LastWords, PROTOCOL, Talk, quoted, take};
 

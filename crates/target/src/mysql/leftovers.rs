@@ -3,7 +3,6 @@
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error};
 
-use super::console::ROOM;
 use crate::leftover::{self, Leftover};
 
 /// Tables of this database, and databases of schedules.
@@ -17,7 +16,7 @@ pub(super) fn list(conn: &mut Conn) -> Result<Vec<Leftover>, Error> {
         let in_use = used.iter().any(|(_, table, _, _)| *table == name);
         Leftover { kind: "table", name, in_use }
     });
-    let rooms = rooms.into_iter().filter(|name| leftover::is_room(name, ROOM));
+    let rooms = rooms.into_iter().filter(|name| leftover::is_room(name));
     let rooms = rooms.map(|name| Leftover { kind: "database", name, in_use: false });
     Ok(tables.chain(rooms).collect())
 }

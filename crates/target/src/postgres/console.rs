@@ -7,12 +7,10 @@ use super::wire::{Trouble, Wire, odd};
 use super::{Postgres, dialect, failure, types};
 use crate::console::{Console, Consoles, Said, Waiting, Waits};
 use crate::failure::{After, Failure};
+use crate::leftover::ROOM;
 use crate::offer::Offer;
 use crate::rows::{Column, ColumnKind, Datum, ResultSet};
 use crate::unique;
-
-/// The names of rooms begin like this.
-pub(super) const ROOM: &str = "isolde_probe_";
 
 /// How long a server of ours lets two transactions wait for each other. The usual time: then the one
 /// that waited first gives way, since nobody else's time is over sooner.

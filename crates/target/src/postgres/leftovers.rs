@@ -1,6 +1,5 @@
 //! What runs that were killed left on a PostgreSQL server.
 
-use super::console::ROOM;
 use super::failure;
 use super::wire::{PostgresAddress, Wire};
 use crate::failure::Failure;
@@ -25,7 +24,7 @@ fn one(line: &str) -> Option<Leftover> {
     let (used, name) = rest.split_once(' ')?;
     let kind = match kind {
         "table" if leftover::is_table(name) => "table",
-        "schema" if leftover::is_room(name, ROOM) => "schema",
+        "schema" if leftover::is_room(name) => "schema",
         _ => return None,
     };
     Some(Leftover { kind, name: name.to_owned(), in_use: used == "true" })

@@ -28,7 +28,7 @@ pub struct Check {
 
 /// What is told while a driver is checked.
 #[derive(Clone, Copy, Debug)]
-pub enum Step<'c> {
+pub enum CheckStep<'c> {
     /// A check of this name begins.
     Begins(&'static str),
     /// It is done.

@@ -12,7 +12,7 @@ use super::Driver;
 use super::talk::{LastWords, take};
 use bench::Bench;
 
-pub use found::{Check, Found, Step};
+pub use found::{Check, CheckStep, Found};
 
 /// What a check does; the error is what it found.
 type Try = fn(&Bench) -> Result<(), Found>;
@@ -55,7 +55,7 @@ const CHECKS: &[(&str, &str, Try)] = &[
 pub fn check_driver(
     command: &str,
     timeout: Duration,
-    told: &mut dyn FnMut(Step<'_>) -> bool,
+    told: &mut dyn FnMut(CheckStep<'_>) -> bool,
 ) -> Vec<Check> {
     let last_words = LastWords::default();
     let mut all = Vec::new();
@@ -77,18 +77,18 @@ pub fn check_driver(
 fn step(
     (name, expected): (&'static str, &'static str),
     last_words: &LastWords,
-    told: &mut dyn FnMut(Step<'_>) -> bool,
+    told: &mut dyn FnMut(CheckStep<'_>) -> bool,
     all: &mut Vec<Check>,
     run: impl FnOnce() -> Result<(), Found>,
 ) -> bool {
-    if !told(Step::Begins(name)) {
+    if !told(CheckStep::Begins(name)) {
         return false;
     }
     let began = Instant::now();
     let found = run().err().unwrap_or(Found::Good);
     let check =
         Check { name, expected, found: with_words(found, last_words), took: began.elapsed() };
-    let goes_on = told(Step::Done(&check));
+    let goes_on = told(CheckStep::Done(&check));
     all.push(check);
     goes_on
 }
