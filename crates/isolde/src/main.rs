@@ -71,7 +71,7 @@ fn refused(error: &clap::Error) -> ExitCode {
     if error.use_stderr() {
         anstream::eprint!("{}", hidden(&error.render().ansi().to_string()));
     } else {
-        // If nobody reads the help, nothing is lost.
+        // A reader of the help that goes away loses nothing.
         let _ = error.print();
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(EXIT_FAULT))

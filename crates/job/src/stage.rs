@@ -16,6 +16,7 @@ use isolde_workload::{Kind, Settings, Workload};
 
 use crate::command_line::quoted;
 use crate::event::{Event, Watch};
+use crate::load;
 use crate::notice::Notice;
 use crate::place::Place;
 use crate::plan::{RunPlan, ServerPlan};
@@ -24,6 +25,9 @@ use crate::stop::Stop;
 
 /// How long a database may take to open. Servers have limits of their own, which end before that.
 const OPENING: Duration = Duration::from_secs(600);
+
+/// A record of more bytes holds transactions.
+const SHORT: u64 = 1 << 16;
 
 /// A database and how to run on it.
 pub struct Stage {
@@ -106,11 +110,9 @@ impl Stage {
         let ran = match ran {
             Ok((ran, Ok(()))) => ran,
             Ok((_, Err(error))) => return Err(anyhow!(error)).with_context(named),
-            Err(error @ RunError::Record { .. }) => bail!(
-                "{}: {error}\n  hint: what was saved before can be checked: isolde check {}",
-                named(),
-                quoted(&file.display().to_string())
-            ),
+            Err(error @ RunError::Record { .. }) => {
+                bail!("{}: {error}\n  hint: {}", named(), saved(file));
+            }
             Err(error) => {
                 let _ = std::fs::remove_file(file);
                 return Err(explain(&*self.target, &error));
@@ -180,6 +182,17 @@ impl Stage {
             Err(Stuck::Panicked(text)) => Err(left(&text)),
         }
     }
+}
+
+/// What can be done with a record that ended early.
+fn saved(file: &Path) -> String {
+    let short = std::fs::metadata(file).is_ok_and(|about| about.len() < SHORT);
+    let none = || load::load(file, None).map_or(true, |loaded| loaded.history.txn_count() == 0);
+    if short && none() {
+        return "no transaction was saved before that".to_owned();
+    }
+    let file = quoted(&file.display().to_string());
+    format!("what was saved before can be checked: isolde check {file}")
 }
 
 fn left(why: &str) -> Failure {

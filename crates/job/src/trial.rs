@@ -48,9 +48,9 @@ impl Trial {
             _ if self.ran.hung.is_some() => {
                 Some("the database hangs: what its sessions were doing is not in the record")
             }
-            TrialOutcome::AtFault => {
-                Some("sessions gave up, or the database answered what cannot be")
-            }
+            TrialOutcome::AtFault => Some(
+                "sessions gave up, the database answered what cannot be, or it reports damaged data",
+            ),
             _ if self.ran.progress.committed == 0 => {
                 Some("nothing was committed, so nothing was tested")
             }

@@ -12,7 +12,7 @@ pub struct Leftover {
 }
 
 /// Whether a name is one that Isolde gives to tables: `isolde_`, twelve or more hexadecimal digits in one or two
-/// groups, a number. Nobody else's table is called so by chance.
+/// groups, a number. No other table is called so by chance.
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "sqlite"))]
 pub(crate) fn is_table(name: &str) -> bool {
     let Some(rest) = name.strip_prefix("isolde_") else { return false };

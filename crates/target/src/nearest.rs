@@ -1,7 +1,7 @@
 //! The name that a misspelt one was probably meant to be.
 
-/// The nearest of some names, if it is near enough that nobody meant another one: for longer names two or three
-/// letters may be wrong. Case and separators do not count.
+/// The nearest of some names, if it is near enough: for longer names two or three letters may
+/// be wrong. Case and separators do not count.
 pub fn nearest<'n>(typed: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let typed = plain(typed);
     let most = (typed.len() / 4).clamp(1, 3);

@@ -18,7 +18,7 @@ pub fn without_password(word: &str) -> String {
     };
     let mut shown = word.to_owned();
     if let Some(at) = at
-        && let Some(colon) = word.get(start..at).and_then(|who| who.find(':'))
+        && let Some(colon) = word.get(start..at).and_then(|login| login.find(':'))
     {
         shown.replace_range(start + colon + 1..at, "***");
     }

@@ -6,7 +6,7 @@ use isolde_target::{OpenOptions, Target, open};
 
 /// A server that is there until this goes.
 pub(crate) struct Kept {
-    _target: Box<dyn Target>,
+    target: Box<dyn Target>,
     pub(crate) url: String,
     pub(crate) password: String,
 }
@@ -15,9 +15,18 @@ impl Kept {
     pub(crate) fn start(kind: &str) -> Kept {
         let target = open(kind, &OpenOptions::default()).unwrap();
         let url = target.throwaway().unwrap().url;
-        let who = url.split_once("://").unwrap().1.rsplit_once('@').unwrap().0;
-        let password = who.split_once(':').unwrap().1.to_owned();
-        Kept { _target: target, url, password }
+        let login = url.split_once("://").unwrap().1.rsplit_once('@').unwrap().0;
+        let password = login.split_once(':').unwrap().1.to_owned();
+        Kept { target, url, password }
+    }
+
+    /// Runs statements on it.
+    pub(crate) fn run(&self, statements: &[&str]) {
+        let consoles = self.target.consoles().unwrap();
+        let room = consoles.make_room().unwrap();
+        let mut console = consoles.console(&self.target.offers()[0], &room).unwrap();
+        statements.iter().for_each(|statement| drop(console.run(statement).unwrap()));
+        consoles.remove_room(&room).unwrap();
     }
 }
 

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::common::{Folder, Ran, has, has_mariadb, has_postgres};
+use crate::throwaway::Kept;
 
 /// The command refuses with exit code 2, one error, and nothing left behind.
 #[track_caller]
@@ -277,4 +278,50 @@ fn more_sessions_than_threads_are_an_error_with_the_figure() {
         assert_eq!(ran.code, Some(2), "{ran:#?}");
         assert!(ran.err.contains("there is room for "), "{ran:#?}");
     }
+}
+
+/// A server that says itself that its data is damaged is not called good, though its transactions are.
+#[test]
+fn a_server_that_reports_its_own_corruption_is_at_fault() {
+    if !has_postgres() {
+        return;
+    }
+    let server = Kept::start("postgres");
+    // Some updates of every table that is made from now on find a damaged page.
+    server.run(&[
+        "create function public.hurt() returns trigger language plpgsql as $$ begin \
+         if new.v % 40 = 7 then raise exception 'invalid page in block 1' using errcode = 'XX001'; end if; \
+         return new; end $$",
+        "create function public.spread() returns event_trigger language plpgsql as $$ declare made record; begin \
+         for made in select * from pg_event_trigger_ddl_commands() where object_type = 'table' loop \
+         execute format('create trigger hurt before update on %s for each row execute function public.hurt()', \
+         made.object_identity); end loop; end $$",
+        "create event trigger spread on ddl_command_end when tag in ('CREATE TABLE') \
+         execute function public.spread()",
+    ]);
+    let folder = Folder::new("corrupt");
+    let ran = folder.isolde(&["test", &server.url, "--txns", "2k", "--seed", "1"]);
+    assert_eq!(ran.code, Some(2), "{ran:#?}");
+    assert!(ran.out.contains("serializable: holds") && ran.out.contains("kept "), "{ran:#?}");
+    assert!(ran.err.contains("reports damaged data: invalid page in block 1 (XX001)"), "{ran:#?}");
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_told_with_the_option() {
+    let folder = Folder::new("read-only");
+    let ran = folder.isolde(&["test", "faulty", "--txns", "100", "--out", "/proc/nowhere"]);
+    assert_eq!(ran.code, Some(2), "{ran:#?}");
+    assert!(ran.err.contains("--out names another place"), "{ran:#?}");
+}
+
+#[test]
+fn a_user_s_server_without_connections_is_told_with_its_limit() {
+    if !has_postgres() {
+        return;
+    }
+    let server = Kept::start("postgres");
+    let folder = Folder::new("full");
+    let ran = folder.isolde(&["test", &server.url, "--txns", "100", "--sessions", "400"]);
+    assert_eq!(ran.code, Some(2), "{ran:#?}");
+    assert!(ran.err.contains("(max_connections is 300): use fewer --sessions"), "{ran:#?}");
 }

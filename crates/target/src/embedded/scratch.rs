@@ -29,7 +29,7 @@ impl Scratch {
         if let Some(parent) = folder.path().parent() {
             sweep(parent, uid);
         }
-        // It gets its name only when it is locked: nobody finds one that is not.
+        // It gets its name only when it is locked: no other process finds one that is not.
         let early = folder.path().join("isolde.lock.new");
         let lock = File::create(&early)?;
         lock.lock()?;
@@ -45,7 +45,7 @@ impl Scratch {
     }
 }
 
-/// Removes the folders of this user whose owners are gone. What cannot be removed stays: it is in nobody's way.
+/// Removes the folders of this user whose owners are gone. A folder that cannot be removed stays.
 fn sweep(parent: &Path, uid: u32) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let ours = entry.file_name().to_string_lossy().starts_with(PREFIX);

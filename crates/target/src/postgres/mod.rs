@@ -6,6 +6,7 @@ mod dialect;
 mod environment;
 mod failure;
 mod leftovers;
+mod prelude;
 mod session;
 mod start;
 mod types;
@@ -28,6 +29,7 @@ use crate::server::{Apart, Member};
 use crate::target::{Contents, OpenError, Session, Table, Target, Throwaway};
 use crate::unique;
 use address::{address, explain};
+use prelude::Preludes;
 use session::PostgresSession;
 use start::PostgresStarted;
 use wire::{PostgresAddress, Trouble, Wire};
@@ -67,8 +69,8 @@ struct Postgres {
     version: String,
     /// What its tables are called, but for their numbers.
     prefix: String,
-    /// What each session sets first.
-    prelude: String,
+    /// What connections set first.
+    preludes: Preludes,
     /// The tables that are there.
     made: Mutex<Vec<u32>>,
     relay: Option<Relay>,
@@ -86,7 +88,7 @@ impl Postgres {
         Ok(Postgres {
             version,
             prefix: format!("isolde_{}_", unique::tag()),
-            prelude: prelude(options),
+            preludes: Preludes::new(options),
             made: Mutex::new(Vec::new()),
             relay: options.relayed.then(Relay::default),
             members,
@@ -116,7 +118,7 @@ impl Postgres {
     /// A connection whose statements the server gives up a little before we do.
     fn wire(&self, address: &PostgresAddress) -> Result<Wire, Trouble> {
         let mut wire = Wire::connect(address)?;
-        wire.simple(&self.prelude)?;
+        self.preludes.session(&mut wire)?;
         Ok(wire)
     }
 
@@ -128,22 +130,6 @@ impl Postgres {
         let mut wire = self.wire(primary).map_err(failed)?;
         texts.iter().try_for_each(|text| wire.simple(text).map(|_| ()).map_err(failed))
     }
-}
-
-/// What each session sets first, but for what the user has set for the whole server.
-fn prelude(options: &OpenOptions) -> String {
-    let limit = (options.timeout.as_millis() * 4 / 5).max(1).to_string();
-    // Tables are small: the planner would read them whole, whatever path was asked for. A plan
-    // for any parameter is good for all, as they are the same statements all over.
-    let settings = [
-        ("statement_timeout", limit.as_str()),
-        ("lock_timeout", limit.as_str()),
-        ("enable_seqscan", "off"),
-        ("enable_bitmapscan", "off"),
-        ("plan_cache_mode", "force_generic_plan"),
-    ];
-    let own = settings.iter().filter(|(name, _)| !options.sets(name));
-    own.map(|(name, value)| format!("SET {name} = {value}; ")).collect()
 }
 
 impl Target for Postgres {

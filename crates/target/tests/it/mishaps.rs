@@ -126,7 +126,7 @@ fn no_setting_is_without_effect() {
         ..options()
     };
     if installed("postgres") {
-        // A scan in spite of the index would be noticed by nobody; a statement that may take no time is.
+        // A plan cannot be seen from here; a statement that may take no time can.
         let target = open("postgres", &set("statement_timeout", "1ms")).unwrap();
         let level = offer(&*target, "read-committed");
         let filled = target.create(&registers(0, 100_000));
