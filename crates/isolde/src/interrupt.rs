@@ -149,8 +149,11 @@ impl Interrupts {
 
 /// Calls a function for each signal, on a thread of its own.
 fn each_signal(mut act: impl FnMut(EndedBy) + Send + 'static) -> Result<()> {
-    let mut signals =
-        Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for signals")?;
+    let mut wanted = vec![SIGINT, SIGTERM];
+    if !is_ignored(SIGHUP) {
+        wanted.push(SIGHUP);
+    }
+    let mut signals = Signals::new(wanted).context("cannot listen for signals")?;
     let listen = move || {
         let mut last: Option<Instant> = None;
         for signal in signals.forever() {
@@ -166,6 +169,14 @@ fn each_signal(mut act: impl FnMut(EndedBy) + Send + 'static) -> Result<()> {
         .spawn(listen)
         .map(drop)
         .context("cannot start a thread")
+}
+
+/// Whether this process was started with that signal ignored, as `nohup` does. Linux tells it.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| (mask >> (signal - 1)) & 1 == 1)
 }
 
 fn ended_by(signal: i32) -> EndedBy {

@@ -47,6 +47,21 @@ fn a_signal_that_comes_twice_at_once_is_one() {
     assert_eq!(ran.err.matches("once more to stop at once").count(), 1, "{ran:#?}");
 }
 
+/// `nohup` starts a program with SIGHUP ignored, so that it goes on without its terminal.
+#[test]
+fn a_run_that_was_told_to_ignore_the_end_of_its_terminal_does() {
+    let folder = Folder::new("nohup");
+    let script = "trap '' HUP; exec \"$0\" test fjall --duration 2s --seed 1";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_isolde")]).current_dir(folder.path());
+    let child = shell.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(800));
+    signal("-HUP", child.id());
+    let ran = Ran::of(&child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    assert!(!ran.out.contains("ended by"), "{ran:#?}");
+}
+
 #[test]
 fn a_second_ctrl_c_stops_at_once() {
     if !has_postgres() {
