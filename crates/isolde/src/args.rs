@@ -1,6 +1,7 @@
 //! What can be typed. Help, man page and completions all come from here.
 
 mod asking;
+mod cleaning;
 #[cfg(feature = "drivers")]
 mod driving;
 mod explaining;
@@ -17,6 +18,7 @@ use isolde_workload::{Distribution, Kind};
 use crate::typed::{anomaly, count, kind, level, small_count};
 
 pub(crate) use asking::AskArgs;
+pub(crate) use cleaning::CleanArgs;
 #[cfg(feature = "drivers")]
 pub(crate) use driving::{DriverArgs, DriverCheckArgs, DriverCommand};
 pub(crate) use explaining::ExplainArgs;
@@ -46,6 +48,7 @@ pub(crate) enum Command {
     Record(RecordArgs),
     Probe(ProbeArgs),
     Targets(TargetsArgs),
+    Clean(CleanArgs),
     #[cfg(feature = "drivers")]
     Driver(DriverArgs),
     Check(CheckArgs),

@@ -12,11 +12,10 @@ use isolde_report::{Case, Decided, Telling, case_to_json};
 use isolde_spec::Level;
 
 use crate::args::CheckArgs;
-use crate::exit::{
-    EXIT_FAULT, EXIT_INTERRUPTED, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED, exit_code, is_broken_pipe,
-};
+use crate::exit::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED, exit_code, is_broken_pipe};
 use crate::interrupt::Interrupts;
 use crate::progress::Progress;
+use crate::secrets::hidden;
 use crate::{reading, terminal};
 
 /// Checks every file; the exit code is that of the worst.
@@ -35,7 +34,8 @@ pub(crate) fn run(args: &CheckArgs, interrupts: &Interrupts) -> Result<u8> {
             Ok(code) => codes.push(code),
             Err(error) if is_broken_pipe(&error) => return Err(error),
             Err(error) => {
-                anstream::eprintln!("{}: {error:#}", terminal::ERROR.label("error"));
+                let text = hidden(&format!("{error:#}"));
+                anstream::eprintln!("{}: {text}", terminal::ERROR.label("error"));
                 let (name, error) = (file.display().to_string(), format!("{error:#}"));
                 let error = error.strip_prefix(&format!("{name}: ")).unwrap_or(&error);
                 reports.add_fault(&name, error);
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &CheckArgs, interrupts: &Interrupts) -> Result<u8> {
     reports.write()?.iter().for_each(terminal::notice);
     let worst = [EXIT_VIOLATED, EXIT_FAULT, EXIT_UNKNOWN].into_iter().find(|c| codes.contains(c));
     if interrupts.stop().check_ended() && !codes.contains(&EXIT_VIOLATED) {
-        return Ok(EXIT_INTERRUPTED);
+        return Ok(interrupts.exit_code(EXIT_UNKNOWN));
     }
     Ok(worst.unwrap_or(EXIT_OK))
 }

@@ -1,12 +1,15 @@
 //! `isolde driver check`.
 
-use anyhow::{Result, bail};
-use isolde_target::{Check, Found, check_driver};
+use std::time::Duration;
+
+use anyhow::Result;
+use isolde_target::{Check, CheckStep, Found, check_driver};
 use serde_json::{Value, json};
 
 use crate::args::{DriverArgs, DriverCheckArgs, DriverCommand};
-use crate::exit::{EXIT_OK, EXIT_VIOLATED};
+use crate::exit::{EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
 use crate::interrupt::Interrupts;
+use crate::progress::Progress;
 use crate::terminal;
 
 pub(crate) fn run(args: &DriverArgs, interrupts: &Interrupts) -> Result<u8> {
@@ -21,16 +24,26 @@ fn check(args: &DriverCheckArgs, interrupts: &Interrupts) -> Result<u8> {
     let command = args.driver.strip_prefix("driver:").unwrap_or(&args.driver);
     // Each is told as soon as it is known: a driver that hangs is waited for, again and again.
     let mut printed = Ok(());
-    let mut told = |check: &Check| {
-        if !args.json && printed.is_ok() {
-            printed = terminal::print(&line(check));
+    let mut bar: Option<Progress> = None;
+    let mut told = |step: CheckStep<'_>| {
+        if let Some(bar) = bar.take() {
+            bar.clear();
+        }
+        match step {
+            CheckStep::Begins(name) => bar = Some(Progress::spinner(name)),
+            CheckStep::Done(check) if !args.json && printed.is_ok() => {
+                printed = terminal::print(&line(check));
+            }
+            CheckStep::Done(_) => {}
         }
         !interrupts.stop().run_ended()
     };
     let checks = check_driver(command, args.timeout, &mut told);
     printed?;
     if interrupts.stop().run_ended() {
-        bail!("ended by Ctrl-C after {} checks", checks.len());
+        let by = interrupts.stop().ended_by().map_or("a signal", |by| by.name);
+        anstream::eprintln!("ended by {by} after {} checks", checks.len());
+        return Ok(interrupts.exit_code(EXIT_UNKNOWN));
     }
     if args.json {
         terminal::print(&(serde_json::to_string_pretty(&to_json(command, &checks))? + "\n"))?;
@@ -47,12 +60,20 @@ fn failed(checks: &[Check]) -> usize {
 /// How wide the names of checks are.
 const WIDTH: usize = 17;
 
-fn line(Check { name, expected, found }: &Check) -> String {
+/// A check that takes longer than this says so.
+const LONG: Duration = Duration::from_secs(1);
+
+fn line(Check { name, expected, found, took }: &Check) -> String {
+    let took = match *took >= LONG {
+        true => format!(" ({:.1} s)", took.as_secs_f64()),
+        false => String::new(),
+    };
     match found {
-        Found::Good => format!("ok      {name:WIDTH$}  {expected}\n"),
+        Found::Good => format!("ok      {name:WIDTH$}  {expected}{took}\n"),
         Found::Wrong(what) => {
             let indent = " ".repeat(WIDTH + 10);
-            format!("FAILED  {name:WIDTH$}  expected: {expected}\n{indent}found: {what}\n")
+            let what = what.replace('\n', &format!("\n{indent}"));
+            format!("FAILED  {name:WIDTH$}  expected: {expected}{took}\n{indent}found: {what}\n")
         }
         Found::Skipped(why) => format!("--      {name:WIDTH$}  {why}\n"),
     }
@@ -76,7 +97,11 @@ fn to_json(command: &str, checks: &[Check]) -> Value {
                 Found::Skipped(why) => ("skipped", Some(why)),
             };
             let Check { name, expected, .. } = check;
-            json!({"name": name, "expected": expected, "result": result, "found": found})
+            let seconds = check.took.as_secs_f64();
+            json!({
+                "name": name, "expected": expected, "result": result, "found": found,
+                "seconds": seconds,
+            })
         })
         .collect();
     json!({"command": command, "ok": failed(checks) == 0, "failed": failed(checks), "checks": list})

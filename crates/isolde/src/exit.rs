@@ -8,12 +8,16 @@ pub(crate) const EXIT_OK: u8 = 0;
 pub(crate) const EXIT_VIOLATED: u8 = 1;
 /// The input or the environment is at fault.
 pub(crate) const EXIT_FAULT: u8 = 2;
-/// Ctrl-C ended it, and nothing was violated: what a shell reports of such a command.
-pub(crate) const EXIT_INTERRUPTED: u8 = 130;
 /// It went wrong in a way that it should not: what Rust's own programs end with.
 pub(crate) const EXIT_PANIC: u8 = 101;
 /// It cannot be decided.
 pub(crate) const EXIT_UNKNOWN: u8 = 3;
+
+/// A signal ended it, and nothing was violated: what a shell reports of such a command. 130 after Ctrl-C, 143
+/// after SIGTERM, 129 after SIGHUP.
+pub(crate) fn exit_of_signal(signal: i32) -> u8 {
+    u8::try_from(signal).map_or(EXIT_FAULT, |signal| signal.saturating_add(128))
+}
 
 /// `isolde ... | head` ends early, and is no error.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {

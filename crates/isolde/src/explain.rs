@@ -13,15 +13,16 @@ use isolde_report::handbook::{
     level_to_text,
 };
 use isolde_report::{
-    Decided, Exhibit, Telling, exhibit_to_text, handbook, notes_to_text, number,
-    transactions_to_text, witness_to_json,
+    Decided, Exhibit, Telling, exhibit_to_text, notes_to_text, number, transactions_to_text,
+    witness_to_json,
 };
 use isolde_spec::{Anomaly, Level, Promise, Summary, Witness};
+use isolde_target::without_password;
 
 use crate::args::ExplainArgs;
 use crate::interrupt::Interrupts;
 use crate::progress::Progress;
-use crate::{reading, terminal};
+use crate::{names, reading, terminal};
 
 /// How many witnesses of a level are listed.
 const MOST: usize = 200;
@@ -33,26 +34,31 @@ pub(crate) fn run(args: &ExplainArgs, interrupts: &Interrupts) -> Result<()> {
         }
         return terminal::print(&index_to_text());
     };
-    let name = what.display();
+    let name = without_password(&what.to_string_lossy());
     let named = args.witness.is_none();
-    match handbook::named(&what.to_string_lossy()).filter(|_| named) {
+    match names::page(&what.to_string_lossy()).filter(|_| named) {
         Some(Entry::Anomaly(page)) => return of_anomaly(args, page),
         Some(Entry::Level(page)) => return of_level(args, page),
         None => {}
     }
-    if !named && !what.exists() && handbook::named(&what.to_string_lossy()).is_some() {
-        bail!("a witness is one of a history, and {name} is none\n  hint: isolde explain {name}");
-    }
-    if args.history {
-        bail!("{name} is no anomaly and no level\n  hint: `isolde explain` lists them");
-    }
-    if what.as_os_str() != "-" && !what.exists() {
+    if !named && !what.exists() && names::page(&what.to_string_lossy()).is_some() {
         bail!(
-            "there is no file, anomaly or level '{name}'\n  hint: `isolde explain` lists the levels \
-             and anomalies"
+            "a witness is one of a history, and {name} is none\n  hint: isolde explain {}",
+            quoted(&name)
         );
     }
+    if args.history {
+        bail!("{name} is no anomaly and no level\n  hint: {}", hint(&name));
+    }
+    if what.as_os_str() != "-" && !what.exists() {
+        bail!("there is no file, anomaly or level '{name}'\n  hint: {}", hint(&name));
+    }
     of_history(args, what, interrupts)
+}
+
+fn hint(name: &str) -> String {
+    let all = || "`isolde explain` lists the levels and anomalies".to_owned();
+    names::meant(name).unwrap_or_else(all)
 }
 
 // ---- the handbook ----

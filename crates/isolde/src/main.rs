@@ -3,6 +3,7 @@
 mod args;
 mod bar;
 mod check;
+mod clean;
 mod convert;
 #[cfg(feature = "drivers")]
 mod driver;
@@ -14,12 +15,14 @@ mod generate;
 mod interrupt;
 #[cfg(feature = "manual")]
 mod manual;
+mod names;
 mod plans;
 mod probe;
 mod progress;
 mod reading;
 mod record;
 mod screen;
+mod secrets;
 mod stat;
 mod targets;
 mod terminal;
@@ -36,6 +39,7 @@ use args::{Args, Command};
 use clap::Parser;
 use exit::{EXIT_FAULT, EXIT_OK, EXIT_PANIC, is_broken_pipe};
 use interrupt::Interrupts;
+use secrets::hidden;
 
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
@@ -44,7 +48,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// The command runs on a thread of its own, so that only this function ends the process: when the command
 /// is through, or when a signal says that nobody wants to wait for it.
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return refused(&error),
+    };
     let (exit, ended) = channel();
     let interrupts = Interrupts::new(exit.clone());
     let command = move || {
@@ -59,6 +66,17 @@ fn main() -> ExitCode {
     }
 }
 
+/// What clap says to what was typed: help, or what is wrong with it.
+fn refused(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() {
+        anstream::eprint!("{}", hidden(&error.render().ansi().to_string()));
+    } else {
+        // A reader of the help that goes away loses nothing.
+        let _ = error.print();
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(EXIT_FAULT))
+}
+
 /// As much as the first thread of a process has.
 const STACK: usize = 8 << 20;
 
@@ -67,6 +85,7 @@ fn run(args: &Args, interrupts: &Interrupts) -> Result<u8> {
         Command::Test(args) => test::run(args, interrupts),
         Command::Record(args) => record::run(args, interrupts),
         Command::Probe(args) => probe::run(args, interrupts),
+        Command::Clean(args) => clean::run(args, interrupts),
         Command::Targets(args) => targets::run(args, interrupts).map(|()| EXIT_OK),
         #[cfg(feature = "drivers")]
         Command::Driver(args) => driver::run(args, interrupts),
@@ -89,7 +108,8 @@ fn done(result: Result<u8>) -> u8 {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => EXIT_OK,
         Err(error) => {
-            anstream::eprintln!("{}: {error:#}", terminal::ERROR.label("error"));
+            let error = hidden(&format!("{error:#}"));
+            anstream::eprintln!("{}: {error}", terminal::ERROR.label("error"));
             EXIT_FAULT
         }
     }

@@ -13,6 +13,7 @@ pub(crate) fn run(args: &RunArgs) -> RunPlan {
     let (w, d, s) = (&args.workload, &args.driving, &args.server);
     RunPlan {
         target: args.target.clone(),
+        password_file: args.password_file.clone(),
         isolation: args.isolation.clone(),
         workload: WorkloadPlan {
             kind: w.workload,

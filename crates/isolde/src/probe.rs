@@ -1,6 +1,7 @@
 //! `isolde probe`.
 
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -12,7 +13,7 @@ use isolde_probe::matrix::{Matrix, probe};
 use isolde_probe::recorded::{self, Noted, Recorded};
 use isolde_probe::replay::{self, Replayed};
 use isolde_probe::{Background, Portable, html, json, text};
-use isolde_target::{Consoles, Offer, OpenOptions, Target};
+use isolde_target::{Consoles, Offer, OpenOptions, Target, without_password};
 use serde_json::{Value, json};
 
 use crate::args::ProbeArgs;
@@ -29,11 +30,13 @@ pub(crate) fn run(args: &ProbeArgs, interrupts: &Interrupts) -> Result<u8> {
         output::may_write(file, args.force)?;
     }
     interrupts.listen()?;
-    let opening = Progress::spinner(&format!("opening {}", args.target));
+    let opening = Progress::spinner(&format!("opening {}", without_password(&args.target)));
     let options = OpenOptions {
         server_bin: args.server.server_bin.clone(),
         port: args.server.port,
         keep: args.server.keep,
+        settings: args.server.setting.clone(),
+        password_file: args.password_file.clone(),
         ..OpenOptions::default()
     };
     let target = isolde_target::open(&args.target, &options)?;
@@ -44,7 +47,15 @@ pub(crate) fn run(args: &ProbeArgs, interrupts: &Interrupts) -> Result<u8> {
     let code = match runs {
         Some(runs) => replayed(args, &*target, consoles, &runs, stop),
         None => probed(args, &*target, consoles, cases, stop),
-    }?;
+    };
+    let code = match code {
+        Err(error) if interrupts.stop().run_ended() => {
+            anstream::eprintln!("{}: {error:#}", terminal::ERROR.label("error"));
+            EXIT_UNKNOWN
+        }
+        code => code?,
+    };
+    let code = interrupts.exit_code(code);
     if let Some(server) = target.throwaway().filter(|s| s.kept) {
         anstream::eprintln!("the server stays: {} in {}", server.url, server.folder.display());
     }
@@ -52,11 +63,16 @@ pub(crate) fn run(args: &ProbeArgs, interrupts: &Interrupts) -> Result<u8> {
 }
 
 fn read(path: &Path, most: usize) -> Result<String> {
-    let size = fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.len();
-    if size > most as u64 {
+    // A device has no length: no more is read than a file may have.
+    let cannot = || format!("cannot read {}", path.display());
+    let mut text = String::new();
+    let file = fs::File::open(path).with_context(cannot)?;
+    let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+    file.take(limit).read_to_string(&mut text).with_context(cannot)?;
+    if text.len() > most {
         bail!("{} is longer than {most} bytes", path.display());
     }
-    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+    Ok(text)
 }
 
 fn recorded(path: &Path) -> Result<Vec<Recorded>> {

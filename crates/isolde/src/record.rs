@@ -35,10 +35,11 @@ pub(crate) fn run(args: &RecordArgs, interrupts: &Interrupts) -> Result<u8> {
     }
     screen.finish()?;
     let ran = ran?;
+    let by = interrupts.stop().ended_by();
     if args.json {
         let mut report = stage.place().to_json(seed);
         report["history"] = json!(args.to.display().to_string());
-        report["run"] = ran::to_json(&ran);
+        report["run"] = ran::to_json(&ran, by);
         report["peak_memory_bytes"] = json!(ran::peak_memory());
         terminal::print_json(&report)?;
     } else {
@@ -46,10 +47,10 @@ pub(crate) fn run(args: &RecordArgs, interrupts: &Interrupts) -> Result<u8> {
             "database   {}\nworkload   {}\nrun        {}\nhistory    {}\n",
             stage.place().line(),
             stage.place().workload(seed),
-            ran::to_text(&ran),
+            ran::to_text(&ran, by),
             args.to.display()
         ))?;
     }
     let well = ran.gave_up.is_empty() && ran.hung.is_none();
-    Ok(if well { EXIT_OK } else { EXIT_FAULT })
+    Ok(interrupts.exit_code(if well { EXIT_OK } else { EXIT_FAULT }))
 }

@@ -1,6 +1,6 @@
 //! The events of a job on the terminal: what goes on, and what went wrong.
 
-use isolde_job::{Event, Place};
+use isolde_job::{Event, Place, quoted};
 
 use crate::event_log::EventLog;
 use crate::interrupt::Interrupts;
@@ -51,7 +51,7 @@ impl<'s> Screen<'s> {
                 terminal::ERROR.label("error"),
                 hung.silence.as_secs_f64(),
                 hung.sessions,
-                file.display()
+                quoted(&file.display().to_string())
             ),
             Event::Checking { .. } => {
                 self.spin("checking");

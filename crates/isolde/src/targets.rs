@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use isolde_history::OpKind;
-use isolde_target::{KINDS, NONE, OpenOptions, Path, Target};
+use isolde_target::{KINDS, NONE, OpenOptions, Path, Target, without_password};
 use serde_json::{Value, json};
 
 use crate::args::TargetsArgs;
@@ -23,8 +23,11 @@ const ACCESSES: [(&str, OpKind); 6] = [
 pub(crate) fn run(args: &TargetsArgs, interrupts: &Interrupts) -> Result<()> {
     let Some(name) = &args.target else { return list(args.json) };
     interrupts.listen()?;
-    let opening = Progress::spinner(&format!("opening {name}"));
-    let target = isolde_target::open(name, &OpenOptions::default())?;
+    let opening = Progress::spinner(&format!("opening {}", without_password(name)));
+    let target = isolde_target::open(
+        name,
+        &OpenOptions { password_file: args.password_file.clone(), ..OpenOptions::default() },
+    )?;
     opening.clear();
     if args.json {
         return terminal::print(&(serde_json::to_string_pretty(&to_json(&*target))? + "\n"));

@@ -34,7 +34,8 @@ pub(crate) fn style() -> Style {
 
 /// Prints to standard output. Whoever stops listening does not change what was found.
 pub(crate) fn print(text: &str) -> Result<()> {
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         done => Ok(done?),
     }

@@ -1,13 +1,14 @@
 //! `isolde test`: run, record, check, explain.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use isolde_job::reports::Reports;
-use isolde_job::{Event, Place, Trial};
+use isolde_job::{Event, Place, Trial, Trials};
 use serde_json::Value;
 
 use crate::args::TestArgs;
 use crate::event_log::EventLog;
-use crate::exit::{EXIT_INTERRUPTED, EXIT_VIOLATED};
 use crate::interrupt::Interrupts;
 use crate::screen::Screen;
 use crate::{plans, terminal};
@@ -28,17 +29,20 @@ pub(crate) fn run(args: &TestArgs, interrupts: &Interrupts) -> Result<u8> {
                 add(&mut reports, trial, place);
                 screen.note(print(args, several, trial, place));
             }
-            Event::Over { trials, elapsed } if several => screen.note(if args.json {
-                print_line(&trials.to_json(*elapsed))
-            } else {
-                terminal::print(&trials.to_text(*elapsed))
-            }),
+            Event::Over { trials, elapsed } => {
+                if let (Some(why), Some(place)) = (trials.says_nothing(), &place) {
+                    reports.add_fault(&place.line(), why);
+                }
+                if several || trials.count() == 0 {
+                    screen.note(print_all(args, trials, *elapsed));
+                }
+            }
             _ => {}
         }
     });
     screen.finish()?;
     // Nothing was opened, so there is nothing to report.
-    let Some(place) = place else { return Ok(tested?.worst().exit_code()) };
+    let Some(place) = place else { return Ok(interrupts.exit_code(tested?.worst().exit_code())) };
     // Whatever was found until something went wrong is worth reporting, and so is that.
     if let Err(error) = &tested {
         reports.add_fault(&place.line(), &format!("{error:#}"));
@@ -46,8 +50,7 @@ pub(crate) fn run(args: &TestArgs, interrupts: &Interrupts) -> Result<u8> {
     let written = reports.write();
     let code = tested?.worst().exit_code();
     written?.iter().for_each(terminal::notice);
-    let stopped = interrupts.stop().check_ended() && code != EXIT_VIOLATED;
-    Ok(if stopped { EXIT_INTERRUPTED } else { code })
+    Ok(interrupts.exit_code(code))
 }
 
 fn add(reports: &mut Reports, trial: &Trial, place: &Place) {
@@ -61,8 +64,16 @@ fn print(args: &TestArgs, several: bool, trial: &Trial, place: &Place) -> Result
     match (args.json, several) {
         (true, true) => print_line(&trial.to_json(place)),
         (true, false) => terminal::print_json(&trial.to_json(place)),
-        (false, true) if !trial.keep => Ok(()),
+        // One line a run, as soon as it is over: a log shows how far it is.
+        (false, true) if !trial.keep => terminal::print(&(trial.line() + "\n")),
         (false, _) => terminal::print(&trial.to_text(place, args.all, terminal::style())),
+    }
+}
+
+fn print_all(args: &TestArgs, trials: &Trials, elapsed: Duration) -> Result<()> {
+    match args.json {
+        true => print_line(&trials.to_json(elapsed)),
+        false => terminal::print(&trials.to_text(elapsed)),
     }
 }
 

@@ -39,14 +39,29 @@ pub(crate) fn kind(name: &str) -> Result<Kind, String> {
 
 /// A level.
 pub(crate) fn level(name: &str) -> Result<Level, String> {
-    let all = || Level::ALL.map(Level::name).join(", ");
-    Level::named(name).ok_or_else(|| format!("levels are {}", all()))
+    let all = || Level::ALL.map(Level::name);
+    Level::named(name)
+        .ok_or_else(|| meant(name, &all()) + &format!("levels are {}", all().join(", ")))
 }
 
 /// An anomaly.
 pub(crate) fn anomaly(name: &str) -> Result<Anomaly, String> {
-    let all = || CATALOGUE.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ");
-    Anomaly::named(name).ok_or_else(|| format!("there is no such anomaly; there are {}", all()))
+    let all = || CATALOGUE.iter().map(|entry| entry.name).collect::<Vec<_>>();
+    Anomaly::named(name).ok_or_else(|| {
+        let (near, all) = (meant(name, &all()), all().join(", "));
+        format!("there is no such anomaly; {near}there are {all}")
+    })
+}
+
+/// A question about the nearest of some names, if one is near.
+fn meant(name: &str, names: &[&str]) -> String {
+    let near = isolde_target::nearest(name, names.iter().copied());
+    near.map_or(String::new(), |near| format!("did you mean {near}? "))
+}
+
+/// Any whole number.
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
 }
 
 /// An access path.

@@ -20,7 +20,10 @@ pub fn levels(names: &[String]) -> Result<Vec<Level>> {
                 "ssi" => "strong-si is strong snapshot isolation; what serializable snapshot \
                           isolation promises is ser"
                     .to_owned(),
-                _ => format!("levels are {}", all.join(", ")),
+                typed => match isolde_target::nearest(typed, all.iter().copied()) {
+                    Some(near) => format!("did you mean {near}? levels are {}", all.join(", ")),
+                    None => format!("levels are {}", all.join(", ")),
+                },
             };
             anyhow!("there is no level '{name}'\n  hint: {hint}")
         })

@@ -1,4 +1,4 @@
-//! What bounds a check: a time, an amount of memory, and Ctrl-C.
+//! What bounds a check: a time, an amount of memory, and a stop.
 
 use std::time::{Duration, Instant};
 

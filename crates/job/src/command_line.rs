@@ -1,5 +1,7 @@
 //! The command that a job came from, so that it can be typed again.
 
+use isolde_target::without_password;
+
 /// What was typed, without passwords.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CommandLine {
@@ -43,17 +45,17 @@ pub fn quoted(word: &str) -> String {
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
     }
+    if word.contains(char::is_control) {
+        // A terminal must not obey a name; shells read these escapes.
+        let escaped = |c: char| match c {
+            '\'' | '\\' => format!("\\{c}"),
+            c if c.is_ascii_control() => format!("\\x{:02x}", u32::from(c)),
+            c if c.is_control() => format!("\\u{:04x}", u32::from(c)),
+            c => c.to_string(),
+        };
+        return format!("$'{}'", word.chars().map(escaped).collect::<String>());
+    }
     format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-/// A URL whose password nobody shall read.
-pub(crate) fn without_password(word: &str) -> String {
-    let parts = word.split_once("://").and_then(|(scheme, rest)| {
-        let (user, host) = rest.rsplit_once('@')?;
-        let (user, _) = user.split_once(':')?;
-        Some(format!("{scheme}://{user}:***@{host}"))
-    });
-    parts.unwrap_or_else(|| word.to_owned())
 }
 
 #[cfg(test)]
@@ -66,6 +68,7 @@ mod tests {
         assert_eq!(quoted("my history.edn"), "'my history.edn'");
         assert_eq!(quoted("it's"), r"'it'\''s'");
         assert_eq!(quoted(""), "''");
+        assert_eq!(quoted("a\x1b]0;it's\n"), r"$'a\x1b]0;it\'s\x0a'");
     }
 
     #[test]

@@ -120,7 +120,7 @@ impl Event<'_> {
                 json!({"number": number, "seed": seed, "file": file.display().to_string()})
             }
             Event::Progress { progress, .. } => progress_to_json(progress),
-            Event::Ran { ran } => ran::to_json(ran),
+            Event::Ran { ran } => ran::to_json(ran, None),
             Event::Hung { hung, file } => json!({
                 "sessions": hung.sessions,
                 "silence_seconds": hung.silence.as_secs_f64(),

@@ -21,7 +21,10 @@ impl Folder {
     /// A folder that was not there before: what an earlier run found is never written over.
     pub(crate) fn new(out: &Path, name: &str) -> Result<Folder> {
         let made = (!out.exists()).then(|| out.to_owned());
-        let cannot = || format!("cannot make a folder in {}", out.display());
+        let cannot = || {
+            let out = out.display();
+            format!("cannot make a folder in {out} (--out names another place)")
+        };
         fs::create_dir_all(out).with_context(cannot)?;
         for number in 1u32.. {
             let suffix = if number == 1 { String::new() } else { format!("-{number}") };

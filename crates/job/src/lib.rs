@@ -37,7 +37,7 @@ pub use notice::Notice;
 pub use place::Place;
 pub use plan::{Driving, Often, RunPlan, ServerPlan, TestPlan, WorkloadPlan};
 pub use stage::Stage;
-pub use stop::Stop;
+pub use stop::{EndedBy, Stop};
 pub use test::{test, test_on};
 pub use trial::Trial;
 pub use trial_outcome::TrialOutcome;

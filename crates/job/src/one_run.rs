@@ -51,7 +51,20 @@ pub(crate) fn run(
     let outcome = outcome(&ran, &decided);
     let found = matches!(outcome, TrialOutcome::Violated | TrialOutcome::AtFault);
     let keep = plan.keep_all || found;
-    Ok(Trial { number, seed, ran, history, decided, verification, outcome, keep, folder, asking })
+    let ended_by = stop.ended_by();
+    Ok(Trial {
+        number,
+        seed,
+        ran,
+        history,
+        decided,
+        verification,
+        outcome,
+        keep,
+        ended_by,
+        folder,
+        asking,
+    })
 }
 
 /// Writes the reports beside the history, where something was found; removes everything else.

@@ -23,6 +23,8 @@ const RECOVERY: Duration = Duration::from_secs(60);
 pub struct RunPlan {
     /// The database: a name or a URL.
     pub target: String,
+    /// A file whose first line is the password for a server of the user's.
+    pub password_file: Option<PathBuf>,
     /// The database's own isolation level; else the weakest that promises what is to be checked.
     pub isolation: Option<String>,
     /// What transactions do.
@@ -101,6 +103,7 @@ impl RunPlan {
     pub fn on(target: &str) -> RunPlan {
         RunPlan {
             target: target.to_owned(),
+            password_file: None,
             isolation: None,
             workload: WorkloadPlan {
                 kind: Kind::Mini,
@@ -203,6 +206,8 @@ impl RunPlan {
             settings: self.server.settings.clone(),
             apart: self.faults.iter().any(Fault::needs_networks),
             relayed: self.faults.iter().any(Fault::needs_relay),
+            sessions: self.workload.sessions,
+            password_file: self.password_file.clone(),
             planted: self.planted.clone(),
         }
     }

@@ -8,18 +8,19 @@ use isolde_target::{Failure, Target};
 use serde_json::{Value, json};
 
 use crate::notice::Notice;
+use crate::stop::EndedBy;
 
 /// The counts of a run in words, and what went wrong on purpose.
-pub fn to_text(ran: &Ran) -> String {
+pub fn to_text(ran: &Ran, by: Option<EndedBy>) -> String {
     let faults = match ran.faults.is_empty() {
         true => String::new(),
         false => format!("; faults: {}", faults(ran)),
     };
-    counts(ran) + &faults
+    counts(ran, by) + &faults
 }
 
 /// The counts of a run in words.
-pub(crate) fn counts(ran: &Ran) -> String {
+pub(crate) fn counts(ran: &Ran, by: Option<EndedBy>) -> String {
     let p = &ran.progress;
     let mut text = format!(
         "{:.2} s, {} transactions: {} committed, {} aborted ({:.1}%), {} unknown; {} commits/s",
@@ -31,8 +32,10 @@ pub(crate) fn counts(ran: &Ran) -> String {
         number(p.unknown),
         number(p.commits_per_second() as u64),
     );
-    if ran.interrupted {
-        text += "; ended by Ctrl-C";
+    match by {
+        Some(by) if ran.interrupted => text += &format!("; ended by {}", by.name),
+        None if ran.interrupted => text += "; ended early",
+        _ => {}
     }
     if let Some(hung) = &ran.hung {
         text += &format!("; {} sessions hang", number(hung.sessions));
@@ -58,7 +61,7 @@ fn faults(ran: &Ran) -> String {
 }
 
 /// The counts of a run for machines.
-pub fn to_json(ran: &Ran) -> Value {
+pub fn to_json(ran: &Ran, by: Option<EndedBy>) -> Value {
     let p = &ran.progress;
     json!({
         "seconds": p.elapsed.as_secs_f64(),
@@ -70,6 +73,7 @@ pub fn to_json(ran: &Ran) -> Value {
         "commits_per_second": p.commits_per_second(),
         "lost_connections": p.lost,
         "interrupted": ran.interrupted,
+        "ended_by": by.filter(|_| ran.interrupted).map(|by| by.name),
         "hung": ran.hung.map(|h| json!({
             "sessions": h.sessions, "silence_seconds": h.silence.as_secs_f64(),
         })),
@@ -102,9 +106,11 @@ pub(crate) fn notices(target: &dyn Target, ran: &Ran, faults: bool) -> Vec<Notic
     if let Some(first) = ran.gave_up.first() {
         let count = ran.gave_up.len();
         warn(format!("{count} sessions gave up: {first}"));
-        if let Some(words) = target.last_words() {
-            warn(format!("the server's last words: {words}"));
-        }
+    }
+    // Sessions may have gone on without the process that died.
+    let troubled = ran.faults.is_empty() && ran.troubles.iter().any(|t| !t.expected);
+    if let Some(words) = target.last_words().filter(|_| troubled || !ran.gave_up.is_empty()) {
+        warn(format!("the server's last words: {words}"));
     }
     all
 }

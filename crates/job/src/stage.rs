@@ -11,11 +11,12 @@ use anyhow::{Context, Result, anyhow, bail};
 use isolde_history::{JsonlWriter, NativeWriter, OpKind};
 use isolde_run::{Controls, Options, Progress, Ran, RunError, Stuck, Tape, within};
 use isolde_spec::Level;
-use isolde_target::{Failure, Offer, Target};
+use isolde_target::{Failure, Offer, Target, without_password};
 use isolde_workload::{Kind, Settings, Workload};
 
-use crate::command_line::without_password;
+use crate::command_line::quoted;
 use crate::event::{Event, Watch};
+use crate::load;
 use crate::notice::Notice;
 use crate::place::Place;
 use crate::plan::{RunPlan, ServerPlan};
@@ -24,6 +25,9 @@ use crate::stop::Stop;
 
 /// How long a database may take to open. Servers have limits of their own, which end before that.
 const OPENING: Duration = Duration::from_secs(600);
+
+/// A record of more bytes holds transactions.
+const SHORT: u64 = 1 << 16;
 
 /// A database and how to run on it.
 pub struct Stage {
@@ -42,6 +46,7 @@ impl Stage {
         // What is wrong with the workload is said before a server is started.
         plan.options()?;
         workload(plan.settings())?;
+        isolde_run::room_for(plan.workload.sessions)?;
         let shown = without_password(&plan.target);
         watch(&Event::Opening { target: &shown });
         let (name, open) = (plan.target.clone(), plan.open_options());
@@ -105,11 +110,9 @@ impl Stage {
         let ran = match ran {
             Ok((ran, Ok(()))) => ran,
             Ok((_, Err(error))) => return Err(anyhow!(error)).with_context(named),
-            Err(error @ RunError::Record { .. }) => bail!(
-                "{}: {error}\n  hint: what was saved before can be checked: isolde check {}",
-                named(),
-                file.display()
-            ),
+            Err(error @ RunError::Record { .. }) => {
+                bail!("{}: {error}\n  hint: {}", named(), saved(file));
+            }
             Err(error) => {
                 let _ = std::fs::remove_file(file);
                 return Err(explain(&*self.target, &error));
@@ -181,6 +184,17 @@ impl Stage {
     }
 }
 
+/// What can be done with a record that ended early.
+fn saved(file: &Path) -> String {
+    let short = std::fs::metadata(file).is_ok_and(|about| about.len() < SHORT);
+    let none = || load::load(file, None).map_or(true, |loaded| loaded.history.txn_count() == 0);
+    if short && none() {
+        return "no transaction was saved before that".to_owned();
+    }
+    let file = quoted(&file.display().to_string());
+    format!("what was saved before can be checked: isolde check {file}")
+}
+
 fn left(why: &str) -> Failure {
     Failure::new(isolde_target::After::Lost, "clean", why)
 }
@@ -199,11 +213,21 @@ fn can_do(target: &dyn Target, kind: Kind) -> Result<()> {
     match needed.iter().find(|kind| target.paths(**kind).is_empty()) {
         None => Ok(()),
         Some(missing) => bail!(
-            "{} cannot do {missing:?}, which the workload {} needs\n  \
-             hint: --workload names another one",
+            "{} cannot do '{}', which the workload {} needs\n  hint: --workload names another one",
             target.name(),
+            access(*missing),
             kind.name()
         ),
+    }
+}
+
+/// An access as the protocol of drivers calls it.
+fn access(kind: OpKind) -> &'static str {
+    match kind {
+        OpKind::ListRead => "list",
+        OpKind::Cas => "cas",
+        OpKind::InsertIfAbsent => "insert",
+        other => other.title(),
     }
 }
 
@@ -253,6 +277,20 @@ fn choose<'t>(
 fn explain(target: &dyn Target, error: &RunError) -> anyhow::Error {
     match target.last_words() {
         Some(words) => anyhow!("{error}\n  the server's last words: {words}"),
-        None => anyhow!("{error}"),
+        None => anyhow!("{error}{}", connections_hint(target, error)),
     }
+}
+
+/// A server of the user's may let in fewer sessions than were asked for.
+fn connections_hint(target: &dyn Target, error: &RunError) -> String {
+    // What PostgreSQL and MySQL call it.
+    let full = matches!(error, RunError::Connect(f) if matches!(f.code.as_str(), "53300" | "1040"));
+    if !full {
+        return String::new();
+    }
+    let most = target.facts().into_iter().find(|(name, _)| name == "max_connections");
+    let most = most.map_or(String::new(), |(name, value)| format!(" ({name} is {value})"));
+    format!(
+        "\n  hint: the server has no connection left{most}: use fewer --sessions, or raise its limit"
+    )
 }

@@ -32,10 +32,10 @@ fn repeat(plan: &TestPlan, stage: &Stage, stop: &Stop, watch: Watch<'_>) -> Resu
     let began = Instant::now();
     let promised = [stage.place().offer.promises];
     let levels = if plan.levels.is_empty() { &promised } else { plan.levels.as_slice() };
-    let mut trials = Trials::default();
-    for number in 0..plan.often.most.max(1) {
+    let mut trials = Trials::of(levels);
+    for number in 0..plan.often.most {
         let over = plan.often.budget.is_some_and(|budget| began.elapsed() >= budget);
-        if number > 0 && (over || stop.run_ended() || stop.check_ended()) {
+        if over || stop.run_ended() || stop.check_ended() {
             break;
         }
         if number > 0 {

@@ -14,6 +14,7 @@ use crate::command_line::quoted;
 use crate::folder::{Folder, HISTORY};
 use crate::place::Place;
 use crate::ran;
+use crate::stop::EndedBy;
 use crate::trial_outcome::TrialOutcome;
 
 /// One run and what was found in it.
@@ -34,6 +35,8 @@ pub struct Trial {
     pub outcome: TrialOutcome,
     /// Whether there is something in it that the user will want to look at.
     pub keep: bool,
+    /// What ended the job, if something did before it was through.
+    pub(crate) ended_by: Option<EndedBy>,
     pub(crate) folder: Folder,
     pub(crate) asking: Asking,
 }
@@ -45,9 +48,9 @@ impl Trial {
             _ if self.ran.hung.is_some() => {
                 Some("the database hangs: what its sessions were doing is not in the record")
             }
-            TrialOutcome::AtFault => {
-                Some("sessions gave up, or the database answered what cannot be")
-            }
+            TrialOutcome::AtFault => Some(
+                "sessions gave up, the database answered what cannot be, or it reports damaged data",
+            ),
             _ if self.ran.progress.committed == 0 => {
                 Some("nothing was committed, so nothing was tested")
             }
@@ -61,7 +64,7 @@ impl Trial {
         let about = vec![
             row("database", place.line()),
             row("workload", place.workload(self.seed)),
-            row("run", ran::to_text(&self.ran)),
+            row("run", ran::to_text(&self.ran, self.ended_by)),
         ];
         let file = self.folder.file(HISTORY).display().to_string();
         let again = self.again(place).map(|again| row("run it again", again));
@@ -87,13 +90,24 @@ impl Trial {
         self.keep.then(|| format!("isolde explain {}", quoted(&file)))
     }
 
+    /// The run in a line.
+    pub fn line(&self) -> String {
+        format!(
+            "run {}  seed {}: {}; {}",
+            self.number + 1,
+            self.seed,
+            self.outcome.name(),
+            ran::counts(&self.ran, self.ended_by)
+        )
+    }
+
     /// In words; `all` for every witness that was kept.
     pub fn to_text(&self, place: &Place, all: bool, style: Style) -> String {
         let mut text = format!(
             "database   {}\nworkload   {}\nrun        {}\n",
             place.line(),
             place.workload(self.seed),
-            ran::counts(&self.ran)
+            ran::counts(&self.ran, self.ended_by)
         );
         for trouble in &self.ran.troubles {
             let (count, code) = (number(trouble.count), &trouble.code);
@@ -111,6 +125,12 @@ impl Trial {
             ran::seconds(self.ran.progress.elapsed),
             ran::seconds(self.verification)
         );
+        if self.ran.interrupted {
+            let by = self.ended_by.map_or(String::new(), |by| format!(" by {}", by.name));
+            text += &format!(
+                "the run was ended{by} before it was through: this is the answer so far\n"
+            );
+        }
         if self.ran.progress.committed == 0 {
             text += "nothing was committed, so nothing was tested\n";
         }
@@ -129,7 +149,7 @@ impl Trial {
     pub fn to_json(&self, place: &Place) -> Value {
         let mut report = place.to_json(self.seed);
         report["isolde_report"] = json!(REPORT_VERSION);
-        report["run"] = ran::to_json(&self.ran);
+        report["run"] = ran::to_json(&self.ran, self.ended_by);
         let verdicts: Vec<Value> = self.decided.iter().map(|d| to_json(&self.history, d)).collect();
         report["verdicts"] = json!(verdicts);
         report["generation_seconds"] = json!(self.ran.progress.elapsed.as_secs_f64());
@@ -138,8 +158,16 @@ impl Trial {
         let folder = self.keep.then(|| self.folder.path.display().to_string());
         report["folder"] = json!(folder);
         report["outcome"] = json!(self.outcome.name());
-        report["exit_code"] = json!(self.outcome.exit_code());
+        report["exit_code"] = json!(self.exit_code());
         report
+    }
+
+    /// The exit code of a command that made only this run.
+    fn exit_code(&self) -> u8 {
+        match self.ended_by {
+            Some(by) if self.outcome != TrialOutcome::Violated => by.exit_code,
+            _ => self.outcome.exit_code(),
+        }
     }
 
     /// What an event says of it.

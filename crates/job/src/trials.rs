@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use isolde_report::number;
+use isolde_spec::Level;
 use serde_json::{Value, json};
 
 use crate::trial::Trial;
@@ -11,6 +12,8 @@ use crate::trial_outcome::TrialOutcome;
 /// What several runs say together.
 #[derive(Clone, Default, Debug)]
 pub struct Trials {
+    /// What was asked.
+    levels: Vec<Level>,
     trials: u64,
     violated: u64,
     unknown: u64,
@@ -23,6 +26,11 @@ pub struct Trials {
 }
 
 impl Trials {
+    /// No run yet.
+    pub(crate) fn of(levels: &[Level]) -> Trials {
+        Trials { levels: levels.to_vec(), ..Trials::default() }
+    }
+
     pub(crate) fn add(&mut self, trial: &Trial) {
         let generation = trial.ran.progress.elapsed;
         self.trials += 1;
@@ -40,14 +48,20 @@ impl Trials {
         }
     }
 
-    /// The worst of them: violated, at fault, unknown.
+    /// The worst of them: violated, at fault, unknown. Where nothing was run, nothing is known.
     pub fn worst(&self) -> TrialOutcome {
         match (self.violated, self.at_fault, self.unknown) {
             (1.., _, _) => TrialOutcome::Violated,
             (0, 1.., _) => TrialOutcome::AtFault,
             (0, 0, 1..) => TrialOutcome::Unknown,
+            _ if self.trials == 0 => TrialOutcome::Unknown,
             _ => TrialOutcome::Holds,
         }
+    }
+
+    /// Why they say nothing, if there were none.
+    pub fn says_nothing(&self) -> Option<&'static str> {
+        (self.trials == 0).then_some("nothing was run, so nothing was tested")
     }
 
     /// How many there were.
@@ -61,6 +75,10 @@ impl Trials {
 
     /// In words.
     pub fn to_text(&self, total: Duration) -> String {
+        if let Some(why) = self.says_nothing() {
+            let levels = self.levels.iter().map(|level| format!("{level}: unknown ({why})\n"));
+            return levels.collect();
+        }
         let found = match self.violated {
             0 => "none found a violation".to_owned(),
             n => format!(
@@ -93,6 +111,9 @@ impl Trials {
         let per = |total: Duration, n: u64| (n > 0).then(|| total.as_secs_f64() / n as f64);
         json!({
             "trials": self.trials,
+            "outcome": self.worst().name(),
+            "levels": self.levels.iter().map(|level| level.name()).collect::<Vec<_>>(),
+            "why_unknown": self.says_nothing(),
             "violated": self.violated,
             "unknown": self.unknown,
             "at_fault": self.at_fault,

@@ -74,6 +74,11 @@ impl Case {
         }
     }
 
+    /// Whether it says anything of a level: one without an anomaly is only looked at.
+    pub fn tells(&self) -> bool {
+        self.anomaly.is_some() || self.forbidden_from.is_some()
+    }
+
     /// Whether the case is for a database.
     pub fn suits(&self, database: &str) -> bool {
         let named = |names: &[String]| names.iter().any(|n| is_called(database, n));

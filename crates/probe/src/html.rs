@@ -7,9 +7,8 @@ use isolde_report::escape;
 use isolde_target::{Datum, Said};
 
 use crate::matrix::{Cell, Matrix};
-use crate::outcome::Outcome;
 use crate::schedule::{Event, Happened};
-use crate::text::LEGEND;
+use crate::text::{LEGEND, word};
 
 const STYLE: &str = "\
 :root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif }\n\
@@ -44,10 +43,7 @@ pub fn to_html(matrix: &Matrix) -> String {
         let _ = write!(page, "<tr><th title=\"{meaning}\">{name}</th>");
         for (level, cell) in row.iter().enumerate() {
             let class = if cell.finding { "finding" } else { cell.outcome.name() };
-            let word = match &cell.outcome {
-                Outcome::NotForIt(_) => "-".to_owned(),
-                outcome => escape(&outcome.to_string()),
-            };
+            let word = escape(&word(cell).0);
             let _ =
                 write!(page, "<td class=\"{class}\"><a href=\"#c{at}-{level}\">{word}</a></td>");
         }

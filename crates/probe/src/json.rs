@@ -22,7 +22,9 @@ pub fn to_json(matrix: &Matrix) -> Value {
                 .collect();
             let promises = offer.promises.name();
             let (kept, told) = (matrix.keeps_promise(at), matrix.amount_told(at));
-            json!({"name": offer.name, "promises": promises, "not_contradicted": holds,
+            let cases = matrix.evidence(at);
+            let holds = if cases == 0 { Vec::new() } else { holds };
+            json!({"name": offer.name, "promises": promises, "cases": cases, "not_contradicted": holds,
                    "contradicted": against, "kept": kept, "told": told})
         })
         .collect();

@@ -48,6 +48,9 @@ pub struct Amount {
     pub contradicted: Vec<(Level, Vec<String>)>,
 }
 
+/// With fewer cases no level is named.
+const FEW: usize = 5;
+
 /// The levels of which cases can tell: not those of real time and of single operations.
 fn tellable() -> impl Iterator<Item = Level> + Clone {
     Level::ALL.into_iter().filter(|level| !level.needs_real_time() && !level.of_operations())
@@ -80,7 +83,7 @@ pub fn probe(
         Cell { schedule, events, outcome, finding }
     })?;
     if all.len() < cases.len() * offers.len() {
-        let message = "ended by Ctrl-C before all cases had run";
+        let message = "ended before all cases had run";
         return Err(Failure::new(isolde_target::After::Lost, "interrupted", message));
     }
     let cells = all.chunks(width).map(<[Cell]>::to_vec).collect();
@@ -137,24 +140,32 @@ impl Matrix {
         }
     }
 
-    /// What a level amounts to, in one sentence; a probe shows violations and proves nothing.
+    /// How many cases say something of a level: they are about an anomaly, and ran to their end.
+    pub fn evidence(&self, offer: usize) -> usize {
+        let over =
+            |cell: &Cell| !matches!(cell.outcome, Outcome::Unknown(_) | Outcome::NotForIt(_));
+        self.column(offer).filter(|(case, cell)| case.tells() && over(cell)).count()
+    }
+
+    /// What a level amounts to, in one sentence; a probe shows violations and proves nothing, and with a few
+    /// cases not even a level is named.
     pub fn amount_told(&self, offer: usize) -> String {
-        let open =
-            self.column(offer).filter(|(_, c)| matches!(c.outcome, Outcome::Unknown(_))).count();
-        if open > 0 && open == self.column(offer).count() {
-            return "behaves as: nobody knows".to_owned();
-        }
-        let amount = self.amount(offer);
+        let (count, amount) = (self.evidence(offer), self.amount(offer));
         let names: Vec<&str> = amount.holds.iter().map(|l| l.name()).collect();
+        let cases = if count == 1 { "case" } else { "cases" };
         let mut told = match names.as_slice() {
-            [] => "behaves as: less than the weakest level".to_owned(),
-            names => format!("behaves as: {}, as far as was tried", names.join(" or ")),
+            _ if count == 0 => "no case that ran says anything of a level".to_owned(),
+            [] => "weaker than every level".to_owned(),
+            _ if count < FEW => format!("{count} {cases} run, too few to name a level"),
+            names => format!("consistent with {} on the {count} cases run", names.join(" or ")),
         };
         for (level, cases) in &amount.contradicted {
-            told += &format!("; less than {level}, because of {}", cases.join(", "));
+            told += &format!("; weaker than {level} ({})", cases.join(", "));
         }
+        let open =
+            self.column(offer).filter(|(_, c)| matches!(c.outcome, Outcome::Unknown(_))).count();
         if open > 0 {
-            told += &format!("; {open} of the cases are not known");
+            told += &format!("; {open} more did not run to their end");
         }
         told
     }

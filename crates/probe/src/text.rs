@@ -7,9 +7,10 @@ use crate::matrix::{Cell, Matrix};
 use crate::outcome::Outcome;
 
 /// What the words of the table mean.
-pub(crate) const LEGEND: &str = "prevented: the anomaly was not seen; blocked: not seen, since somebody had to wait; a code: not seen, \
+pub(crate) const LEGEND: &str = "prevented: the anomaly was not seen; blocked: not seen, since a session had to wait; a code: not seen, \
      since this error ended a transaction; ALLOWED: it was seen; ALLOWED!: though the level promises that \
-     it cannot be; ?: not known; -: not tried, since the case needs what this database cannot be asked for";
+     it cannot be; ?: the case did not run to its end; -: not run, since the case needs SQL, and Isolde reaches this \
+     database by reads and writes of single rows only";
 
 /// The table, the legend, and what the levels amount to.
 pub fn to_text(matrix: &Matrix, style: Style) -> String {
@@ -65,7 +66,8 @@ fn column(name: &str) -> String {
     name.replace("repeatable-read-", "rr-").replace("uncommitted", "uncomm.")
 }
 
-fn word(cell: &Cell) -> (String, Ink) {
+/// What stands in a cell of the table, in a terminal and on a page.
+pub(crate) fn word(cell: &Cell) -> (String, Ink) {
     match &cell.outcome {
         Outcome::Prevented => ("prevented".to_owned(), Ink::Good),
         Outcome::Blocked => ("blocked".to_owned(), Ink::Good),

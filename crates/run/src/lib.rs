@@ -16,6 +16,7 @@ mod shared;
 mod tables;
 mod tally;
 mod tape;
+mod threads;
 mod whole_run;
 mod within;
 
@@ -24,5 +25,6 @@ pub use options::{Limits, Options};
 pub use paths::PathChoice;
 pub use tally::{Progress, Trouble};
 pub use tape::{Discard, Tape};
+pub use threads::{TooManySessions, room_for};
 pub use whole_run::{Controls, Hung, Ran, RunError, run};
 pub use within::{Stuck, within};

@@ -22,6 +22,7 @@ use crate::shared::Shared;
 use crate::tables::Tables;
 use crate::tally::{Progress, Tally, Trouble};
 use crate::tape::Tape;
+use crate::threads::{TooManySessions, room_for};
 use crate::within::{Stuck, within};
 
 /// How many attempts may wait for the recorder; beyond it the sessions wait.
@@ -66,6 +67,9 @@ pub enum RunError {
     /// The first connections could not be made.
     #[error("cannot connect: {0}")]
     Connect(Failure),
+    /// There are more sessions than threads to be had.
+    #[error(transparent)]
+    Threads(#[from] TooManySessions),
     /// The target cannot have these faults.
     #[error("{0}")]
     Fault(String),
@@ -106,6 +110,7 @@ pub fn run(
 ) -> Result<Ran, RunError> {
     faults::check(&**target, &options.faults).map_err(RunError::Fault)?;
     let sessions = workload.settings().sessions;
+    room_for(sessions)?;
     let tables = Tables::new(Arc::clone(target), workload, options.first_table);
     let (connections, tables) = prepared(target, *offer, sessions, tables, options.hang_after)?;
     let shared = Arc::new(Shared {
@@ -182,6 +187,7 @@ impl Clients {
                 Err(error) => {
                     let refused = Failure::new(After::Lost, "thread", error.to_string());
                     clients.refused = Some(refused);
+                    break;
                 }
             }
         }

@@ -1,6 +1,8 @@
 //! All targets, as data.
 
+use crate::nearest::nearest;
 use crate::open::{Open, OpenOptions};
+use crate::secret::without_password;
 use crate::target::{OpenError, Target};
 
 /// One kind of target.
@@ -169,23 +171,27 @@ pub const NONE: &str = "this build has no databases: it was made without default
 
 /// Opens what the user named: the name of a kind, or a URL.
 pub fn open(spec: &str, options: &OpenOptions) -> Result<Box<dyn Target>, OpenError> {
+    let shown = without_password(spec);
     if let (Some(anomaly), true) = (options.planted.first(), spec != FAULTY) {
-        return Err(OpenError::new(format!("{anomaly} cannot be planted in '{spec}'"))
+        return Err(OpenError::new(format!("{anomaly} cannot be planted in '{shown}'"))
             .hint(format!("only '{FAULTY}' is faulty on purpose")));
     }
     if let Some(kind) = KINDS.iter().find(|k| k.name == spec) {
         return (kind.open)(None, options);
     }
-    let scheme = spec.split(':').next().unwrap_or_default();
-    match KINDS.iter().find(|k| spec.contains(':') && k.schemes.contains(&scheme)) {
+    // Schemes of URLs may be written in capitals.
+    let scheme = spec.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    match KINDS.iter().find(|k| spec.contains(':') && k.schemes.contains(&scheme.as_str())) {
         Some(kind) => (kind.open)(Some(spec), options),
         None => {
             let names: Vec<&str> = KINDS.iter().map(|k| k.name).collect();
-            let hint = match names.is_empty() {
-                true => NONE.to_owned(),
-                false => format!("targets of this build are {}; or give a URL", names.join(", ")),
+            let schemes = KINDS.iter().flat_map(|k| k.schemes.iter().copied());
+            let hint = match nearest(&scheme, names.iter().copied().chain(schemes)) {
+                _ if names.is_empty() => NONE.to_owned(),
+                Some(near) => format!("did you mean {near}? `isolde targets` lists all"),
+                None => format!("targets of this build are {}; or give a URL", names.join(", ")),
             };
-            Err(OpenError::new(format!("there is no target '{spec}'")).hint(hint))
+            Err(OpenError::new(format!("there is no target '{shown}'")).hint(hint))
         }
     }
 }

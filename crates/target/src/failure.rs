@@ -59,6 +59,15 @@ impl Failure {
         Failure::new(After::Lost, Failure::IMPOSSIBLE, message)
     }
 
+    /// The server says itself that its data is damaged. Whatever the record shows, the run is not called
+    /// good.
+    #[must_use]
+    pub fn corrupt(self) -> Failure {
+        let message = format!("the server reports damaged data: {} ({})", self.message, self.code);
+        let code = Failure::IMPOSSIBLE.to_owned();
+        Failure { code, message, expected: false, ..self }
+    }
+
     /// A conflict between transactions.
     pub fn conflict(after: After, code: impl Into<String>, message: impl Into<String>) -> Failure {
         let class = ErrorClass::Serialization;

@@ -13,8 +13,10 @@ mod embedded;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod failure;
+mod leftover;
 #[cfg(feature = "mysql")]
 mod mysql;
+mod nearest;
 mod node;
 mod offer;
 mod open;
@@ -28,6 +30,7 @@ mod postgres;
 mod relay;
 mod request;
 mod rows;
+mod secret;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "etcd"))]
 mod server;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
@@ -41,8 +44,10 @@ mod url;
 pub use catalogue::{FAULTY, KINDS, Kind, NONE, open};
 pub use console::{Console, Consoles, Said, Waiting, Waits};
 #[cfg(feature = "drivers")]
-pub use driver::{Check, Found, check_driver};
+pub use driver::{Check, CheckStep, Found, check_driver};
 pub use failure::{After, Failure};
+pub use leftover::Leftover;
+pub use nearest::nearest;
 pub use node::{Mishap, Node};
 pub use offer::Offer;
 pub use open::{Open, OpenOptions};
@@ -50,4 +55,5 @@ pub use path::Path;
 pub use relay::Relay;
 pub use request::{Answer, Request};
 pub use rows::{Column, ColumnKind, Datum, ResultSet};
+pub use secret::without_password;
 pub use target::{Contents, Ended, OpenError, Session, Table, Target, Throwaway};

@@ -26,6 +26,10 @@ pub struct OpenOptions {
     pub apart: bool,
     /// Whether connections shall go through a relay that can cut and slow them.
     pub relayed: bool,
+    /// How many sessions there will be: a throwaway server lets in as many.
+    pub sessions: u32,
+    /// A file whose first line is the password for a server of the user's.
+    pub password_file: Option<PathBuf>,
     /// Anomalies to plant; only the engine that is faulty on purpose can.
     pub planted: Vec<Anomaly>,
 }
@@ -42,9 +46,48 @@ impl Default for OpenOptions {
             settings: Vec::new(),
             apart: false,
             relayed: false,
+            sessions: 8,
+            password_file: None,
             planted: Vec::new(),
         }
     }
+}
+
+impl OpenOptions {
+    /// Whether the user has set that for a throwaway server.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    pub(crate) fn sets(&self, name: &str) -> bool {
+        self.settings.iter().any(|(other, _)| plain(other) == name)
+    }
+
+    /// Refuses settings that every session makes itself: they would have no effect.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    pub(crate) fn refuse(&self, names: &[&str]) -> Result<(), OpenError> {
+        match self.settings.iter().find(|(name, _)| names.contains(&plain(name).as_str())) {
+            None => Ok(()),
+            Some((name, _)) => {
+                let problem =
+                    format!("--setting {name} would have no effect: every session sets it");
+                Err(OpenError::new(problem).hint(
+                    "--isolation names the level of the sessions, as in repeatable-read-snapshot",
+                ))
+            }
+        }
+    }
+
+    /// How many connections a throwaway server has to let in: the sessions, and those that make tables, look
+    /// after locks or come back.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    pub(crate) fn connections(&self) -> u32 {
+        self.sessions.saturating_add(100).max(300)
+    }
+}
+
+/// A setting's name as servers compare them: MariaDB takes dashes and a few prefixes.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+fn plain(name: &str) -> String {
+    let name = name.trim().to_lowercase().replace('-', "_");
+    name.strip_prefix("loose_").unwrap_or(&name).to_owned()
 }
 
 /// Opens a target: by the bare name of its kind (no URL: a server is started), or what a URL names.

@@ -6,6 +6,7 @@ use isolde_history::OpKind;
 
 use crate::console::Consoles;
 use crate::failure::Failure;
+use crate::leftover::Leftover;
 use crate::node::Node;
 use crate::offer::Offer;
 use crate::path::Path;
@@ -121,6 +122,16 @@ pub trait Target: Send + Sync {
 
     /// Removes what [`create`](Target::create) made. Sessions are gone by then.
     fn clean(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// What runs that were killed left behind; nothing if this target cannot tell.
+    fn leftovers(&self) -> Result<Option<Vec<Leftover>>, Failure> {
+        Ok(None)
+    }
+
+    /// Removes one of them.
+    fn remove_leftover(&self, _left: &Leftover) -> Result<(), Failure> {
         Ok(())
     }
 

@@ -22,8 +22,8 @@ pub(crate) struct Url {
 }
 
 impl Url {
-    /// Takes a URL apart.
-    pub(crate) fn parse(text: &str) -> Result<Url, OpenError> {
+    /// Takes a URL apart. Where it names no host, that is the one.
+    pub(crate) fn parse_at(text: &str, usual: Option<&str>) -> Result<Url, OpenError> {
         let wrong = |what: &str| {
             let hint = "a URL looks like postgres://user:password@host:5432/database";
             OpenError::new(format!("the URL {what}")).hint(hint)
@@ -38,18 +38,20 @@ impl Url {
             None => (who, None),
         };
         let (host, port) = host_and_port(at).ok_or_else(|| wrong("has no valid port"))?;
-        if host.is_empty() {
-            return Err(wrong("names no host"));
-        }
+        let host = match (host, usual) {
+            ("", None) => return Err(wrong("names no host")),
+            ("", Some(usual)) => usual.to_owned(),
+            (host, _) => decode(host),
+        };
         let parameters = query.split('&').filter(|p| !p.is_empty()).map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             (decode(name), decode(value))
         });
         Ok(Url {
-            scheme: scheme.to_owned(),
+            scheme: scheme.to_ascii_lowercase(),
             user: Some(decode(user)).filter(|u| !u.is_empty()),
             password,
-            host: decode(host),
+            host,
             port,
             database: Some(decode(database)).filter(|d| !d.is_empty()),
             parameters: parameters.collect(),
@@ -116,9 +118,13 @@ fn decode(text: &str) -> String {
 mod tests {
     use super::*;
 
+    fn parse(text: &str) -> Result<Url, OpenError> {
+        Url::parse_at(text, None)
+    }
+
     #[test]
     fn a_full_address_is_taken_apart() {
-        let url = Url::parse("postgres://ann:a%40b@db.example:5433/shop?sslmode=disable").unwrap();
+        let url = parse("postgres://ann:a%40b@db.example:5433/shop?sslmode=disable").unwrap();
         assert_eq!(url.user.as_deref(), Some("ann"));
         assert_eq!(url.password.as_deref(), Some("a@b"));
         assert_eq!((url.host.as_str(), url.port), ("db.example", Some(5433)));
@@ -129,7 +135,9 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_missing() {
-        let url = Url::parse("mysql://[::1]").unwrap();
+        let at = Url::parse_at("POSTGRES:///shop", Some("db")).unwrap();
+        assert_eq!((at.scheme.as_str(), at.host.as_str()), ("postgres", "db"));
+        let url = parse("mysql://[::1]").unwrap();
         assert_eq!((url.host.as_str(), url.port, url.user), ("::1", None, None));
         assert_eq!((url.password, url.database), (None, None));
     }
@@ -137,11 +145,11 @@ mod tests {
     #[test]
     fn what_is_no_address_is_refused() {
         for wrong in ["postgres:", "postgres://", "postgres://h:x/d", "postgres://h:70000/d"] {
-            assert!(Url::parse(wrong).is_err(), "{wrong}");
+            assert!(parse(wrong).is_err(), "{wrong}");
         }
         // Any text at all is either taken or refused.
         for odd in ["a://%", "a://%zz@h", "a://é%é/ü?%=&=", "://@"] {
-            let _ = Url::parse(odd);
+            let _ = parse(odd);
         }
     }
 }

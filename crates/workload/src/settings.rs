@@ -153,7 +153,9 @@ impl Settings {
             }
             Err(format!("a workload needs {least} to {most} {what}, not {n}"))
         };
-        within("keys", self.keys, 2, MAX_KEYS)?;
+        // One operation a transaction needs no second row.
+        let least = if self.kind == Kind::Cas { 1 } else { 2 };
+        within("keys", self.keys, least, MAX_KEYS)?;
         within("sessions", self.sessions, 1, MAX_SESSIONS)?;
         within("operations a transaction", self.max_txn_len, 1, MAX_TXN_LEN)?;
         self.distribution.validate()?;
@@ -190,6 +192,8 @@ mod tests {
         let hotspot = |keys, operations| Distribution::Hotspot { keys, operations };
         refused(Settings { keys: 1, ..usual() }, "2 to 100000000 keys, not 1");
         refused(Settings { keys: u32::MAX, ..usual() }, "keys");
+        refused(Settings { keys: 0, ..Settings::new(Kind::Cas) }, "1 to 100000000 keys, not 0");
+        assert!(Workload::new(Settings { keys: 1, ..Settings::new(Kind::Cas) }).is_ok());
         refused(Settings { sessions: 0, ..usual() }, "1 to 100000 sessions, not 0");
         refused(Settings { max_txn_len: 0, ..Settings::new(Kind::General) }, "operations");
         refused(Settings { max_txn_len: 5_000, ..Settings::new(Kind::Append) }, "operations");

@@ -22,8 +22,14 @@ use super::running::ServerArgs;
                         isolde probe postgres://user:password@host/database --replay before.jsonl"
 )]
 pub(crate) struct ProbeArgs {
-    /// The database: a name (see `isolde targets`) or a URL; it has to understand SQL
+    /// The database: a name (see `isolde targets`) or a URL. PostgreSQL, MariaDB, MySQL and TiDB run every case;
+    /// SQLite, the embedded engines, etcd and drivers are reached by reads and writes of single rows, and run
+    /// the cases that need no more
     pub(crate) target: String,
+    /// A file whose first line is the password for the server that the URL names. The URL itself, PGPASSWORD
+    /// with .pgpass, and MYSQL_PWD are other ways; what other users of the machine can see is the URL
+    #[arg(long, value_name = "FILE")]
+    pub(crate) password_file: Option<PathBuf>,
     /// Only these of the database's own isolation levels, such as repeatable-read
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) isolation: Vec<String>,

@@ -22,7 +22,8 @@ use crate::typed;
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Exit codes: 0 every level holds, 1 violated, 2 the database or the environment is \
-                  at fault, 3 unknown; 130 after a second Ctrl-C.\n\n\
+                  at fault, 3 unknown; a run that a signal ended, and that found no \
+                  violation: 130 (Ctrl-C), 143 (SIGTERM), 129 (SIGHUP).\n\n\
                   Examples:\n  isolde test fjall\n  \
                   isolde test postgres --level ser --sessions 16 --commits 50k\n  \
                   isolde test postgres --isolation repeatable-read --level ser --favour WriteSkew\n  \
@@ -104,6 +105,10 @@ pub(crate) struct RecordArgs {
 pub(crate) struct RunArgs {
     /// The database: a name (see `isolde targets`) or a URL
     pub(crate) target: String,
+    /// A file whose first line is the password for the server that the URL names. The URL itself, PGPASSWORD
+    /// with .pgpass, and MYSQL_PWD are other ways; what other users of the machine can see is the URL
+    #[arg(long, value_name = "FILE")]
+    pub(crate) password_file: Option<PathBuf>,
     /// The database's own isolation level, such as repeatable-read (see `isolde targets NAME`)
     #[arg(long, value_name = "NAME")]
     pub(crate) isolation: Option<String>,
@@ -126,7 +131,9 @@ pub(crate) struct RunArgs {
 #[command(next_help_heading = "Workload")]
 pub(crate) struct WorkloadArgs {
     /// What transactions do: mini (one or two reads, up to two writes), general (a mix of reads and
-    /// blind writes), append (to lists), cas (compare-and-set and insert-if-absent), register
+    /// blind writes), append (to lists), cas (compare-and-set and insert-if-absent), register (reads and blind
+    /// writes). What blind writes overwrite is often not known, so with general and register a level may end
+    /// unknown (exit code 3)
     #[arg(long, short, default_value = "mini", value_parser = typed::kind)]
     pub(crate) workload: Kind,
     /// How many sessions run at the same time
@@ -155,7 +162,7 @@ pub(crate) struct WorkloadArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) round: u32,
     /// What all random choices follow from; a different one every time if not given
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", value_parser = typed::seed)]
     pub(crate) seed: Option<u64>,
 }
 
@@ -218,6 +225,10 @@ pub(crate) struct ServerArgs {
 pub(crate) struct TargetsArgs {
     /// The database: a name or a URL
     pub(crate) target: Option<String>,
+    /// A file whose first line is the password for the server that the URL names. The URL itself, PGPASSWORD
+    /// with .pgpass, and MYSQL_PWD are other ways; what other users of the machine can see is the URL
+    #[arg(long, value_name = "FILE")]
+    pub(crate) password_file: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

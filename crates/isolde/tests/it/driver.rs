@@ -108,7 +108,7 @@ fn a_workload_that_the_driver_cannot_do_is_refused() {
     let target = format!("driver:{}", forgetful(&folder));
     let ran = folder.isolde(&["test", &target, "--workload", "cas"]);
     assert_eq!(ran.code, Some(2), "{ran:#?}");
-    assert!(ran.err.contains("Forgetful cannot do Cas"), "{}", ran.err);
+    assert!(ran.err.contains("Forgetful cannot do 'cas'"), "{}", ran.err);
 }
 
 /// However we end, drivers see the end of their input.

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::common::{Folder, Ran, has, has_mariadb, has_postgres};
+use crate::throwaway::Kept;
 
 /// The command refuses with exit code 2, one error, and nothing left behind.
 #[track_caller]
@@ -172,13 +173,13 @@ fn a_full_disk() {
 }
 
 /// A free port of this machine.
-fn free_port() -> String {
+pub(crate) fn free_port() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port().to_string()
 }
 
 /// Starts a long run, waits until its history grows, does something to it, and waits for the end.
-fn disturbed(folder: &Folder, args: &[&str], disturb: impl FnOnce(u32)) -> Ran {
+pub(crate) fn disturbed(folder: &Folder, args: &[&str], disturb: impl FnOnce(u32)) -> Ran {
     let mut command = folder.command(args);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
@@ -209,41 +210,13 @@ fn walk(folder: &std::path::Path) -> impl Iterator<Item = u64> {
     lengths.into_iter()
 }
 
-fn signal(signal: &str, pid: u32) {
+pub(crate) fn signal(signal: &str, pid: u32) {
     let sent = Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
     assert!(sent.success());
 }
 
-#[test]
-fn ctrl_c_ends_the_run_and_checks_what_was_recorded() {
-    let folder = Folder::new("ctrl-c");
-    let args = ["test", "fjall", "--duration", "10m", "--seed", "1"];
-    let ran = disturbed(&folder, &args, |pid| signal("-INT", pid));
-    assert_eq!(ran.code, Some(0), "{ran:#?}");
-    assert!(ran.out.contains("ended by Ctrl-C"), "{ran:#?}");
-    assert!(ran.out.contains("serializable: holds"), "{ran:#?}");
-}
-
-#[test]
-fn a_second_ctrl_c_stops_at_once() {
-    if !has_postgres() {
-        return;
-    }
-    let folder = Folder::new("ctrl-c-twice");
-    let port = free_port();
-    let args = ["test", "postgres", "--duration", "10m", "--port", &port];
-    let ran = disturbed(&folder, &args, |pid| {
-        signal("-INT", pid);
-        std::thread::sleep(Duration::from_millis(1));
-        // The first one may have been enough by now.
-        let _ = Command::new("kill").args(["-INT", &pid.to_string()]).status();
-    });
-    assert!(matches!(ran.code, Some(130 | 0)), "{ran:#?}");
-    assert!(is_gone(&port), "the server is still there");
-}
-
 /// Whether nobody listens on that port any more, or soon not.
-fn is_gone(port: &str) -> bool {
+pub(crate) fn is_gone(port: &str) -> bool {
     let began = Instant::now();
     let address = format!("127.0.0.1:{port}");
     while began.elapsed() < Duration::from_secs(60) {
@@ -294,4 +267,61 @@ fn mariadb_is_killed() {
     if has_mariadb() {
         server_dies("mariadb", "mariadbd");
     }
+}
+
+/// The limit is known before the first thread is started: one too many would end the process.
+#[test]
+fn more_sessions_than_threads_are_an_error_with_the_figure() {
+    let folder = Folder::new("threads");
+    for target in ["faulty", "fjall"] {
+        let ran = folder.isolde(&["test", target, "--sessions", "100000", "--txns", "100"]);
+        assert_eq!(ran.code, Some(2), "{ran:#?}");
+        assert!(ran.err.contains("there is room for "), "{ran:#?}");
+    }
+}
+
+/// A server that says itself that its data is damaged is not called good, though its transactions are.
+#[test]
+fn a_server_that_reports_its_own_corruption_is_at_fault() {
+    if !has_postgres() {
+        return;
+    }
+    let server = Kept::start("postgres");
+    // Some updates of every table that is made from now on find a damaged page.
+    server.run(&[
+        "create function public.hurt() returns trigger language plpgsql as $$ begin \
+         if new.v % 40 = 7 then raise exception 'invalid page in block 1' using errcode = 'XX001'; end if; \
+         return new; end $$",
+        "create function public.spread() returns event_trigger language plpgsql as $$ declare made record; begin \
+         for made in select * from pg_event_trigger_ddl_commands() where object_type = 'table' loop \
+         execute format('create trigger hurt before update on %s for each row execute function public.hurt()', \
+         made.object_identity); end loop; end $$",
+        "create event trigger spread on ddl_command_end when tag in ('CREATE TABLE') \
+         execute function public.spread()",
+    ]);
+    let folder = Folder::new("corrupt");
+    let ran = folder.isolde(&["test", &server.url, "--txns", "2k", "--seed", "1"]);
+    assert_eq!(ran.code, Some(2), "{ran:#?}");
+    assert!(ran.out.contains("serializable: holds") && ran.out.contains("kept "), "{ran:#?}");
+    assert!(ran.err.contains("reports damaged data: invalid page in block 1 (XX001)"), "{ran:#?}");
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_told_with_the_option() {
+    let folder = Folder::new("read-only");
+    let ran = folder.isolde(&["test", "faulty", "--txns", "100", "--out", "/proc/nowhere"]);
+    assert_eq!(ran.code, Some(2), "{ran:#?}");
+    assert!(ran.err.contains("--out names another place"), "{ran:#?}");
+}
+
+#[test]
+fn a_user_s_server_without_connections_is_told_with_its_limit() {
+    if !has_postgres() {
+        return;
+    }
+    let server = Kept::start("postgres");
+    let folder = Folder::new("full");
+    let ran = folder.isolde(&["test", &server.url, "--txns", "100", "--sessions", "400"]);
+    assert_eq!(ran.code, Some(2), "{ran:#?}");
+    assert!(ran.err.contains("(max_connections is 300): use fewer --sessions"), "{ran:#?}");
 }

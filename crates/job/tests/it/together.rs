@@ -4,6 +4,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use isolde_job::{Event, Stop, TrialOutcome, test};
+use isolde_report::Style;
 use isolde_spec::Anomaly;
 
 use super::Folder;
@@ -18,13 +19,17 @@ fn two_jobs_do_not_disturb_each_other() {
     let (runs, running) = channel();
     let first = thread::spawn(move || {
         let mut interrupted = false;
+        let mut text = String::new();
         let trials = test(&plan, &stop, &mut |event| match event {
             Event::Progress { progress, .. } if progress.committed > 0 => {
                 let _ = runs.send(());
             }
             Event::Ran { ran } => interrupted = ran.interrupted,
+            Event::Tested { trial, place } => text = trial.to_text(place, false, Style::default()),
             _ => {}
         });
+        // There is no terminal, so there was no Ctrl-C.
+        assert!(text.contains("; ended early") && !text.contains("Ctrl-C"), "{text}");
         (trials.unwrap().worst(), interrupted)
     });
     running.recv().unwrap();

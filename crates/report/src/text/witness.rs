@@ -36,7 +36,8 @@ pub(super) fn to_text(history: &History, exhibit: &Exhibit, telling: &Telling, o
     let (position, all) = (number(exhibit.position), number(history.txn_count()));
     row(out, "visible", &format!("in the first {position} of {all} transactions"));
     if let Some(explain) = &telling.explain {
-        row(out, "more", &format!("{explain} {}", exhibit.id));
+        // A command is whole and on one line, or it cannot be copied.
+        let _ = writeln!(out, "    {:<8} {explain} {}", "more", exhibit.id);
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod about;
 mod check;
+mod complaints;
 mod process;
 mod session;
 mod talk;
@@ -21,9 +22,9 @@ use crate::path::Path;
 use crate::target::{Contents, OpenError, Session, Table, Target};
 use crate::unique;
 use about::DriverAbout;
-pub use check::{Check, Found, check_driver};
+pub use check::{Check, CheckStep, Found, check_driver};
 use session::DriverSession;
-use talk::{LastWords, PROTOCOL, Talk, quoted};
+use talk::{LastWords, PROTOCOL, Talk, quoted, take};
 
 /// How long the process that makes tables may take to end: it may have a server to stop.
 const CONTROL_GRACE: Duration = Duration::from_secs(5);
@@ -38,8 +39,7 @@ pub(crate) fn open(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn T
     let last_words = LastWords::default();
     let driver = Driver::start(command, options.timeout, &last_words).map_err(|failure| {
         // All that it said, if it said anything.
-        let words = last_words.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let words = words.unwrap_or(failure.message);
+        let words = take(&last_words).unwrap_or(failure.message);
         OpenError::new(format!("'{command}' is no driver: {words}"))
             .hint(format!("isolde driver check {}", shell_word(command)))
     })?;
@@ -158,7 +158,10 @@ impl Target for Driver {
     }
 
     fn last_words(&self) -> Option<String> {
-        self.last_words.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        // The control process may have taken a server with it, which is why sessions failed.
+        let control = self.control.try_lock().ok().and_then(|mut control| control.died());
+        let control = control.map(|words| format!("the control process: {words}"));
+        control.or_else(|| self.last_words.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 }
 

@@ -1,24 +1,23 @@
 //! One process of a driver: lines in, lines out, and an end whatever it does.
 //!
-//! Nothing here trusts the process. Every wait has a deadline, a line has a greatest length, and what it
-//! says on standard error is read along, so that it never waits for us, and only the end of it is kept.
+//! Nothing here trusts the process. Every wait has a deadline, and a line has a greatest length.
 
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
+use super::complaints::Complaints;
+
 /// The longest line that is read: a list of some hundred thousand numbers.
 pub(super) const MAX_LINE: usize = 1 << 20;
 /// How much is read at once.
 const CHUNK: usize = 8 * 1024;
-/// How much of standard error is kept.
-const MAX_SAID: usize = 4 * 1024;
-/// How many lines of it are shown.
+/// How many lines of standard error are shown.
 const LINES_SHOWN: usize = 12;
 /// How long to wait for the exit status of a process that closed its output.
 const DYING: Duration = Duration::from_millis(300);
@@ -55,15 +54,13 @@ pub(super) struct Process {
     child: Child,
     /// Gone when its input was closed.
     input: Option<ChildStdin>,
-    /// Gone when they came to their end.
+    /// Gone when it came to its end.
     output: Option<ChildStdout>,
-    errors: Option<ChildStderr>,
+    complaints: Complaints,
     /// What was read, and which part of it nobody has taken.
     buffer: Vec<u8>,
     from: usize,
     to: usize,
-    /// The end of what it said on standard error.
-    said: Vec<u8>,
     /// How it ended, once that is known.
     ended: Option<ExitStatus>,
 }
@@ -77,10 +74,18 @@ impl Process {
         // Ctrl-C on a terminal is for us. And all that it starts can be ended together.
         shell.process_group(0);
         let mut child = shell.spawn()?;
-        let (input, output, errors) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (buffer, said) = (vec![0; CHUNK], Vec::new());
-        Ok(Process { child, input, output, errors, buffer, from: 0, to: 0, said, ended: None })
+        let errors = child.stderr.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let complaints = match Complaints::listen(errors) {
+            Ok(complaints) => complaints,
+            Err(error) => {
+                let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+                let _ = child.wait();
+                return Err(error);
+            }
+        };
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let buffer = vec![0; CHUNK];
+        Ok(Process { child, input, output, complaints, buffer, from: 0, to: 0, ended: None })
     }
 
     /// Writes whole lines, at once.
@@ -108,7 +113,7 @@ impl Process {
                 return Err(NoLine::TooLong);
             }
             looked -= self.make_room();
-            match self.read(Some(deadline)) {
+            match self.read(deadline) {
                 Ok(true) => {}
                 Ok(false) => return Err(self.dying()),
                 Err(error) if error.kind() == io::ErrorKind::TimedOut => {
@@ -132,14 +137,11 @@ impl Process {
         moved
     }
 
-    /// Waits until there is something of its output, and reads it; false at the end of it. What comes
-    /// on standard error meanwhile is read too, or a talkative driver would wait for us.
-    fn read(&mut self, deadline: Option<Instant>) -> io::Result<bool> {
+    /// Waits until there is something of its output, and reads it; false at the end of it.
+    fn read(&mut self, deadline: Instant) -> io::Result<bool> {
         loop {
             let Some(output) = &mut self.output else { return Ok(false) };
-            let left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
-            let (speaks, complains) = ready(Some(output), self.errors.as_ref(), left)?;
-            if speaks {
+            if ready(output, deadline.saturating_duration_since(Instant::now()))? {
                 let room = self.buffer.get_mut(self.to..).unwrap_or_default();
                 match output.read(room) {
                     Ok(0) => self.output = None,
@@ -150,30 +152,14 @@ impl Process {
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     Err(error) => return Err(error),
                 }
-            } else if complains {
-                self.listen();
-            } else if deadline.is_some_and(|d| Instant::now() >= d) {
+            } else if Instant::now() >= deadline {
                 return Err(io::ErrorKind::TimedOut.into());
             }
         }
     }
 
-    /// Reads once from standard error, which is ready.
-    fn listen(&mut self) {
-        let mut chunk = [0; CHUNK];
-        let Some(errors) = &mut self.errors else { return };
-        match errors.read(&mut chunk) {
-            Ok(0) | Err(_) => self.errors = None,
-            Ok(count) => {
-                self.said.extend_from_slice(chunk.get(..count).unwrap_or_default());
-                let spare = self.said.len().saturating_sub(MAX_SAID);
-                self.said.drain(..spare);
-            }
-        }
-    }
-
     /// What is to be said of a process that closed its pipes: it may be on its way to its end.
-    fn dying(&mut self) -> NoLine {
+    pub(super) fn dying(&mut self) -> NoLine {
         self.watch(Instant::now() + DYING);
         if self.ended.is_none() && self.is_over() {
             // Nobody of its family outlives it.
@@ -188,33 +174,34 @@ impl Process {
         loop {
             let over = self.is_over();
             let wait = if over { Duration::ZERO } else { nap };
-            let heard = match ready(self.output.as_ref(), self.errors.as_ref(), Some(wait)) {
-                Ok((true, _)) => {
-                    (self.from, self.to) = (0, 0);
-                    let more = self.output.as_mut().map(|o| o.read(&mut self.buffer));
-                    if !matches!(more, Some(Ok(1..))) {
-                        self.output = None;
-                    }
-                    true
-                }
-                Ok((false, true)) => {
-                    self.listen();
-                    true
-                }
-                Ok((false, false)) => false,
-                Err(_) => {
-                    std::thread::sleep(wait);
-                    false
-                }
-            };
+            let heard = self.throw_away(wait);
             if (over && !heard) || Instant::now() >= deadline {
                 return over;
             }
         }
     }
 
+    /// Waits for its output and throws it away; whether there was any.
+    fn throw_away(&mut self, wait: Duration) -> bool {
+        match self.output.as_ref().map(|output| ready(output, wait)) {
+            Some(Ok(true)) => {
+                (self.from, self.to) = (0, 0);
+                let more = self.output.as_mut().map(|output| output.read(&mut self.buffer));
+                if !matches!(more, Some(Ok(1..))) {
+                    self.output = None;
+                }
+                true
+            }
+            Some(Ok(false)) => false,
+            None | Some(Err(_)) => {
+                std::thread::sleep(wait);
+                false
+            }
+        }
+    }
+
     /// Whether the process has ended. It is not buried: as long as it is not, nobody else gets its number.
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         self.ended.is_some() || !matches!(waitid(WaitId::Pid(self.pid()), look), Ok(None))
     }
@@ -243,7 +230,9 @@ impl Process {
 
     /// The last lines that it said on standard error, each indented.
     pub(super) fn last_lines(&self) -> String {
-        let text = String::from_utf8_lossy(&self.said);
+        // What was said just before the end may still be in the pipe.
+        let said = self.complaints.last(if self.is_over() { DYING } else { Duration::ZERO });
+        let text = String::from_utf8_lossy(&said);
         let all: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         let last = all.get(all.len().saturating_sub(LINES_SHOWN)..).unwrap_or_default();
         last.iter().map(|line| format!("  {}", printable(line, 200))).collect::<Vec<_>>().join("\n")
@@ -256,23 +245,15 @@ impl Drop for Process {
     }
 }
 
-/// Waits until one of them can be read, or is at its end.
-fn ready(
-    output: Option<&ChildStdout>,
-    errors: Option<&ChildStderr>,
-    patience: Option<Duration>,
-) -> io::Result<(bool, bool)> {
-    let patience = patience.and_then(|time| Timespec::try_from(time).ok());
-    let mut fds = Vec::with_capacity(2);
-    fds.extend(output.map(|pipe| PollFd::new(pipe, PollFlags::IN)));
-    fds.extend(errors.map(|pipe| PollFd::new(pipe, PollFlags::IN)));
+/// Waits until the output can be read, or is at its end.
+fn ready(output: &ChildStdout, patience: Duration) -> io::Result<bool> {
+    let patience = Timespec::try_from(patience).ok();
+    let mut fds = [PollFd::new(output, PollFlags::IN)];
     match poll(&mut fds, patience.as_ref()) {
         Ok(_) | Err(rustix::io::Errno::INTR) => {}
         Err(error) => return Err(error.into()),
     }
-    let mut fired = fds.iter().map(|fd| !fd.revents().is_empty());
-    let first = output.is_some() && fired.next().unwrap_or(false);
-    Ok((first, errors.is_some() && fired.next().unwrap_or(false)))
+    Ok(fds.iter().any(|fd| !fd.revents().is_empty()))
 }
 
 /// A text of somebody else as one that a terminal can show: no control characters, and not too long.

@@ -46,7 +46,7 @@ impl Session for DriverSession {
 
     fn run(&mut self, request: &Request) -> Result<Answer, Failure> {
         let Some((verb, _)) = KINDS.iter().find(|(_, kind)| *kind == request.kind) else {
-            let message = format!("drivers have no way to do {:?}", request.kind);
+            let message = format!("drivers have no way to do a {}", request.kind.title());
             return Err(Failure::new(After::Open, "unsupported", message));
         };
         let Request { table, row, value, expected, .. } = *request;

@@ -19,6 +19,11 @@ const GRACE: Duration = Duration::from_secs(2);
 /// What drivers that died said last, for whoever asks afterwards.
 pub(super) type LastWords = Arc<Mutex<Option<String>>>;
 
+/// Takes what was said last.
+pub(super) fn take(last_words: &LastWords) -> Option<String> {
+    last_words.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
 /// A process that is asked and answers.
 pub(super) struct Talk {
     process: Process,
@@ -123,6 +128,19 @@ impl Talk {
             NoLine::TooLong => Failure::IMPOSSIBLE,
         };
         Failure::lost(code, format!("{trouble}{said}"))
+    }
+
+    /// How it ended and what it said last, if it ended by itself while nothing was asked of it.
+    pub(super) fn died(&mut self) -> Option<String> {
+        if self.over || !self.process.is_over() {
+            return None;
+        }
+        let trouble = self.process.dying();
+        let said = self.process.last_lines();
+        Some(match said.is_empty() {
+            true => trouble.to_string(),
+            false => format!("{trouble}; it said:\n{said}"),
+        })
     }
 
     fn kill(&mut self) {

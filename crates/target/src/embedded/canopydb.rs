@@ -2,10 +2,10 @@
 
 use canopydb::{Database, Error, Tree, WriteTransaction};
 use isolde_spec::Level;
-use tempfile::TempDir;
 
 use crate::embedded::adapter::Embedded;
 use crate::embedded::engine::{Engine, EngineAbout, Fault, Pair};
+use crate::embedded::scratch::Scratch;
 use crate::offer::Offer;
 use crate::open::OpenOptions;
 use crate::target::{OpenError, Target};
@@ -30,7 +30,7 @@ const OFFERS: &[Offer] = &[
 /// The database, and the folder that goes with it.
 struct Canopy {
     db: Database,
-    _folder: TempDir,
+    _folder: Scratch,
 }
 
 /// Opens a database in a temporary folder.
@@ -38,7 +38,7 @@ pub(crate) fn open(
     _url: Option<&str>,
     _options: &OpenOptions,
 ) -> Result<Box<dyn Target>, OpenError> {
-    let folder = TempDir::with_prefix("isolde-canopydb-").map_err(cannot)?;
+    let folder = Scratch::new("canopydb").map_err(cannot)?;
     let db = Database::new(folder.path()).map_err(cannot)?;
     // Made once: two transactions that make the tree would conflict.
     let txn = db.begin_write().map_err(cannot)?;

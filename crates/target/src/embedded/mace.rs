@@ -3,10 +3,10 @@
 use isolde_spec::Level;
 use mace::{Bucket, BucketOptions, Mace, OpCode, Options, TxnKV};
 use self_cell::self_cell;
-use tempfile::TempDir;
 
 use crate::embedded::adapter::Embedded;
 use crate::embedded::engine::{Engine, EngineAbout, Fault, Pair};
+use crate::embedded::scratch::Scratch;
 use crate::offer::Offer;
 use crate::open::OpenOptions;
 use crate::target::{OpenError, Target};
@@ -22,7 +22,7 @@ const OFFERS: &[Offer] = &[Offer {
 struct MaceKv {
     bucket: Bucket,
     _db: Mace,
-    _folder: TempDir,
+    _folder: Scratch,
 }
 
 /// A transaction, until it has ended.
@@ -42,7 +42,7 @@ pub(crate) fn open(
     _url: Option<&str>,
     _options: &OpenOptions,
 ) -> Result<Box<dyn Target>, OpenError> {
-    let folder = TempDir::with_prefix("isolde-mace-").map_err(cannot)?;
+    let folder = Scratch::new("mace").map_err(cannot)?;
     let mut options = Options::new(folder.path().join("data"));
     // Nobody needs a temporary folder after a crash.
     options.sync_on_write = false;

@@ -14,6 +14,17 @@ mod guard;
 #[cfg(feature = "key-value")]
 mod paths;
 
+#[cfg(any(
+    feature = "canopydb",
+    feature = "fjall",
+    feature = "mace-kv",
+    feature = "redb",
+    feature = "sqlite",
+    feature = "surrealkv",
+    feature = "tidesdb"
+))]
+mod scratch;
+
 #[cfg(feature = "canopydb")]
 pub(crate) mod canopydb;
 #[cfg(feature = "faulty")]

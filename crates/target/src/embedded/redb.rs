@@ -2,10 +2,10 @@
 
 use isolde_spec::Level;
 use redb::{Database, Durability, ReadableTable, TableDefinition, WriteTransaction};
-use tempfile::TempDir;
 
 use crate::embedded::adapter::Embedded;
 use crate::embedded::engine::{Engine, EngineAbout, Fault, Pair};
+use crate::embedded::scratch::Scratch;
 use crate::offer::Offer;
 use crate::open::OpenOptions;
 use crate::target::{OpenError, Target};
@@ -22,7 +22,7 @@ const OFFERS: &[Offer] = &[Offer {
 /// The database, and the folder that goes with it.
 struct Redb {
     db: Database,
-    _folder: TempDir,
+    _folder: Scratch,
 }
 
 /// Opens a database in a temporary folder.
@@ -30,7 +30,7 @@ pub(crate) fn open(
     _url: Option<&str>,
     _options: &OpenOptions,
 ) -> Result<Box<dyn Target>, OpenError> {
-    let folder = TempDir::with_prefix("isolde-redb-").map_err(cannot)?;
+    let folder = Scratch::new("redb").map_err(cannot)?;
     let db = Database::create(folder.path().join("data")).map_err(cannot)?;
     Ok(Box::new(Embedded::new(Redb { db, _folder: folder })))
 }

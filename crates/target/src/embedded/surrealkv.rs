@@ -2,11 +2,11 @@
 
 use isolde_spec::Level;
 use surrealkv::{Error, LSMIterator, Transaction, Tree, TreeBuilder};
-use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use crate::embedded::adapter::Embedded;
 use crate::embedded::engine::{Engine, EngineAbout, Fault, Pair};
+use crate::embedded::scratch::Scratch;
 use crate::offer::Offer;
 use crate::open::OpenOptions;
 use crate::target::{OpenError, Target};
@@ -23,7 +23,7 @@ struct SurrealKv {
     tree: Tree,
     // The engine spawns its work on the runtime in which it was opened.
     runtime: Runtime,
-    _folder: TempDir,
+    _folder: Scratch,
 }
 
 /// Opens a database in a temporary folder.
@@ -31,7 +31,7 @@ pub(crate) fn open(
     _url: Option<&str>,
     _options: &OpenOptions,
 ) -> Result<Box<dyn Target>, OpenError> {
-    let folder = TempDir::with_prefix("isolde-surrealkv-").map_err(cannot)?;
+    let folder = Scratch::new("surrealkv").map_err(cannot)?;
     // Two threads: one could be kept busy by a compaction while commits wait.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

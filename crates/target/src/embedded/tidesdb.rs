@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use isolde_spec::Level;
 use self_cell::self_cell;
-use tempfile::TempDir;
 use tidesdb::{ColumnFamily, ColumnFamilyConfig, Config, Error, ErrorCode, IsolationLevel};
 use tidesdb::{LogLevel, SyncMode, TidesDB, Transaction};
 
 use crate::embedded::adapter::Embedded;
 use crate::embedded::engine::{Engine, EngineAbout, Fault, Pair};
+use crate::embedded::scratch::Scratch;
 use crate::offer::Offer;
 use crate::open::OpenOptions;
 use crate::target::{OpenError, Target};
@@ -49,7 +49,7 @@ const OFFERS: &[Offer] = &[
 /// The database, and the folder that goes with it.
 struct Tides {
     db: Arc<TidesDB>,
-    _folder: TempDir,
+    _folder: Scratch,
 }
 
 self_cell!(
@@ -66,7 +66,7 @@ pub(crate) fn open(
     _url: Option<&str>,
     _options: &OpenOptions,
 ) -> Result<Box<dyn Target>, OpenError> {
-    let folder = TempDir::with_prefix("isolde-tidesdb-").map_err(cannot)?;
+    let folder = Scratch::new("tidesdb").map_err(cannot)?;
     let config = Config::new(folder.path().join("data"))
         .log_level(LogLevel::Error)
         .memtable_sync_mode(SyncMode::None);

@@ -7,12 +7,10 @@ use super::flavour::Flavour;
 use super::{MySql, failure, types};
 use crate::console::{Console, Consoles, Said, Waiting, Waits};
 use crate::failure::{After, Failure};
+use crate::leftover::ROOM;
 use crate::offer::Offer;
 use crate::rows::{Column, ResultSet};
 use crate::unique;
-
-/// The names of rooms begin like this.
-const ROOM: &str = "isolde_probe_";
 
 impl MySql {
     /// A connection that counts the rows that a statement changed, not those that it found, and waits

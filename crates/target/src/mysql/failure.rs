@@ -33,6 +33,15 @@ fn ends_connection(code: u16) -> bool {
     matches!(code, 1053 | 1152 | 1159 | 1160 | 1161 | 1180 | 1184 | 1317 | 1927 | 2006 | 2013)
 }
 
+/// The server finds that its data contradicts itself: an index that does not fit its table, a damaged file or
+/// page (InnoDB and its relatives), rows and indexes of TiDB that do not agree.
+fn is_corruption(code: u16) -> bool {
+    matches!(
+        code,
+        1034 | 1035 | 1194 | 1195 | 1712 | 1817 | 1877 | 8003 | 8133 | 8134 | 8138..=8141 | 8223
+    )
+}
+
 /// The error as a failure with a known meaning.
 fn failure(error: &Error, after: After, expected: bool) -> Failure {
     let failure = match error {
@@ -50,7 +59,8 @@ fn failure(error: &Error, after: After, expected: bool) -> Failure {
         }
         other => Failure::lost("lost", other.to_string()),
     };
-    Failure { after, expected, ..failure }
+    let failure = Failure { after, expected, ..failure };
+    if code(error).is_some_and(is_corruption) { failure.corrupt() } else { failure }
 }
 
 /// The server's code, if it was the server that complained.
@@ -118,6 +128,15 @@ mod tests {
             (1146, ErrorClass::Other),
         ] {
             assert_eq!(in_transaction(&error(code)).class, class, "{code}");
+        }
+        for code in [1712, 8133, 8141] {
+            let failure = in_transaction(&error(code));
+            assert_eq!(
+                (failure.code.as_str(), failure.after),
+                ("impossible", After::Open),
+                "{code}"
+            );
+            assert!(failure.message.contains(&code.to_string()), "{failure}");
         }
         let gone = Error::IoError(std::io::Error::from(std::io::ErrorKind::BrokenPipe));
         assert_eq!(in_transaction(&gone).after, After::Lost);

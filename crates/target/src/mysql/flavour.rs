@@ -41,7 +41,8 @@ const REPEATABLE_READ: Offer = Offer {
     name: "repeatable-read",
     promises: Level::Pl2,
     remark: "not snapshot isolation: writes and locking reads see newer rows than plain reads, so \
-             updates get lost and a transaction may see half of another",
+             updates get lost and a transaction may see half of another; it is listed before \
+             read-committed because it promises less",
 };
 const REPEATABLE_READ_SNAPSHOT: Offer = Offer {
     name: "repeatable-read-snapshot",
@@ -84,7 +85,8 @@ static TIDB: [Offer; 3] = [
         name: "repeatable-read",
         promises: Level::Pl2,
         remark: "pessimistic transactions, the default: they write and lock rows that are newer \
-                 than their snapshot, as InnoDB does, so it is not snapshot isolation",
+                 than their snapshot, as InnoDB does, so it is not snapshot isolation; it is listed \
+                 before read-committed because it promises less",
     },
     READ_COMMITTED,
     Offer {

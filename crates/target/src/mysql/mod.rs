@@ -5,6 +5,7 @@ mod console;
 mod dialect;
 mod failure;
 mod flavour;
+mod leftovers;
 mod session;
 mod start;
 mod types;
@@ -17,11 +18,13 @@ use mysql::{Conn, Error};
 
 use crate::console::Consoles;
 use crate::failure::{After, Failure};
+use crate::leftover::Leftover;
 use crate::node::Node;
 use crate::offer::Offer;
 use crate::open::OpenOptions;
 use crate::path::Path;
 use crate::relay::Relay;
+use crate::secret;
 use crate::server::mariadb::StorageEngine;
 use crate::server::{Apart, Member};
 use crate::target::{Contents, OpenError, Session, Table, Target, Throwaway};
@@ -30,6 +33,11 @@ use address::{MySqlAddress, address, explain};
 use flavour::Flavour;
 use session::MySqlSession;
 use start::MySqlStarted;
+
+/// What every session sets itself, so that a setting of the server has no effect. Snapshots belong to the
+/// level: `repeatable-read-snapshot`.
+const SESSION_SETTINGS: &[&str] =
+    &["transaction_isolation", "tx_isolation", "innodb_snapshot_isolation"];
 
 /// How many rows one INSERT makes.
 const CHUNK: u32 = 1000;
@@ -52,6 +60,7 @@ pub(crate) fn open_galera(
     _: Option<&str>,
     options: &OpenOptions,
 ) -> Result<Box<dyn Target>, OpenError> {
+    options.refuse(SESSION_SETTINGS)?;
     open_started(StorageEngine::InnoDb, start::cluster(options)?, options)
 }
 
@@ -62,10 +71,14 @@ fn open_engine(
 ) -> Result<Box<dyn Target>, OpenError> {
     let started = match url {
         Some(url) => {
-            let nodes = vec![address(url, options)?];
+            let nodes = vec![address(url, options, &|name| std::env::var(name).ok())?];
             MySqlStarted { nodes, members: Vec::new(), apart: None }
         }
-        None => start::alone(engine, options)?,
+        None => {
+            options.refuse(SESSION_SETTINGS)?;
+            secret::none_wanted(options)?;
+            start::alone(engine, options)?
+        }
     };
     open_started(engine, started, options)
 }
@@ -101,7 +114,18 @@ fn open_started(
     let prefix = format!("isolde_{}_", unique::tag());
     let made = Mutex::new(Vec::new());
     let relay = options.relayed.then(Relay::default);
-    Ok(Box::new(MySql { version, flavour, prefix, made, relay, members, _apart: apart, nodes }))
+    let own_limit = options.sets("max_statement_time");
+    Ok(Box::new(MySql {
+        nodes,
+        version,
+        flavour,
+        own_limit,
+        prefix,
+        made,
+        relay,
+        members,
+        _apart: apart,
+    }))
 }
 
 /// A server that speaks MySQL's protocol, or a cluster of them.
@@ -110,6 +134,8 @@ struct MySql {
     nodes: Vec<MySqlAddress>,
     version: String,
     flavour: Flavour,
+    /// Whether the user has set for the whole server how long a statement may take.
+    own_limit: bool,
     /// What its tables are called, but for their numbers.
     prefix: String,
     /// The tables that are there.
@@ -143,7 +169,7 @@ impl MySql {
     fn conn(&self, address: &MySqlAddress) -> Result<Conn, Error> {
         let mut conn = address.connect()?;
         let limit = address.timeout.mul_f64(0.8);
-        if !matches!(self.flavour, Flavour::MySql | Flavour::TiDb) {
+        if !self.own_limit && !matches!(self.flavour, Flavour::MySql | Flavour::TiDb) {
             conn.query_drop(format!("SET SESSION max_statement_time = {}", limit.as_secs_f64()))?;
         }
         if self.members.is_empty() {
@@ -282,6 +308,16 @@ impl Target for MySql {
         self.statements(&made.iter().map(drop).collect::<Vec<_>>())?;
         made.clear();
         Ok(())
+    }
+
+    fn leftovers(&self) -> Result<Option<Vec<Leftover>>, Failure> {
+        let Some(first) = self.nodes.first() else { return Ok(None) };
+        let list = first.connect().and_then(|mut conn| leftovers::list(&mut conn));
+        list.map(Some).map_err(|error| failure::in_transaction(&error))
+    }
+
+    fn remove_leftover(&self, left: &Leftover) -> Result<(), Failure> {
+        self.statements(&[leftovers::drop_statement(left)])
     }
 
     fn throwaway(&self) -> Option<Throwaway> {

@@ -7,24 +7,15 @@ use super::wire::{Trouble, Wire, odd};
 use super::{Postgres, dialect, failure, types};
 use crate::console::{Console, Consoles, Said, Waiting, Waits};
 use crate::failure::{After, Failure};
+use crate::leftover::ROOM;
 use crate::offer::Offer;
 use crate::rows::{Column, ColumnKind, Datum, ResultSet};
 use crate::unique;
 
-/// The names of rooms begin like this.
-const ROOM: &str = "isolde_probe_";
-
-/// How long a server of ours lets two transactions wait for each other. The usual time: then the one
-/// that waited first gives way, since nobody else's time is over sooner.
-const DEADLOCK_TIMEOUT: &str = "SET deadlock_timeout = '1s'";
-
-/// A connection with nothing set but the time after which the server gives a statement up. The planner
-/// is left as it is: what a serializable transaction locks depends on the plan.
+/// A connection for a console.
 fn plain_wire(postgres: &Postgres) -> Result<Wire, Trouble> {
-    let address = postgres.address(0)?;
-    let mut wire = Wire::connect(&address)?;
-    let limit = (address.timeout.as_millis() * 4 / 5).max(1);
-    wire.simple(&format!("SET statement_timeout = {limit}; SET lock_timeout = 0"))?;
+    let mut wire = Wire::connect(&postgres.address(0)?)?;
+    postgres.preludes.console(&mut wire)?;
     Ok(wire)
 }
 
@@ -60,8 +51,7 @@ impl Consoles for Postgres {
                 "SET search_path = {room}; \
                  SET SESSION CHARACTERISTICS AS TRANSACTION {level}"
             ))?;
-            // Only those who own the server may; what others have is what they get.
-            let _ = wire.simple(DEADLOCK_TIMEOUT);
+            self.preludes.deadlocks(&mut wire);
             let number = wire.simple("SELECT pg_backend_pid()")?.cell.unwrap_or_default();
             let number = String::from_utf8_lossy(&number).parse();
             Ok((wire, number.map_err(|_| odd("a process without a number"))?))

@@ -19,7 +19,9 @@ pub(super) static OFFERS: [Offer; 3] = [
     Offer {
         name: "repeatable-read",
         promises: Level::SnapshotIsolation,
-        remark: "snapshot isolation under another name: write skew is possible",
+        remark: "snapshot isolation under another name: write skew is possible; not for workloads that delete \
+                 a row and insert it again: a transaction may insert a row that another one deleted after its \
+                 snapshot, which by values is a lost update (at serializable it is refused)",
     },
     Offer { name: "serializable", promises: Level::Serializable, remark: "" },
 ];

@@ -31,6 +31,16 @@ fn ends_connection(error: &ServerError) -> bool {
         || error.code.starts_with("57P")
 }
 
+/// Damaged data, and a damaged index.
+fn is_corruption(code: &str) -> bool {
+    matches!(code, "XX001" | "XX002")
+}
+
+/// The failure, or what it says of the server itself.
+fn judged(failure: Failure) -> Failure {
+    if is_corruption(&failure.code) { failure.corrupt() } else { failure }
+}
+
 fn lost(trouble: Trouble) -> Failure {
     match trouble {
         Trouble::Error(error) if ends_connection(&error) => {
@@ -47,14 +57,14 @@ fn lost(trouble: Trouble) -> Failure {
 /// A failure of a statement that is not COMMIT. `status` is what the server said of the
 /// transaction after the error.
 pub(super) fn in_transaction(trouble: Trouble, status: u8) -> Failure {
-    match trouble {
+    judged(match trouble {
         Trouble::Error(error) if !ends_connection(&error) => {
             // Without a transaction there is nothing to roll back: BEGIN itself failed.
             let after = if status == b'I' { After::Aborted } else { After::Open };
             Failure { ended: status != b'T', ..told(error, after) }
         }
         other => lost(other),
-    }
+    })
 }
 
 /// What the server said, and what it means.
@@ -74,10 +84,10 @@ pub(super) fn at_commit(trouble: Trouble) -> Failure {
         let class = e.code.get(..2).unwrap_or_default();
         matches!(class, "40" | "23" | "25") && e.code != "40003" && !ends_connection(e)
     };
-    match trouble {
+    judged(match trouble {
         Trouble::Error(error) if known(&error) => told(error, After::Aborted),
         other => lost(other),
-    }
+    })
 }
 
 #[cfg(test)]
@@ -129,6 +139,19 @@ mod tests {
         }
         let open = in_transaction(error("ERROR", "22012"), b'T');
         assert!(open.after == After::Open && !open.ended_here());
+    }
+
+    #[test]
+    fn a_server_that_reports_its_own_corruption_is_at_fault() {
+        for code in ["XX001", "XX002"] {
+            let failure = in_transaction(error("ERROR", code), b'E');
+            assert_eq!((failure.code.as_str(), failure.after), ("impossible", After::Open));
+            assert!(failure.message.contains(code), "{failure}");
+            let failure = at_commit(error("ERROR", code));
+            assert_eq!((failure.code.as_str(), failure.after), ("impossible", After::Lost));
+        }
+        // A mistake of the server's own is no damage.
+        assert_eq!(in_transaction(error("ERROR", "XX000"), b'E').code, "XX000");
     }
 
     #[test]

@@ -3,7 +3,10 @@
 mod address;
 mod console;
 mod dialect;
+mod environment;
 mod failure;
+mod leftovers;
+mod prelude;
 mod session;
 mod start;
 mod types;
@@ -15,27 +18,37 @@ use isolde_history::OpKind;
 
 use crate::console::Consoles;
 use crate::failure::{After, Failure};
+use crate::leftover::Leftover;
 use crate::node::Node;
 use crate::offer::Offer;
 use crate::open::OpenOptions;
 use crate::path::Path;
 use crate::relay::Relay;
+use crate::secret;
 use crate::server::{Apart, Member};
 use crate::target::{Contents, OpenError, Session, Table, Target, Throwaway};
 use crate::unique;
 use address::{address, explain};
+use prelude::Preludes;
 use session::PostgresSession;
 use start::PostgresStarted;
 use wire::{PostgresAddress, Trouble, Wire};
+
+/// What every transaction says itself, so that a setting of the server has no effect.
+const LEVEL_SETTINGS: &[&str] = &["default_transaction_isolation", "transaction_isolation"];
 
 /// Opens a server: the user's if there is a URL, else a throwaway one.
 pub(crate) fn open(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Target>, OpenError> {
     let started = match url {
         Some(url) => {
-            let nodes = vec![address(url, options)?];
+            let nodes = vec![address(url, options, &environment::of_process)?];
             PostgresStarted { nodes, members: Vec::new(), apart: None }
         }
-        None => start::alone(options)?,
+        None => {
+            options.refuse(LEVEL_SETTINGS)?;
+            secret::none_wanted(options)?;
+            start::alone(options)?
+        }
     };
     Ok(Box::new(Postgres::new(started, options)?))
 }
@@ -45,6 +58,7 @@ pub(crate) fn open_pair(
     _: Option<&str>,
     options: &OpenOptions,
 ) -> Result<Box<dyn Target>, OpenError> {
+    options.refuse(LEVEL_SETTINGS)?;
     Ok(Box::new(Postgres::new(start::pair(options)?, options)?))
 }
 
@@ -55,6 +69,8 @@ struct Postgres {
     version: String,
     /// What its tables are called, but for their numbers.
     prefix: String,
+    /// What connections set first.
+    preludes: Preludes,
     /// The tables that are there.
     made: Mutex<Vec<u32>>,
     relay: Option<Relay>,
@@ -72,6 +88,7 @@ impl Postgres {
         Ok(Postgres {
             version,
             prefix: format!("isolde_{}_", unique::tag()),
+            preludes: Preludes::new(options),
             made: Mutex::new(Vec::new()),
             relay: options.relayed.then(Relay::default),
             members,
@@ -99,16 +116,9 @@ impl Postgres {
     }
 
     /// A connection whose statements the server gives up a little before we do.
-    fn wire(address: &PostgresAddress) -> Result<Wire, Trouble> {
+    fn wire(&self, address: &PostgresAddress) -> Result<Wire, Trouble> {
         let mut wire = Wire::connect(address)?;
-        let limit = (address.timeout.as_millis() * 4 / 5).max(1);
-        // Tables are small: the planner would read them whole, whatever path was asked for. A plan
-        // for any parameter is good for all, as they are the same statements all over.
-        wire.simple(&format!(
-            "SET statement_timeout = {limit}; SET lock_timeout = {limit}; \
-             SET enable_seqscan = off; SET enable_bitmapscan = off; \
-             SET plan_cache_mode = force_generic_plan"
-        ))?;
+        self.preludes.session(&mut wire)?;
         Ok(wire)
     }
 
@@ -117,7 +127,7 @@ impl Postgres {
         let primary = self.nodes.first();
         let primary =
             primary.ok_or_else(|| failed(Trouble::Gone("there is no server".to_owned())))?;
-        let mut wire = Postgres::wire(primary).map_err(failed)?;
+        let mut wire = self.wire(primary).map_err(failed)?;
         texts.iter().try_for_each(|text| wire.simple(text).map(|_| ()).map_err(failed))
     }
 }
@@ -192,7 +202,7 @@ impl Target for Postgres {
         };
         let session = self
             .address(client)
-            .and_then(|address| Postgres::wire(&address))
+            .and_then(|address| self.wire(&address))
             .and_then(|wire| PostgresSession::new(wire, self.prefix.clone(), begin, read_only));
         match session {
             Ok(session) => Ok(Box::new(session)),
@@ -245,6 +255,14 @@ impl Target for Postgres {
         self.statements(&made.iter().map(drop).collect::<Vec<_>>())?;
         made.clear();
         Ok(())
+    }
+
+    fn leftovers(&self) -> Result<Option<Vec<Leftover>>, Failure> {
+        self.nodes.first().map(leftovers::list).transpose()
+    }
+
+    fn remove_leftover(&self, left: &Leftover) -> Result<(), Failure> {
+        self.statements(&[leftovers::drop_statement(left)])
     }
 
     fn throwaway(&self) -> Option<Throwaway> {

@@ -60,6 +60,7 @@ fn start(
         password: password.to_owned(),
         database: USER.to_owned(),
         timeout: options.timeout,
+        connecting: options.timeout,
     };
     // Only our server knows the password; it also has to name our folder.
     let probe = |port| {
@@ -69,7 +70,10 @@ fn start(
     let name = if matches!(role, Role::Standby { .. }) { "standby" } else { "primary" };
     let (server, port) =
         postgres::start(options, &PostgresPlan { role, password, probe: &probe, inside })?;
-    let address = PostgresAddress { timeout: Duration::from_secs(2), ..at(port) };
+    let address = {
+        let soon = Duration::from_secs(2);
+        PostgresAddress { timeout: soon, connecting: soon, ..at(port) }
+    };
     let answers = move || Wire::connect(&address).is_ok();
     let cable = apart.map(|(apart, node)| apart.cable(node));
     Ok((at(port), Member::new(name, server, Box::new(answers)).with_cable(cable)))

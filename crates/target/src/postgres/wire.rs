@@ -36,6 +36,8 @@ pub(super) struct PostgresAddress {
     pub(super) database: String,
     /// How long to wait for any answer.
     pub(super) timeout: Duration,
+    /// How long to wait for a connection.
+    pub(super) connecting: Duration,
 }
 
 /// What can go wrong with a connection.
@@ -101,7 +103,7 @@ impl Wire {
         let places = (address.host.as_str(), address.port).to_socket_addrs()?;
         let mut last = Trouble::Gone("the host has no address".to_owned());
         for place in places {
-            match TcpStream::connect_timeout(&place, address.timeout) {
+            match TcpStream::connect_timeout(&place, address.connecting) {
                 Ok(stream) => return Wire::start(stream, address),
                 Err(error) => last = Trouble::from(error),
             }

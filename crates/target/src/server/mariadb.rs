@@ -18,6 +18,7 @@ const PLACES: &[&str] = &[
     "/usr/local/mariadb/bin",
     "/usr/local/sbin",
     "/usr/local/bin",
+    "/usr/bin",
     "/opt/homebrew/bin",
 ];
 const SERVER: Program =
@@ -38,7 +39,6 @@ const SETTINGS: &[&str] = &[
     "--skip-networking=0",
     "--skip-name-resolve",
     "--performance-schema=OFF",
-    "--max-connections=400",
     "--max-prepared-stmt-count=1000000",
     "--innodb-lock-wait-timeout=2",
     "--innodb-fast-shutdown=2",
@@ -192,6 +192,7 @@ fn commands(
     init.extend(words(CARELESS));
     let kept = if options.durable { DURABLE } else { CARELESS };
     serve.extend(ALWAYS.iter().chain(SETTINGS).chain(kept).map(|s| (*s).to_owned()));
+    serve.push(format!("--max-connections={}", options.connections()));
     let inside = plan.seat.and_then(|seat| seat.inside);
     let listen = if inside.is_some() { "0.0.0.0" } else { "127.0.0.1" };
     serve.push(format!("--bind-address={listen}"));

@@ -28,7 +28,6 @@ pub(crate) const USER: &str = "postgres";
 
 /// Many short transactions, and a deadlock is looked for at once.
 const SETTINGS: &[&str] = &[
-    "max_connections=300",
     "deadlock_timeout=10ms",
     "jit=off",
     "max_pred_locks_per_transaction=256",
@@ -152,6 +151,7 @@ fn orders(
     if options.durable && major(postgres).is_some_and(|major| major >= QUICK_RECOVERY.0) {
         set(QUICK_RECOVERY.1);
     }
+    set(&format!("max_connections={}", options.connections()));
     SETTINGS.iter().chain(careless).chain(role).for_each(|setting| set(setting));
     if plan.role != Role::Alone {
         // The standby connects, too, and maybe from another network.

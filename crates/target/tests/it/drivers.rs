@@ -339,6 +339,48 @@ fn a_talkative_driver_waits_for_nobody_and_its_end_is_kept() {
     assert!(words.ends_with("the end") && words.len() < 5000, "{words}");
 }
 
+/// A control process may have a server that talks all the time, also while no request is under way.
+#[test]
+fn a_control_process_is_never_blocked_by_what_it_says() {
+    let cases =
+        r#"*'"do":"create"'*) say true; head -c 500000 /dev/zero | tr '\0' x >&2; echo >said ;;"#;
+    let script = Script::new("control-talks", cases);
+    let target = script.open().unwrap();
+    target.create(&registers(0, 3)).unwrap();
+    eventually("it has said everything", || script.folder.join("said").exists());
+}
+
+#[test]
+fn a_control_process_that_dies_is_quoted() {
+    let cases = r#"*'"do":"create"'*) say true; echo first line >&2; echo no room >&2; exit 4 ;;"#;
+    let script = Script::new("control-dies", cases);
+    let target = script.open().unwrap();
+    target.create(&registers(0, 3)).unwrap();
+    eventually("its end is noticed", || target.last_words().is_some());
+    let words = target.last_words().unwrap();
+    assert!(words.contains("the control process: the driver ended (exit status: 4)"), "{words}");
+    assert!(words.contains("first line") && words.contains("no room"), "{words}");
+}
+
+#[test]
+fn the_check_quotes_what_a_driver_said() {
+    let cases = r#"*'"do":"begin"'*) for i in 1 2 3; do echo line $i >&2; done; exit 9 ;;"#;
+    let script = Script::new("c-quoted", cases);
+    let checks = check_driver(&script.command(), Duration::from_secs(3), &mut |_| true);
+    let open = checks.iter().find(|check| check.name == "open").unwrap();
+    let Found::Wrong(what) = &open.found else { panic!("{open:?}") };
+    assert!(what.contains("line 1") && what.contains("line 3"), "{what}");
+}
+
+#[test]
+fn the_check_speaks_the_words_of_the_protocol() {
+    let script = Script::new("c-words", "");
+    let checks = check_driver(&script.command(), Duration::from_secs(3), &mut |_| true);
+    let check = checks.iter().find(|check| check.name == "no transaction").unwrap();
+    let expected = "'commit' was answered by \"committed\"";
+    assert_eq!(check.found, Found::Wrong(expected.to_owned()));
+}
+
 #[test]
 fn the_check_names_what_is_wrong() {
     let found = |name: &str, cases: &str| {

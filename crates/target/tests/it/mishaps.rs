@@ -118,6 +118,42 @@ fn a_relay_breaks_connections_and_nothing_else() {
     }
 }
 
+/// What a session would set itself, the user's setting replaces; what a setting cannot replace is refused.
+#[test]
+fn no_setting_is_without_effect() {
+    let set = |name: &str, value: &str| OpenOptions {
+        settings: vec![(name.to_owned(), value.to_owned())],
+        ..options()
+    };
+    if installed("postgres") {
+        // A plan cannot be seen from here; a statement that may take no time can.
+        let target = open("postgres", &set("statement_timeout", "1ms")).unwrap();
+        let level = offer(&*target, "read-committed");
+        let filled = target.create(&registers(0, 100_000));
+        assert_eq!(filled.unwrap_err().code, "57014");
+        drop(target.connect(&level));
+        let refused = open("postgres", &set("default_transaction_isolation", "serializable"));
+        assert!(refused.err().unwrap().to_string().contains("would have no effect"));
+    }
+    if installed("mariadb") {
+        for name in ["tx-isolation", "innodb_snapshot_isolation"] {
+            let refused = open("mariadb", &set(name, "ON"));
+            assert!(refused.err().unwrap().to_string().contains("would have no effect"), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_throwaway_server_lets_in_all_sessions() {
+    for kind in ["postgres", "mariadb"] {
+        if installed(kind) {
+            let target = open(kind, &OpenOptions { sessions: 700, ..options() }).unwrap();
+            let fact = ("max_connections".to_owned(), "800".to_owned());
+            assert!(target.facts().contains(&fact), "{:?}", target.facts());
+        }
+    }
+}
+
 #[test]
 fn settings_reach_the_server() {
     if installed("postgres") {

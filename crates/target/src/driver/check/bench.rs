@@ -11,6 +11,7 @@ use super::super::session::DriverSession;
 use super::super::talk::Talk;
 use super::super::{Driver, Session as _};
 use super::found::Found;
+use super::words::InWords;
 use crate::failure::Failure;
 use crate::path::Path;
 use crate::request::{Answer, Request};
@@ -112,15 +113,11 @@ pub(super) fn wrong(failure: Failure) -> Found {
 
 /// Complains unless two things are the same.
 #[expect(clippy::needless_pass_by_value, reason = "both are made for the comparison")]
-pub(super) fn same<T: PartialEq + std::fmt::Debug>(
-    what: &str,
-    found: T,
-    expected: T,
-) -> Result<(), Found> {
+pub(super) fn same<T: PartialEq + InWords>(what: &str, found: T, expected: T) -> Result<(), Found> {
     if found == expected {
         return Ok(());
     }
-    Err(Found::Wrong(format!("{what}: {found:?} instead of {expected:?}")))
+    Err(Found::Wrong(format!("{what}: {} instead of {}", found.words(), expected.words())))
 }
 
 /// A session whose failures are what the check found.

@@ -5,6 +5,7 @@ use isolde_history::OpKind;
 use super::super::talk::Talk;
 use super::bench::{Bench, request, same, wrong};
 use super::found::Found;
+use super::words::InWords as _;
 use crate::request::{Answer, Request};
 use crate::target::{Contents, Session as _, Target};
 
@@ -125,7 +126,7 @@ pub(super) fn append(bench: &Bench) -> Result<(), Found> {
     client.begin()?;
     let nothing = client.run(&read)?;
     if !matches!(&nothing, Answer::List(None)) && nothing != Answer::List(Some(Vec::new())) {
-        return Err(Found::Wrong(format!("a list that is not there: {nothing:?}")));
+        return Err(Found::Wrong(format!("a list that is not there: {}", nothing.words())));
     }
     for value in [5, 3] {
         let done = client.run(&request(OpKind::Append, table, 0, value))?;

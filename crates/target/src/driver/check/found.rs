@@ -1,5 +1,7 @@
 //! What a check of a driver found.
 
+use std::time::Duration;
+
 /// What a check found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Found {
@@ -20,4 +22,15 @@ pub struct Check {
     pub expected: &'static str,
     /// What was found.
     pub found: Found,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// What is told while a driver is checked.
+#[derive(Clone, Copy, Debug)]
+pub enum CheckStep<'c> {
+    /// A check of this name begins.
+    Begins(&'static str),
+    /// It is done.
+    Done(&'c Check),
 }

@@ -4,15 +4,15 @@ mod bench;
 mod course;
 mod found;
 mod trouble;
+mod words;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Driver;
-use super::talk::LastWords;
-use crate::open::OpenOptions;
+use super::talk::{LastWords, take};
 use bench::Bench;
 
-pub use found::{Check, Found};
+pub use found::{Check, CheckStep, Found};
 
 /// What a check does; the error is what it found.
 type Try = fn(&Bench) -> Result<(), Found>;
@@ -50,35 +50,58 @@ const CHECKS: &[(&str, &str, Try)] = &[
     ("close", "the process ends when it is told to", trouble::close),
 ];
 
-/// Checks a driver. Each answer may take as long as the time-out. `told` is given each check as soon as it is done, and says
-/// whether to go on.
+/// Checks a driver. Each answer may take as long as the time-out. `told` is given each check when it begins and when it is
+/// done, and says whether to go on.
 pub fn check_driver(
     command: &str,
     timeout: Duration,
-    told: &mut dyn FnMut(&Check) -> bool,
+    told: &mut dyn FnMut(CheckStep<'_>) -> bool,
 ) -> Vec<Check> {
-    let options = OpenOptions { timeout, ..OpenOptions::default() };
     let last_words = LastWords::default();
-    let driver = Driver::start(command, options.timeout, &last_words);
-    let hello = |found| Check { name: HELLO.0, expected: HELLO.1, found };
-    let driver = match driver {
-        Ok(driver) => driver,
-        Err(failure) => {
-            let check = hello(Found::Wrong(failure.to_string()));
-            told(&check);
-            return vec![check];
-        }
-    };
-    let bench = Bench::new(driver);
-    let mut all = vec![hello(Found::Good)];
-    let mut goes_on = all.iter().all(&mut *told);
+    let mut all = Vec::new();
+    let mut driver = None;
+    let goes_on = step(HELLO, &last_words, told, &mut all, || {
+        driver = Some(Driver::start(command, timeout, &last_words).map_err(bench::wrong)?);
+        Ok(())
+    });
+    let Some(bench) = driver.filter(|_| goes_on).map(Bench::new) else { return all };
     for &(name, expected, run) in CHECKS {
-        if !goes_on {
+        if !step((name, expected), &last_words, told, &mut all, || run(&bench)) {
             break;
         }
-        let check = Check { name, expected, found: run(&bench).err().unwrap_or(Found::Good) };
-        goes_on = told(&check);
-        all.push(check);
     }
     all
+}
+
+/// One check; whether to go on.
+fn step(
+    (name, expected): (&'static str, &'static str),
+    last_words: &LastWords,
+    told: &mut dyn FnMut(CheckStep<'_>) -> bool,
+    all: &mut Vec<Check>,
+    run: impl FnOnce() -> Result<(), Found>,
+) -> bool {
+    if !told(CheckStep::Begins(name)) {
+        return false;
+    }
+    let began = Instant::now();
+    let found = run().err().unwrap_or(Found::Good);
+    let check =
+        Check { name, expected, found: with_words(found, last_words), took: began.elapsed() };
+    let goes_on = told(CheckStep::Done(&check));
+    all.push(check);
+    goes_on
+}
+
+/// What was found, with all that processes said on standard error before they died. The last line alone is a
+/// part of the failure.
+fn with_words(found: Found, last_words: &LastWords) -> Found {
+    let said = take(last_words);
+    let said = said.as_deref().and_then(|words| words.split_once('\n')).map(|(_, lines)| lines);
+    match (found, said) {
+        (Found::Wrong(what), Some(lines)) if lines.lines().nth(1).is_some() => {
+            Found::Wrong(format!("{what}\nit said:\n{lines}"))
+        }
+        (found, _) => found,
+    }
 }

@@ -6,6 +6,7 @@ use isolde_spec::Level;
 use super::super::DriverSession;
 use super::bench::{Actor, Bench, Fate, STEPS, request, same, wrong};
 use super::found::Found;
+use super::words::InWords;
 use crate::failure::{After, Failure};
 use crate::request::Answer;
 use crate::target::{Ended, Session, Target};
@@ -29,10 +30,16 @@ pub(super) fn conflict(bench: &Bench) -> Result<(), Found> {
         }
     }
     if seen != bench.initial()? && committed.is_empty() {
-        return Err(Found::Wrong(format!("nothing was committed, and the row holds {seen:?}")));
+        return Err(Found::Wrong(format!(
+            "nothing was committed, and the row holds {}",
+            seen.words()
+        )));
     }
     if committed.iter().all(|value| !seen.contains(value)) && !committed.is_empty() {
-        return Err(Found::Wrong(format!("{committed:?} were committed, and none is there")));
+        return Err(Found::Wrong(format!(
+            "{} were committed, and none is there",
+            committed.words()
+        )));
     }
     let promises = bench.driver.offers().last().map(|offer| offer.promises);
     let forbidden = promises.is_some_and(|p| p.implies(Level::SnapshotIsolation));
@@ -100,11 +107,11 @@ pub(super) fn unknown_request(bench: &Bench) -> Result<(), Found> {
 }
 
 /// An error that leaves the process alive.
-fn refused<T: std::fmt::Debug>(what: &str, answer: Result<T, Failure>) -> Result<(), Found> {
+fn refused<T: InWords>(what: &str, answer: Result<T, Failure>) -> Result<(), Found> {
     match answer {
         Err(failure) if failure.after != After::Lost => Ok(()),
         Err(failure) => Err(Found::Wrong(format!("{what}: {failure}"))),
-        Ok(answer) => Err(Found::Wrong(format!("{what} was answered by {answer:?}"))),
+        Ok(answer) => Err(Found::Wrong(format!("{what} was answered by {}", answer.words()))),
     }
 }
 
@@ -115,7 +122,7 @@ pub(super) fn no_table(bench: &Bench) -> Result<(), Found> {
     match client.session.run(&request(bench.way()?.1, 1_000_000, 0, 0)) {
         Ok(Answer::Value(None) | Answer::List(None)) => client.commit(),
         Ok(Answer::List(Some(list))) if list.is_empty() => client.commit(),
-        Ok(other) => Err(Found::Wrong(format!("a row of an unknown table: {other:?}"))),
+        Ok(other) => Err(Found::Wrong(format!("a row of an unknown table: {}", other.words()))),
         Err(failure) if failure.after == After::Lost => Err(wrong(failure)),
         Err(failure) if failure.after == After::Open => client.rollback(),
         Err(_) => match client.session.commit() {

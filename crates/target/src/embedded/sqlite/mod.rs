@@ -10,9 +10,10 @@ use std::time::{Duration, SystemTime};
 use isolde_history::OpKind;
 use isolde_spec::Level;
 use rusqlite::{Connection, OpenFlags};
-use tempfile::TempDir;
 
+use crate::embedded::scratch::Scratch;
 use crate::failure::Failure;
+use crate::leftover::{self, Leftover};
 use crate::offer::Offer;
 use crate::open::OpenOptions;
 use crate::path::Path;
@@ -45,7 +46,7 @@ struct Sqlite {
     /// The connection for tables, and those that were made.
     tables: Mutex<(Connection, Vec<String>)>,
     // Dropped last; `None` for the user's own file.
-    folder: Option<TempDir>,
+    folder: Option<Scratch>,
 }
 
 /// Opens a temporary file, or the one that `sqlite:PATH` names.
@@ -53,11 +54,15 @@ pub(crate) fn open(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn T
     let (file, folder) = match url {
         Some(url) => (users_file(url)?, None),
         None => {
-            let folder = TempDir::with_prefix("isolde-sqlite-").map_err(cannot)?;
+            let folder =
+                Scratch::new("sqlite").map_err(|error| cannot("a temporary file", error))?;
             (folder.path().join("isolde.db"), Some(folder))
         }
     };
     let busy = BUSY.min(options.timeout);
+    let shown =
+        if folder.is_some() { "a temporary file".into() } else { file.display().to_string() };
+    let cannot = |error: rusqlite::Error| cannot(&shown, error);
     let connection = connect(&file, busy, folder.is_some()).map_err(cannot)?;
     // The user's own file keeps the mode that it has: it would outlast us.
     let ask = if folder.is_some() { "PRAGMA journal_mode = WAL" } else { "PRAGMA journal_mode" };
@@ -80,8 +85,8 @@ fn users_file(url: &str) -> Result<PathBuf, OpenError> {
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "made for map_err")]
-fn cannot(error: impl ToString) -> OpenError {
-    OpenError::new(format!("SQLite does not open: {}", error.to_string()))
+fn cannot(file: &str, error: impl ToString) -> OpenError {
+    OpenError::new(format!("SQLite does not open {file}: {}", error.to_string()))
 }
 
 /// A connection to a file, which is made only if it is our own.
@@ -154,6 +159,24 @@ impl Target for Sqlite {
         let connection = connect(&self.file, self.busy, ours).map_err(session::failure)?;
         let immediate = offer.name == "immediate";
         Ok(Box::new(session::SqliteSession::new(connection, self.prefix.clone(), immediate)))
+    }
+
+    fn leftovers(&self) -> Result<Option<Vec<Leftover>>, Failure> {
+        let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let list = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
+        let mut list = tables.0.prepare(list).map_err(session::failure)?;
+        let names = list.query_map([], |row| row.get::<_, String>(0)).map_err(session::failure)?;
+        let names: Vec<String> = names.collect::<Result<_, _>>().map_err(session::failure)?;
+        let ours = names.into_iter().filter(|name| leftover::is_table(name));
+        // A file that is in use is busy, and then nothing is dropped.
+        let left = |name| Leftover { kind: "table", name, in_use: false };
+        Ok(Some(ours.map(left).collect()))
+    }
+
+    fn remove_leftover(&self, left: &Leftover) -> Result<(), Failure> {
+        let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let drop = format!("DROP TABLE IF EXISTS {}", left.name);
+        tables.0.execute(&drop, []).map(|_| ()).map_err(session::failure)
     }
 
     fn clean(&self) -> Result<(), Failure> {

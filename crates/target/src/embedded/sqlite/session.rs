@@ -107,6 +107,9 @@ pub(super) fn failure(error: Error) -> Failure {
             let failure = Failure::new(After::Open, extended.to_string(), message);
             failure.with_class(ErrorClass::Constraint)
         }
+        (ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase, extended) => {
+            Failure::new(After::Open, extended.to_string(), message).corrupt()
+        }
         (_, extended) => Failure::new(After::Open, extended.to_string(), message),
     }
 }
