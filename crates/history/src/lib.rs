@@ -21,6 +21,7 @@ mod group;
 mod history;
 mod ids;
 mod in_order;
+mod input_limits;
 pub mod jsonl;
 mod labels;
 mod lazy;
@@ -31,6 +32,7 @@ mod op;
 #[cfg(feature = "files")]
 mod open;
 mod pool;
+mod printable;
 mod remap;
 #[cfg(test)]
 mod round_trip;
@@ -40,6 +42,8 @@ mod sink;
 mod source;
 mod summary;
 pub mod text;
+#[cfg(feature = "files")]
+mod unpack;
 mod value;
 
 pub use attributes::{Entity, names};
@@ -53,11 +57,13 @@ pub use format::Format;
 pub use formats::FORMATS;
 pub use history::{History, Stmt, Txn};
 pub use ids::{Key, OpId, SessionId, StmtId, TxnId};
+pub use input_limits::InputLimits;
 pub use jsonl::{JsonlWriter, read_lines};
 pub use meta::{Clock, Event, InitialState, Meta, info};
 pub use native::{Followed, NativeFollower, NativeWriter};
 pub use op::{Effect, Op, OpKind};
 pub use pool::Pool;
+pub use printable::printable;
 pub use session_event::SessionEvent;
 pub use sink::Sink;
 pub use source::{Input, Source};

@@ -5,6 +5,7 @@ mod asking;
 mod driving;
 mod explaining;
 mod probing;
+mod reading;
 mod running;
 
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ pub(crate) use asking::AskArgs;
 pub(crate) use driving::{DriverArgs, DriverCheckArgs, DriverCommand};
 pub(crate) use explaining::ExplainArgs;
 pub(crate) use probing::ProbeArgs;
+pub(crate) use reading::ReadArgs;
 pub(crate) use running::{RecordArgs, RunArgs, TargetsArgs, TestArgs};
 
 /// Does this database really deliver the isolation it promises?
@@ -112,6 +114,9 @@ pub(crate) struct CheckArgs {
     /// plainest witness); one --report each for several
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Vec<PathBuf>,
+    /// Overwrite reports that exist
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Write the transactions of every witness into this folder, each as a small history of its own
     /// that shows the same anomaly: for a bug report, or for another checker
     #[arg(long, value_name = "FOLDER")]
@@ -136,9 +141,8 @@ pub(crate) struct CheckArgs {
 pub(crate) struct StatArgs {
     /// The history: a file, a folder of logs, or - for standard input; gzip and zstd are unpacked
     pub(crate) history: PathBuf,
-    /// The format, if it is not to be recognised from the content (see `isolde formats`)
-    #[arg(long, short, value_name = "FORMAT")]
-    pub(crate) format: Option<String>,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -156,9 +160,8 @@ pub(crate) struct ConvertArgs {
     pub(crate) from: PathBuf,
     /// Where to write, or - for standard output
     pub(crate) to: PathBuf,
-    /// The source's format, if it is not to be recognised from the content
-    #[arg(long, short, value_name = "FORMAT")]
-    pub(crate) format: Option<String>,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
     /// The target's format, if the ending of its name does not say (.isolde, .jsonl, .edn, .bincode)
     #[arg(long = "to", short, value_name = "FORMAT")]
     pub(crate) to_format: Option<String>,

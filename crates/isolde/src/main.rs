@@ -89,7 +89,7 @@ fn done(result: Result<u8>) -> u8 {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => EXIT_OK,
         Err(error) => {
-            anstream::eprintln!("{}: {error:#}", terminal::ERROR.label("error"));
+            terminal::error(&error);
             EXIT_FAULT
         }
     }

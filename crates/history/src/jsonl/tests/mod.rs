@@ -270,22 +270,31 @@ fn what_changes_after_the_header_goes_into_a_trailer() {
     history.replay(&mut writer).unwrap();
     let (name, value) = (writer.pool().text("seed"), writer.pool().int(7));
     writer.meta().set(name, value);
-    writer.meta().complete = false;
     let text = String::from_utf8(writer.finish().unwrap()).unwrap();
     expect![[r#"
-        {"isolde":1,"clock":"nanoseconds","complete":true,"initial":{"default":null}}
+        {"isolde":1,"clock":"nanoseconds","complete":false,"initial":{"default":null}}
         {"session":"a","ops":[["w","x",1]]}
-        {"meta":{"seed":7,"complete":false}}
+        {"meta":{"seed":7,"complete":true}}
     "#]]
     .assert_eq(&text);
     check(
         &text,
         expect![[r#"
         meta seed 7
-        incomplete
         a: w(x,1)
     "#]],
     );
+}
+
+#[test]
+fn a_file_that_lost_its_last_line_is_not_complete() {
+    let mut writer = JsonlWriter::new(Vec::new());
+    parse("initial 0\na: w(x,1)\nb: r(x,1)").unwrap().replay(&mut writer).unwrap();
+    let text = String::from_utf8(writer.finish().unwrap()).unwrap();
+    for (end, _) in text.match_indices('\n') {
+        let history = loaded(&text[..=end]);
+        assert_eq!(history.meta().complete, end + 1 == text.len(), "{}", &text[..=end]);
+    }
 }
 
 #[test]
