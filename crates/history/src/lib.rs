@@ -31,6 +31,7 @@ pub mod notation;
 mod op;
 #[cfg(feature = "files")]
 mod open;
+mod parts;
 mod pool;
 mod printable;
 mod remap;
@@ -62,6 +63,7 @@ pub use jsonl::{JsonlWriter, read_lines};
 pub use meta::{Clock, Event, InitialState, Meta, info};
 pub use native::{Followed, NativeFollower, NativeWriter};
 pub use op::{Effect, Op, OpKind};
+pub use parts::Part;
 pub use pool::Pool;
 pub use printable::printable;
 pub use session_event::SessionEvent;

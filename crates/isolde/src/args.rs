@@ -15,7 +15,7 @@ use isolde_spec::{Anomaly, Level};
 use isolde_workload::simulate::Planted;
 use isolde_workload::{Distribution, Kind};
 
-use crate::typed::{anomaly, count, kind, level, small_count};
+use crate::typed::{Dropped, anomaly, count, dropped, kind, level, small_count};
 
 pub(crate) use asking::AskArgs;
 #[cfg(feature = "drivers")]
@@ -150,11 +150,11 @@ pub(crate) struct StatArgs {
 
 /// Convert a history from one format to another
 ///
-/// What the target format cannot express is refused by name, never dropped in silence.
+/// What the target's format cannot hold is refused by name, all of it at once, unless --drop leaves it out.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  isolde convert history.edn history.isolde\n  \
                         isolde convert cobra-logs/ history.jsonl\n  \
-                        isolde convert history.isolde - --to plume")]
+                        isolde convert history.isolde - --to plume --drop all")]
 pub(crate) struct ConvertArgs {
     /// The history: a file, a folder of logs, or - for standard input
     pub(crate) from: PathBuf,
@@ -165,6 +165,11 @@ pub(crate) struct ConvertArgs {
     /// The target's format, if the ending of its name does not say (.isolde, .jsonl, .edn, .bincode)
     #[arg(long = "to", short, value_name = "FORMAT")]
     pub(crate) to_format: Option<String>,
+    /// Leave these parts out, or with `all` every part that the target's format cannot hold: intervals,
+    /// timestamps, meta, events, orders, attributes, statements, names, initial, incomplete; several with
+    /// commas
+    #[arg(long, value_name = "PARTS", value_delimiter = ',', value_parser = dropped)]
+    pub(crate) drop: Vec<Dropped>,
     /// Overwrite the target if it exists
     #[arg(long)]
     pub(crate) force: bool,

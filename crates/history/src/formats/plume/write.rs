@@ -58,7 +58,7 @@ fn write_line(
 }
 
 fn refused(what: impl std::fmt::Display) -> SinkError {
-    SinkError::Refused(format!("{what} in plume text"))
+    SinkError::Refused(format!("plume cannot hold it: {what}"))
 }
 
 /// A value as people write it.

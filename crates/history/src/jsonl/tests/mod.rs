@@ -292,7 +292,7 @@ fn a_file_that_lost_its_last_line_is_not_complete() {
     parse("initial 0\na: w(x,1)\nb: r(x,1)").unwrap().replay(&mut writer).unwrap();
     let text = String::from_utf8(writer.finish().unwrap()).unwrap();
     for (end, _) in text.match_indices('\n') {
-        let history = loaded(&text[..=end]);
+        let history = load(&text[..=end]).unwrap();
         assert_eq!(history.meta().complete, end + 1 == text.len(), "{}", &text[..=end]);
     }
 }
