@@ -7,7 +7,7 @@ use crate::source::{Input, Source};
 
 /// Formats whose readers go from the first byte to the last and complain of what they have read, never of
 /// what should follow further on. Others may need the end of a file to make sense of its beginning.
-const IN_ORDER: [&str; 13] = [
+const IN_ORDER: [&str; 14] = [
     "isolde",
     "jsonl",
     "notation",
@@ -16,6 +16,7 @@ const IN_ORDER: [&str; 13] = [
     "dbcop2-json",
     "jepsen-edn",
     "jepsen-json",
+    "jepsen-txt",
     "plume",
     "viper",
     "porcupine-kv",

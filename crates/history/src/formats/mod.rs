@@ -12,7 +12,9 @@ pub(crate) mod dbcop_json;
 mod guess;
 pub(crate) mod isopredict;
 pub(crate) mod jepsen;
+pub(crate) mod jepsen_line;
 pub(crate) mod jepsen_log;
+pub(crate) mod jepsen_txt;
 pub(crate) mod plume;
 pub(crate) mod porcupine_kv;
 pub(crate) mod three_ts;
@@ -41,6 +43,7 @@ pub static FORMATS: &[&Format] = &[
     &porcupine_kv::FORMAT,
     &jepsen::JEPSEN_EDN,
     &jepsen_log::FORMAT,
+    &jepsen_txt::FORMAT,
     &plume::FORMAT,
     &isopredict::FORMAT,
     &three_ts::FORMAT,
