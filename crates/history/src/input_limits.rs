@@ -1,5 +1,8 @@
 //! How much an input may have.
 
+use crate::error::ReadError;
+use crate::source::whole;
+
 /// How many bytes of text an input may have once it is unpacked, and how much memory there is for them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InputLimits {
@@ -29,9 +32,18 @@ impl InputLimits {
     }
 
     /// Which option allows more.
-    pub(crate) fn option(self) -> &'static str {
+    fn option(self) -> &'static str {
         if self.memory < self.text { "--memory" } else { "--max-input" }
     }
+}
+
+/// The complaint about an input that has, or unpacks to, more than is allowed.
+pub(crate) fn too_large(name: &str, packed: bool, limits: InputLimits) -> ReadError {
+    let most = bytes_in_words(limits.most());
+    let has = if packed { "unpacks to" } else { "has" };
+    let mut error = whole(name, format!("the input {has} more than {most}"));
+    error.hint = Some(format!("{} allows more", limits.option()));
+    error
 }
 
 /// A number of bytes in words.

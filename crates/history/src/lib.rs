@@ -21,6 +21,7 @@ mod group;
 mod history;
 mod ids;
 mod in_order;
+#[cfg(feature = "files")]
 mod input_limits;
 pub mod jsonl;
 mod labels;
@@ -58,12 +59,13 @@ pub use format::Format;
 pub use formats::FORMATS;
 pub use history::{History, Stmt, Txn};
 pub use ids::{Key, OpId, SessionId, StmtId, TxnId};
+#[cfg(feature = "files")]
 pub use input_limits::InputLimits;
 pub use jsonl::{JsonlWriter, read_lines};
 pub use meta::{Clock, Event, InitialState, Meta, info};
 pub use native::{Followed, NativeFollower, NativeWriter};
 pub use op::{Effect, Op, OpKind};
-pub use parts::Part;
+pub use parts::HistoryPart;
 pub use pool::Pool;
 pub use printable::printable;
 pub use session_event::SessionEvent;

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::error::ReadError;
 use crate::format::Format;
 use crate::formats::beginning;
-use crate::input_limits::InputLimits;
+use crate::input_limits::{InputLimits, too_large};
+use crate::native;
 use crate::printable::printable;
 use crate::source::{Source, whole};
 use crate::unpack::{Stream, cannot_read};
@@ -25,9 +26,11 @@ impl Source {
     /// unpacked, whatever their names.
     pub fn open(path: &Path) -> Result<Source, ReadError> {
         match place(path)? {
-            Place::Stdin => Stream::new("<stdin>", io::stdin(), 0, InputLimits::default())?.rest(),
-            Place::File(path) => stream(&path, InputLimits::default())?.rest(),
-            Place::Logs(name, paths) => return logs(name, &paths, InputLimits::default()),
+            PathKind::Stdin => {
+                Stream::new("<stdin>", io::stdin(), 0, InputLimits::default())?.rest()
+            }
+            PathKind::File(path) => stream(&path, InputLimits::default())?.rest(),
+            PathKind::Logs(name, paths) => return logs(name, &paths, InputLimits::default()),
         }
         .map(Source::File)
     }
@@ -40,15 +43,23 @@ impl Source {
         limits: InputLimits,
     ) -> Result<(Source, &'static Format), ReadError> {
         let stream = match place(path)? {
-            Place::Stdin => Stream::new("<stdin>", io::stdin(), 0, limits)?,
-            Place::File(path) => stream(&path, limits)?,
-            Place::Logs(name, paths) => {
+            PathKind::Stdin => Stream::new("<stdin>", io::stdin(), 0, limits)?,
+            PathKind::File(path) => stream(&path, limits)?,
+            PathKind::Logs(name, paths) => {
                 let source = logs(name, &paths, limits)?;
                 let format = format.map_or_else(|| Format::recognise(&source), Ok)?;
                 return Ok((source, format));
             }
         };
         open_stream(stream, format)
+    }
+
+    /// Complains if a history that is made of this source would be larger than the limits: a native file has
+    /// packed blocks, which are unpacked only when it is read.
+    pub fn check_unpacked(&self, format: &Format, limits: InputLimits) -> Result<(), ReadError> {
+        let larger =
+            format.name == native::FORMAT.name && native::unpacked_len(self) > limits.most();
+        if larger { Err(too_large(self.name(), true, limits)) } else { Ok(()) }
     }
 }
 
@@ -70,31 +81,31 @@ fn open_stream(
 }
 
 /// What a path means.
-enum Place {
+enum PathKind {
     Stdin,
     File(PathBuf),
     /// A folder's name, and the logs in it.
     Logs(String, Vec<PathBuf>),
 }
 
-fn place(path: &Path) -> Result<Place, ReadError> {
+fn place(path: &Path) -> Result<PathKind, ReadError> {
     if path.as_os_str() == "-" {
-        return Ok(Place::Stdin);
+        return Ok(PathKind::Stdin);
     }
     let name = path.display().to_string();
     let kind = fs::metadata(path).map_err(|e| cannot_read(&name, &e))?;
     if !kind.is_dir() {
-        return Ok(Place::File(path.to_owned()));
+        return Ok(PathKind::File(path.to_owned()));
     }
     let paths = list(path, &name)?;
     if let Some(lone) = paths.iter().find(|p| LONE_FILES.iter().any(|lone| p.ends_with(lone))) {
-        return Ok(Place::File(lone.clone()));
+        return Ok(PathKind::File(lone.clone()));
     }
     let logs: Vec<PathBuf> = paths.iter().filter(|p| is_log(p)).cloned().collect();
     if logs.is_empty() {
         return Err(no_log(&name, &paths));
     }
-    Ok(Place::Logs(name, logs))
+    Ok(PathKind::Logs(name, logs))
 }
 
 /// The complaint about a folder that is no history, with what it holds instead.

@@ -20,7 +20,7 @@ use crate::value::Value;
 
 /// Something that a history may hold beside its operations, and that can be left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Part {
+pub enum HistoryPart {
     /// When transactions and statements began and ended.
     Intervals,
     /// Timestamps of the database.
@@ -43,80 +43,82 @@ pub enum Part {
     Incomplete,
 }
 
-impl Part {
+impl HistoryPart {
     /// All of them.
-    pub const ALL: [Part; 10] = [
-        Part::Intervals,
-        Part::Timestamps,
-        Part::Meta,
-        Part::Events,
-        Part::Orders,
-        Part::Attributes,
-        Part::Statements,
-        Part::Names,
-        Part::Initial,
-        Part::Incomplete,
+    pub const ALL: [HistoryPart; 10] = [
+        HistoryPart::Intervals,
+        HistoryPart::Timestamps,
+        HistoryPart::Meta,
+        HistoryPart::Events,
+        HistoryPart::Orders,
+        HistoryPart::Attributes,
+        HistoryPart::Statements,
+        HistoryPart::Names,
+        HistoryPart::Initial,
+        HistoryPart::Incomplete,
     ];
 
     /// What `--drop` calls it.
     pub const fn name(self) -> &'static str {
         match self {
-            Part::Intervals => "intervals",
-            Part::Timestamps => "timestamps",
-            Part::Meta => "meta",
-            Part::Events => "events",
-            Part::Orders => "orders",
-            Part::Attributes => "attributes",
-            Part::Statements => "statements",
-            Part::Names => "names",
-            Part::Initial => "initial",
-            Part::Incomplete => "incomplete",
+            HistoryPart::Intervals => "intervals",
+            HistoryPart::Timestamps => "timestamps",
+            HistoryPart::Meta => "meta",
+            HistoryPart::Events => "events",
+            HistoryPart::Orders => "orders",
+            HistoryPart::Attributes => "attributes",
+            HistoryPart::Statements => "statements",
+            HistoryPart::Names => "names",
+            HistoryPart::Initial => "initial",
+            HistoryPart::Incomplete => "incomplete",
         }
     }
 
     /// The part of that name.
-    pub fn named(name: &str) -> Option<Part> {
-        Part::ALL.into_iter().find(|part| part.name() == name)
+    pub fn named(name: &str) -> Option<HistoryPart> {
+        HistoryPart::ALL.into_iter().find(|part| part.name() == name)
     }
 }
 
 impl History {
     /// The parts that there are, with what each holds.
-    pub fn parts(&self) -> Vec<(Part, String)> {
+    pub fn parts(&self) -> Vec<(HistoryPart, String)> {
         let held = |part| Some((part, self.held(part)?));
-        Part::ALL.into_iter().filter_map(held).collect()
+        HistoryPart::ALL.into_iter().filter_map(held).collect()
     }
 
     /// What a part holds, in words; `None` if there is nothing of it.
-    fn held(&self, part: Part) -> Option<String> {
+    fn held(&self, part: HistoryPart) -> Option<String> {
         let columns = self.columns();
         let some = |there: bool, text: &str| there.then(|| text.to_owned());
         match part {
-            Part::Intervals => {
+            HistoryPart::Intervals => {
                 let txns = !columns.txn_begin.is_empty() || !columns.txn_end.is_empty();
                 let stmts = !columns.stmt_begin.is_empty() || !columns.stmt_end.is_empty();
                 let whose = if txns { "of transactions" } else { "of statements" };
                 some(txns || stmts, whose)
             }
-            Part::Timestamps => {
+            HistoryPart::Timestamps => {
                 let (start, commit) = (&columns.start_ts.physical, &columns.commit_ts.physical);
                 some(!start.is_empty() || !commit.is_empty(), "of the database")
             }
-            Part::Meta => self.listed(self.meta().info.iter().map(|(name, _)| *name)),
-            Part::Events => {
+            HistoryPart::Meta => self.listed(self.meta().info.iter().map(|(name, _)| *name)),
+            HistoryPart::Events => {
                 let count = self.events().len();
                 some(count > 0, &format!("{count} on the time line"))
             }
-            Part::Orders => {
+            HistoryPart::Orders => {
                 let count = self.version_orders().len();
                 some(count > 0, &format!("of the versions of {count} keys"))
             }
-            Part::Attributes => {
+            HistoryPart::Attributes => {
                 let filled = columns.attrs.columns.iter().filter(|c| !c.ids.is_empty());
                 self.listed(filled.map(|column| column.name))
             }
-            Part::Statements => some(columns.explicit_stmts, "of several operations, or of none"),
-            Part::Names => {
+            HistoryPart::Statements => {
+                some(columns.explicit_stmts, "of several operations, or of none")
+            }
+            HistoryPart::Names => {
                 let pool = self.pool();
                 let words = !all_numbers(pool, pool.key_names())
                     || !all_numbers(pool, pool.session_names());
@@ -127,8 +129,8 @@ impl History {
                     _ => None,
                 }
             }
-            Part::Initial => self.initial_in_words(),
-            Part::Incomplete => some(!self.meta().complete, "transactions are missing"),
+            HistoryPart::Initial => self.initial_in_words(),
+            HistoryPart::Incomplete => some(!self.meta().complete, "transactions are missing"),
         }
     }
 
@@ -165,13 +167,14 @@ impl History {
 
     /// The same history without these parts. The initial value stays where it cannot be told apart from other
     /// values once it is called absent.
-    pub fn without(&self, parts: &[Part]) -> Result<History, SinkError> {
-        let initial = parts.contains(&Part::Initial).then(|| InitialReads::of(self)).flatten();
+    pub fn without(&self, parts: &[HistoryPart]) -> Result<History, SinkError> {
+        let initial =
+            parts.contains(&HistoryPart::Initial).then(|| InitialReads::of(self)).flatten();
         let less = Less { parts, initial };
         let mut builder = HistoryBuilder::new();
         let map = less.map(self.pool(), &mut builder.pool);
         less.meta(self, &map, &mut builder);
-        if !less.drops(Part::Events) {
+        if !less.drops(HistoryPart::Events) {
             // Events about sessions say their names.
             let renamed = less.numbers(self.pool(), self.pool().session_names());
             let told = |event: &&Event| !renamed || SessionEvent::of(self.pool(), event).is_none();
@@ -185,7 +188,7 @@ impl History {
             draft.remap(&map);
             builder.transaction(&draft)?;
         }
-        if !less.drops(Part::Orders) {
+        if !less.drops(HistoryPart::Orders) {
             for (key, versions) in self.version_orders() {
                 let version = |v: &Value| map.value(less.version(*key, *v));
                 let versions = versions.iter().map(version).collect();
@@ -202,18 +205,18 @@ fn all_numbers(pool: &Pool, names: &[Value]) -> bool {
 
 /// What is left out.
 struct Less<'p> {
-    parts: &'p [Part],
+    parts: &'p [HistoryPart],
     initial: Option<InitialReads>,
 }
 
 impl Less<'_> {
-    fn drops(&self, part: Part) -> bool {
+    fn drops(&self, part: HistoryPart) -> bool {
         self.parts.contains(&part)
     }
 
     /// Whether these names are replaced by numbers.
     fn numbers(&self, pool: &Pool, names: &[Value]) -> bool {
-        self.drops(Part::Names) && !all_numbers(pool, names)
+        self.drops(HistoryPart::Names) && !all_numbers(pool, names)
     }
 
     /// A version of a key, as reads return it.
@@ -227,7 +230,8 @@ impl Less<'_> {
         let mut map = Remap::default();
         to.adopt_values(from, &mut map);
         let (keys, sessions) = (from.key_names(), from.session_names());
-        let (number_keys, number_sessions) = (self.numbers(from, keys), self.numbers(from, sessions));
+        let (number_keys, number_sessions) =
+            (self.numbers(from, keys), self.numbers(from, sessions));
         let name = |numbered: bool, at: usize, name: Value, map: &Remap| {
             if numbered { Value::from_u32(at as u32 + 1) } else { map.value(name) }
         };
@@ -242,33 +246,33 @@ impl Less<'_> {
 
     fn meta(&self, history: &History, map: &Remap, builder: &mut HistoryBuilder) {
         builder.meta = history.meta().mapped(map);
-        if self.drops(Part::Meta) {
+        if self.drops(HistoryPart::Meta) {
             builder.meta.info.clear();
         }
         if self.initial.is_some() {
             builder.meta.initial = InitialState::every(Value::ABSENT);
         }
-        if self.drops(Part::Incomplete) {
+        if self.drops(HistoryPart::Incomplete) {
             builder.meta.complete = true;
         }
     }
 
     fn transaction(&self, draft: &mut TxnDraft) {
-        if self.drops(Part::Intervals) {
+        if self.drops(HistoryPart::Intervals) {
             draft.interval = Interval::default();
             draft.stmt_intervals.clear();
         }
-        if self.drops(Part::Timestamps) {
+        if self.drops(HistoryPart::Timestamps) {
             draft.start = None;
             draft.commit = None;
         }
-        if self.drops(Part::Names) {
+        if self.drops(HistoryPart::Names) {
             draft.label = None;
         }
-        if self.drops(Part::Attributes) {
+        if self.drops(HistoryPart::Attributes) {
             draft.attrs.clear();
         }
-        if self.drops(Part::Statements) {
+        if self.drops(HistoryPart::Statements) {
             draft.stmt_ends = (1..=draft.codes.len() as u32).collect();
             draft.stmt_intervals.clear();
             draft.attrs.retain(|attr| attr.0 != Entity::Stmt);
@@ -298,8 +302,11 @@ impl InitialReads {
                 }
                 OpKind::Write => of_key(op.key()) != Some(op.value()),
                 // A list begins empty, whatever is said of keys without lists.
-                OpKind::Append | OpKind::ListRead => true,
-                OpKind::Savepoint | OpKind::RollbackTo | OpKind::Release => true,
+                OpKind::Append
+                | OpKind::ListRead
+                | OpKind::Savepoint
+                | OpKind::RollbackTo
+                | OpKind::Release => true,
                 _ => of_key(op.key()) == Some(Value::ABSENT),
             }
         });
@@ -330,7 +337,7 @@ mod tests {
                        a T1: r(x,0) [w(x,1) w(y,2)]@[3,4] @[1,5] ts(1,2) {wall=3}\n\
                        b: r(y,2) abort\norder x: 0 1\n";
 
-    fn without(text: &str, parts: &[Part]) -> String {
+    fn without(text: &str, parts: &[HistoryPart]) -> String {
         to_text(&parse(text).unwrap().without(parts).unwrap())
     }
 
@@ -338,16 +345,19 @@ mod tests {
     fn every_part_can_be_left_out_and_the_others_stay() {
         let history = parse(ALL).unwrap();
         assert_eq!(without(ALL, &[]), to_text(&history));
-        let there: Vec<Part> = history.parts().into_iter().map(|(part, _)| part).collect();
-        assert_eq!(there, Part::ALL);
-        for part in Part::ALL {
+        let there: Vec<HistoryPart> = history.parts().into_iter().map(|(part, _)| part).collect();
+        assert_eq!(there, HistoryPart::ALL);
+        for part in HistoryPart::ALL {
             let less = parse(ALL).unwrap().without(&[part]).unwrap();
-            let left: Vec<Part> = less.parts().into_iter().map(|(part, _)| part).collect();
+            let left: Vec<HistoryPart> = less.parts().into_iter().map(|(part, _)| part).collect();
             assert!(!left.contains(&part), "{part:?}: {}", to_text(&less));
-            assert_eq!(left.len(), Part::ALL.len() - 1, "{part:?}: {}", to_text(&less));
-            assert_eq!(Part::named(part.name()), Some(part));
+            assert_eq!(left.len(), HistoryPart::ALL.len() - 1, "{part:?}: {}", to_text(&less));
+            assert_eq!(HistoryPart::named(part.name()), Some(part));
         }
-        assert_eq!(without(ALL, &Part::ALL), "1: r(1,absent) w(1,1) w(2,2)\n2: r(2,2) abort\n");
+        assert_eq!(
+            without(ALL, &HistoryPart::ALL),
+            "1: r(1,absent) w(1,1) w(2,2)\n2: r(2,2) abort\n"
+        );
     }
 
     #[test]
@@ -358,9 +368,12 @@ mod tests {
             "initial none\na: r(x,absent)\n",
             "initial 0\na: delete(x)\n",
         ] {
-            assert_eq!(without(stays, &[Part::Initial]), to_text(&parse(stays).unwrap()));
+            assert_eq!(without(stays, &[HistoryPart::Initial]), to_text(&parse(stays).unwrap()));
         }
-        assert_eq!(without("initial 0\na: r(x,0) w(x,1)\n", &[Part::Initial]), "a: r(x,absent) w(x,1)\n");
-        assert_eq!(without("initial none\na: w(x,1)\n", &[Part::Initial]), "a: w(x,1)\n");
+        assert_eq!(
+            without("initial 0\na: r(x,0) w(x,1)\n", &[HistoryPart::Initial]),
+            "a: r(x,absent) w(x,1)\n"
+        );
+        assert_eq!(without("initial none\na: w(x,1)\n", &[HistoryPart::Initial]), "a: w(x,1)\n");
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Cursor, Read};
 
 use crate::error::ReadError;
-use crate::input_limits::{InputLimits, bytes_in_words};
+use crate::input_limits::{InputLimits, bytes_in_words, too_large};
 use crate::source::{Input, whole};
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
@@ -108,11 +108,7 @@ impl Stream {
     }
 
     fn too_large(&self) -> ReadError {
-        let most = bytes_in_words(self.limits.most());
-        let has = if self.packed { "unpacks to" } else { "has" };
-        let mut error = whole(&self.input.name, format!("the input {has} more than {most}"));
-        error.hint = Some(format!("{} allows more", self.limits.option()));
-        error
+        too_large(&self.input.name, self.packed, self.limits)
     }
 
     fn cannot_go_on(&self, error: &io::Error) -> ReadError {
@@ -120,7 +116,8 @@ impl Stream {
         if error.kind() == io::ErrorKind::OutOfMemory {
             let read = bytes_in_words(self.input.bytes.len() as u64);
             let has = if self.packed { "unpacks to" } else { "has" };
-            e.hint = Some(format!("the input {has} more than {read}, and there is no memory for more"));
+            e.hint =
+                Some(format!("the input {has} more than {read}, and there is no memory for more"));
         } else if self.packed {
             e.hint = Some("the compressed file may be cut".to_owned());
         }
@@ -141,11 +138,7 @@ pub(crate) fn cannot_read(name: &str, error: &io::Error) -> ReadError {
 const MARK: &[u8] = &[0xef, 0xbb, 0xbf];
 
 /// The unpacked bytes of an input whose first bytes have been read.
-fn unpacking(
-    name: &str,
-    first: Vec<u8>,
-    rest: Box<dyn Read>,
-) -> Result<Box<dyn Read>, ReadError> {
+fn unpacking(name: &str, first: Vec<u8>, rest: Box<dyn Read>) -> Result<Box<dyn Read>, ReadError> {
     let (gzip, zstd) = (first.starts_with(GZIP), first.starts_with(ZSTD));
     let all: Box<dyn Read> = Box::new(Cursor::new(first).chain(rest));
     match (gzip, zstd) {

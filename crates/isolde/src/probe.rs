@@ -159,7 +159,11 @@ fn probed(
 
 fn write_files(args: &ProbeArgs, matrix: &Matrix) -> Result<()> {
     if let Some(file) = &args.report {
-        output::write(file, args.force, |out| Ok(out.write_all(html::to_html(matrix).as_bytes())?))?;
+        output::write(
+            file,
+            args.force,
+            |out| Ok(out.write_all(html::to_html(matrix).as_bytes())?),
+        )?;
     }
     match &args.record {
         Some(file) => write_record(file, args.force, &matrix.record()),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use isolde_history::Part;
+use isolde_history::HistoryPart;
 use isolde_run::Fault;
 use isolde_spec::{Anomaly, CATALOGUE, Level};
 use isolde_target::Path;
@@ -83,7 +83,7 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Dropped {
     /// A part of the history.
-    Part(Part),
+    Part(HistoryPart),
     /// Every part that the target cannot hold.
     All,
 }
@@ -93,8 +93,10 @@ pub(crate) fn dropped(name: &str) -> Result<Dropped, String> {
     if name == "all" {
         return Ok(Dropped::All);
     }
-    let all = || Part::ALL.map(Part::name).join(", ");
-    Part::named(name).map(Dropped::Part).ok_or_else(|| format!("parts are {}, or all", all()))
+    let all = || HistoryPart::ALL.map(HistoryPart::name).join(", ");
+    HistoryPart::named(name)
+        .map(Dropped::Part)
+        .ok_or_else(|| format!("parts are {}, or all", all()))
 }
 
 /// What goes wrong on purpose.

@@ -86,7 +86,7 @@ pub fn write(
 ) -> Result<Vec<Notice>> {
     let kind = named.map_or(Ok(As::Notation), As::named)?;
     let mut notices = Vec::new();
-    std::fs::create_dir_all(folder).with_context(|| format!("{}", shown(folder)))?;
+    std::fs::create_dir_all(folder).with_context(|| shown(folder))?;
     for verdict in case.decided.iter().map(|d| &d.verdict) {
         let level = verdict.promise.level;
         for (at, witness) in verdict.witnesses().iter().enumerate() {

@@ -3,7 +3,7 @@
 use std::io;
 
 use anyhow::{Context, Result, bail};
-use isolde_history::{Format, History, Part};
+use isolde_history::{Format, History, HistoryPart};
 
 use crate::notice::Notice;
 
@@ -11,7 +11,7 @@ use crate::notice::Notice;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Dropping {
     /// These parts, whether the format could hold them or not.
-    pub parts: Vec<Part>,
+    pub parts: Vec<HistoryPart>,
     /// Every other part that the format cannot hold.
     pub rest: bool,
 }
@@ -23,9 +23,9 @@ pub fn fitted(
     format: &Format,
     dropping: &Dropping,
 ) -> Result<(History, Vec<Notice>)> {
-    let mut dropped: Vec<(Part, String)> = history.parts();
+    let mut dropped: Vec<(HistoryPart, String)> = history.parts();
     dropped.retain(|(part, _)| dropping.parts.contains(part));
-    let named: Vec<Part> = dropped.iter().map(|(part, _)| *part).collect();
+    let named: Vec<HistoryPart> = dropped.iter().map(|(part, _)| *part).collect();
     let history = if named.is_empty() { history } else { history.without(&named)? };
     if refusal(&history, format)?.is_none() {
         return Ok((history, left_out(format, &dropped)));
@@ -34,12 +34,12 @@ pub fn fitted(
     if !dropping.rest || other.is_some() {
         bail!(complaint(format, &parts, other.as_deref()));
     }
-    let rest: Vec<Part> = parts.iter().map(|(part, _)| *part).collect();
+    let rest: Vec<HistoryPart> = parts.iter().map(|(part, _)| *part).collect();
     dropped.extend(parts);
     Ok((history.without(&rest)?, left_out(format, &dropped)))
 }
 
-fn left_out(format: &Format, dropped: &[(Part, String)]) -> Vec<Notice> {
+fn left_out(format: &Format, dropped: &[(HistoryPart, String)]) -> Vec<Notice> {
     let each = dropped.iter().map(|(part, held)| format!("{} ({held})", part.name()));
     let each: Vec<String> = each.collect();
     let note = format!("left out of {}: {}", format.name, each.join("; "));
@@ -55,34 +55,35 @@ fn refusal(history: &History, format: &Format) -> Result<Option<String>> {
 /// What keeps a history from being held.
 struct Obstacles {
     /// Parts that can be left out.
-    parts: Vec<(Part, String)>,
+    parts: Vec<(HistoryPart, String)>,
     /// What is still in the way without them.
     other: Option<String>,
 }
 
-/// Each part is tried with all others left out, since a writer names only the first thing that it cannot hold.
+/// What cannot be held, part by part: a writer itself names only the first thing that it cannot hold.
 fn obstacles(history: &History, format: &Format) -> Result<Obstacles> {
     let mut there = history.parts();
     // A format that is about timestamps does not get better without them.
-    there.retain(|(part, _)| *part != Part::Timestamps || format.name != "timekiller");
-    let all: Vec<Part> = there.iter().map(|(part, _)| *part).collect();
+    there.retain(|(part, _)| *part != HistoryPart::Timestamps || format.name != "timekiller");
+    let all: Vec<HistoryPart> = there.iter().map(|(part, _)| *part).collect();
     if let Some(other) = refusal(&history.without(&all)?, format)? {
         return Ok(Obstacles { parts: Vec::new(), other: Some(other) });
     }
-    let mut parts = Vec::new();
+    // One part after another is put back, and those that can be held stay.
+    let mut parts: Vec<(HistoryPart, String)> = Vec::new();
+    let mut left = all;
     for (part, held) in there {
-        let others: Vec<Part> = all.iter().copied().filter(|other| *other != part).collect();
-        if refusal(&history.without(&others)?, format)?.is_some() {
+        let less: Vec<HistoryPart> = left.iter().copied().filter(|other| *other != part).collect();
+        if refusal(&history.without(&less)?, format)?.is_some() {
             parts.push((part, held));
+        } else {
+            left = less;
         }
     }
-    let found: Vec<Part> = parts.iter().map(|(part, _)| *part).collect();
-    // There may be parts that the format holds one by one, but not together.
-    let other = refusal(&history.without(&found)?, format)?;
-    Ok(Obstacles { parts, other })
+    Ok(Obstacles { parts, other: None })
 }
 
-fn complaint(format: &Format, parts: &[(Part, String)], other: Option<&str>) -> String {
+fn complaint(format: &Format, parts: &[(HistoryPart, String)], other: Option<&str>) -> String {
     let name = format.name;
     let mut text = format!("{name} cannot hold all of this history");
     for (part, held) in parts {
@@ -95,7 +96,10 @@ fn complaint(format: &Format, parts: &[(Part, String)], other: Option<&str>) -> 
         }
         None => {
             let names: Vec<&str> = parts.iter().map(|(part, _)| part.name()).collect();
-            text += &format!("\n  hint: --drop {} leaves that out, and so does --drop all", names.join(","));
+            text += &format!(
+                "\n  hint: --drop {} leaves that out, and so does --drop all",
+                names.join(",")
+            );
         }
     }
     text

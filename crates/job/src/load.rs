@@ -61,7 +61,10 @@ impl Reading {
     pub fn set_initial(&self, name: &str, format: &Format, sink: &mut dyn Sink) -> Result<()> {
         let Some(text) = &self.initial else { return Ok(()) };
         let value = parse_value(text, sink.pool()).map_err(|fault| {
-            anyhow!("--initial {text}: {}\n  hint: values are written as in 0, absent or \"a text\"", fault.expected)
+            anyhow!(
+                "--initial {text}: {}\n  hint: values are written as in 0, absent or \"a text\"",
+                fault.expected
+            )
         })?;
         let before = sink.meta().initial.default;
         sink.meta().initial.default = Some(value);
@@ -77,7 +80,8 @@ impl Reading {
                 said.clear();
                 write_value(sink.pool(), before, &mut said);
             }
-            let message = format!("--initial {text} replaces the initial value that the file says: {said}");
+            let message =
+                format!("--initial {text} replaces the initial value that the file says: {said}");
             sink.warn(Warning { file: name.to_owned(), position: Position::Whole, message });
         }
         Ok(())
@@ -99,7 +103,9 @@ pub fn named(name: &str) -> Result<&'static Format> {
 
 /// Reads a whole history.
 pub fn load(path: &Path, reading: &Reading) -> Result<Loaded> {
-    let (source, format) = Source::open_as(path, reading.format, reading.keeping())?;
+    let limits = reading.keeping();
+    let (source, format) = Source::open_as(path, reading.format, limits)?;
+    source.check_unpacked(format, limits)?;
     from_source(&source, format, reading)
 }
 

@@ -191,7 +191,8 @@ mod tests {
     use super::*;
 
     fn folder(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("isolde-output-{name}-{}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("isolde-output-{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         folder
     }

@@ -194,7 +194,8 @@ fn left(why: &str) -> Failure {
 
 /// How much of a run is in a record that could not be written to its end.
 fn saved(file: &Path, ran: u64) -> String {
-    let saved = load::load(file, &Reading::default()).map_or(0, |loaded| loaded.history.txn_count());
+    let saved =
+        load::load(file, &Reading::default()).map_or(0, |loaded| loaded.history.txn_count());
     let ran = isolde_report::number(ran);
     match saved {
         0 => format!("\n  none of the {ran} transactions that ran was saved"),

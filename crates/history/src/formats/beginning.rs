@@ -70,7 +70,10 @@ mod tests {
         let brackets = "[[[[[[[[[\n".repeat(1000);
         for format in IN_ORDER {
             let error = accepts(format, &brackets).unwrap_err();
-            assert!(error.starts_with("x:1:") || error.starts_with("x:byte 0"), "{format}: {error}");
+            assert!(
+                error.starts_with("x:1:") || error.starts_with("x:byte 0"),
+                "{format}: {error}"
+            );
         }
         let lines = "{\"session\":1,\"ops\":[[\"w\",\"x\",1]]}\n".repeat(50);
         for end in lines.len() / 2..lines.len() {

@@ -3,7 +3,6 @@
 use crate::builder::HistoryBuilder;
 use crate::error::{Position, ReadError};
 use crate::format::Format;
-use crate::formats::FORMATS;
 use crate::source::{Input, Source};
 
 /// How much of an input every reader tries.
@@ -11,13 +10,19 @@ const TRIED: usize = 64 << 10;
 /// An error so near the beginning says nothing about the format.
 const NEAR: usize = 8;
 
+/// All formats there are.
+type Formats = &'static [&'static Format];
+
 /// What might help with an input that is of no known format.
-pub(super) fn hint(source: &Source) -> String {
-    let names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
+pub(super) fn hint(source: &Source, formats: Formats) -> String {
+    let names: Vec<&str> = formats.iter().map(|f| f.name).collect();
     let all = format!("--format takes one of {}", names.join(", "));
     let Source::File(input) = source else { return all };
     let beginning = input.first_lines(TRIED);
-    let Some(format) = nearest(&beginning).or_else(|| by_ending(&input.name)) else { return all };
+    let Some(format) = nearest(&beginning, formats).or_else(|| by_ending(&input.name, formats))
+    else {
+        return all;
+    };
     let source = Source::File(beginning);
     match (format.read)(&source, &mut HistoryBuilder::new()) {
         Ok(()) => format!("perhaps it is {}: --format {} reads it", format.name, format.name),
@@ -32,7 +37,7 @@ pub(super) fn hint(source: &Source) -> String {
 }
 
 /// The format whose reader comes furthest, if that is some way.
-fn nearest(beginning: &Input) -> Option<&'static Format> {
+fn nearest(beginning: &Input, formats: Formats) -> Option<&'static Format> {
     // Any bytes at all are numbers to a binary format, so only texts can be near to something.
     if beginning.bytes.contains(&0) {
         return None;
@@ -42,19 +47,18 @@ fn nearest(beginning: &Input) -> Option<&'static Format> {
         let mut builder = HistoryBuilder::new();
         match (format.read)(&source, &mut builder) {
             Ok(()) if builder.columns.txn_count() > 0 => beginning.bytes.len(),
-            Ok(()) => 0,
-            Err(ReadError { position: Position::Byte(_), .. }) => 0,
+            Ok(()) | Err(ReadError { position: Position::Byte(_), .. }) => 0,
             Err(error) => beginning.offset(error.position).unwrap_or(0),
         }
     };
-    let reached = FORMATS.iter().copied().map(|format| (reach(&format), format));
+    let reached = formats.iter().copied().map(|format| (reach(&format), format));
     // Of several that come equally far, the first is the one that is meant most often.
     let best = reached.reduce(|best, other| if other.0 > best.0 { other } else { best });
     best.filter(|(reach, _)| *reach >= NEAR).map(|(_, format)| format)
 }
 
 /// The format of files with such names.
-fn by_ending(name: &str) -> Option<&'static Format> {
+fn by_ending(name: &str, formats: Formats) -> Option<&'static Format> {
     let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(name);
     let format = match name.rsplit_once('.')?.1 {
         "isolde" => "isolde",
@@ -63,7 +67,7 @@ fn by_ending(name: &str) -> Option<&'static Format> {
         "bincode" => "dbcop-bincode",
         _ => return None,
     };
-    Format::named(format)
+    formats.iter().copied().find(|f| f.name == format)
 }
 
 #[cfg(test)]
@@ -71,7 +75,7 @@ mod tests {
     use super::*;
 
     fn hint_of(name: &str, text: &str) -> String {
-        hint(&Source::File(Input::new(name, text)))
+        hint(&Source::File(Input::new(name, text)), crate::formats::FORMATS)
     }
 
     #[test]

@@ -125,13 +125,13 @@ pub(crate) fn event(at: usize, fields: &Fields<'_>, bytes: &[u8]) -> Result<LogE
 }
 
 /// How a format finds the fields of a line.
-pub(crate) type Split = fn(usize, &[u8]) -> Option<Fields<'_>>;
+pub(crate) type SplitLine = fn(usize, &[u8]) -> Option<Fields<'_>>;
 
 /// The dialect of such files: what an operation did is Jepsen's, and what else it says is an error.
 pub(crate) struct LineDialect<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) standard: Standard<'a, Edn<'a>>,
-    pub(crate) split: Split,
+    pub(crate) split: SplitLine,
 }
 
 impl<'a> LineDialect<'a> {

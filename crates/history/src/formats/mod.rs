@@ -65,7 +65,7 @@ impl Format {
             }
             let complaint = "the format is not recognised from the content";
             let mut error = whole(source.name(), complaint.to_owned());
-            error.hint = Some(guess::hint(source));
+            error.hint = Some(guess::hint(source, FORMATS));
             error
         })
     }

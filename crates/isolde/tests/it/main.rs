@@ -4,15 +4,18 @@
 
 mod command;
 mod common;
+mod convert;
 mod driver;
 mod events;
 mod excerpts;
 mod faults;
 mod faulty;
 mod generate;
+mod inputs;
 mod limits;
 mod live;
 mod lost_connections;
+mod outputs;
 mod own_histories;
 mod probe;
 mod readme;

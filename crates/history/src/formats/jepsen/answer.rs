@@ -50,7 +50,9 @@ fn same_values<'a, N: Notation<'a>>(bytes: &'a [u8], asked: usize, done: usize) 
         match (pool.datum(asked), pool.datum(done)) {
             (Datum::Absent | Datum::Null, _) => {}
             // A read may leave out its result.
-            (Datum::List(asked), Datum::List(done)) if asked.iter().count() <= done.iter().count() => {
+            (Datum::List(asked), Datum::List(done))
+                if asked.iter().count() <= done.iter().count() =>
+            {
                 open.extend(asked.iter().zip(done.iter()));
             }
             _ => return Some(false),

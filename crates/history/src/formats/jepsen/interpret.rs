@@ -35,7 +35,14 @@ pub(crate) struct Interpreter<'a, D> {
 
 impl<'a, D: Dialect<'a>> Interpreter<'a, D> {
     pub(crate) fn new(bytes: &'a [u8], dialect: D) -> Interpreter<'a, D> {
-        Interpreter { bytes, dialect, wall: None, silent: None, altered: None, draft: TxnDraft::default() }
+        Interpreter {
+            bytes,
+            dialect,
+            wall: None,
+            silent: None,
+            altered: None,
+            draft: TxnDraft::default(),
+        }
     }
 
     /// Fills the draft.

@@ -29,7 +29,13 @@ fn load_with_warnings(text: impl Into<Vec<u8>>) -> Loaded {
     let mut streamed = HistoryBuilder::new();
     let stream = read_lines(&input.bytes[..], &input.name, &mut streamed);
     compare("stream", &whole, &stream.map(|()| streamed.finish_with_warnings()));
-    compare("load", &whole, &FORMAT.load(&source).map(HistoryBuilder::finish_with_warnings));
+    // Only a whole history shows which transactions contradict each other.
+    let mut checked = HistoryBuilder::new();
+    let checked = read::read(&source, &mut checked).map(|()| {
+        contradictions::warn(input, &mut checked);
+        checked.finish_with_warnings()
+    });
+    compare("load", &checked, &FORMAT.load(&source).map(HistoryBuilder::finish_with_warnings));
     for chunk in [1, 20, 70, 300] {
         let loaded = read::load_chunks(input, chunk).map_err(|fault| input.text_error(fault));
         compare("chunks", &whole, &loaded.map(HistoryBuilder::finish_with_warnings));
