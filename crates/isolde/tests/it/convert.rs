@@ -34,9 +34,9 @@ fn every_obstacle_is_named_at_once_and_in_the_same_words() {
     assert_eq!(
         ran.err,
         "error: plume cannot hold all of this history\n  intervals: of transactions\n  \
-         timestamps: of the database\n  events: 1 on the time line\n  attributes: extra\n  \
+         timestamps: of the database\n  meta: server\n  events: 1 on the time line\n  attributes: extra\n  \
          names: of keys or sessions that are no numbers\n  \
-         hint: --drop intervals,timestamps,events,attributes,names leaves that out, and so does --drop all\n"
+         hint: --drop intervals,timestamps,meta,events,attributes,names leaves that out, and so does --drop all\n"
     );
     let ran = folder.isolde(&["convert", "h.txt", "out", "--to", "jepsen-edn"]);
     assert!(ran.err.contains("hint: --drop timestamps,meta,initial leaves"), "{ran:?}");

@@ -586,7 +586,7 @@ fn evidence_without_a_counterpart_is_refused() {
     check_written(
         "meta server postgres\n1: w(0,1)\n",
         &expect![[r#"
-        w(0,1,1,0)
-    "#]],
+            plume cannot hold it: the fact server about the run has no counterpart
+        "#]],
     );
 }
