@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use isolde_history::{JsonlWriter, NativeWriter, OpKind};
+use isolde_history::{JsonlWriter, NativeWriter, OpKind, SinkError};
 use isolde_run::{Controls, Options, Progress, Ran, RunError, Stuck, Tape, within};
 use isolde_spec::Level;
 use isolde_target::{Failure, Offer, Target};
@@ -115,7 +115,11 @@ impl Stage {
             Ok((ran, Ok(()))) => ran,
             Ok((_, Err(error))) => return Err(anyhow!(error)).with_context(named),
             Err(RunError::Record { error, ran }) => {
-                bail!("{}: {error}{}", named(), saved(file, ran.progress.txns))
+                let why = match error {
+                    SinkError::Io(why) => why,
+                    other => other.to_string(),
+                };
+                bail!("{}: {why}{}", named(), saved(file, ran.progress.txns))
             }
             Err(error) => {
                 let _ = std::fs::remove_file(file);
