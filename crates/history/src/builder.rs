@@ -150,6 +150,17 @@ impl Pool {
 
     /// Interns what the other pool has learned since the map was made, and extends the map.
     pub(crate) fn adopt_more(&mut self, other: &Pool, map: &mut Remap) {
+        self.adopt_values(other, map);
+        for &name in &other.key_names()[map.keys.len()..] {
+            map.keys.push(self.key(map.value(name)));
+        }
+        for &name in &other.session_names()[map.sessions.len()..] {
+            map.sessions.push(self.session(map.value(name)));
+        }
+    }
+
+    /// The same for values alone.
+    pub(crate) fn adopt_values(&mut self, other: &Pool, map: &mut Remap) {
         for i in map.values.len() as u32..other.entries().len() {
             let (kind, bytes) = other.entries().get(i);
             let value = match other.datum(Value::pooled(i)) {
@@ -166,12 +177,6 @@ impl Pool {
                 _ => self.entry(kind, bytes),
             };
             map.values.push(value);
-        }
-        for &name in &other.key_names()[map.keys.len()..] {
-            map.keys.push(self.key(map.value(name)));
-        }
-        for &name in &other.session_names()[map.sessions.len()..] {
-            map.sessions.push(self.session(map.value(name)));
         }
     }
 }

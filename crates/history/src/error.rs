@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::printable::printable;
 use crate::value::Value;
 
 /// Where in an input something is.
@@ -57,7 +58,7 @@ pub struct ReadError {
 
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file)?;
+        write!(f, "{}", printable(&self.file))?;
         if self.position != Position::Whole {
             write!(f, ":{}", self.position)?;
         }
@@ -87,7 +88,7 @@ pub struct Warning {
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file)?;
+        write!(f, "{}", printable(&self.file))?;
         if self.position != Position::Whole {
             write!(f, ":{}", self.position)?;
         }

@@ -21,6 +21,8 @@ mod group;
 mod history;
 mod ids;
 mod in_order;
+#[cfg(feature = "files")]
+mod input_limits;
 pub mod jsonl;
 mod labels;
 mod lazy;
@@ -30,7 +32,9 @@ pub mod notation;
 mod op;
 #[cfg(feature = "files")]
 mod open;
+mod parts;
 mod pool;
+mod printable;
 mod remap;
 #[cfg(test)]
 mod round_trip;
@@ -40,6 +44,8 @@ mod sink;
 mod source;
 mod summary;
 pub mod text;
+#[cfg(feature = "files")]
+mod unpack;
 mod value;
 
 pub use attributes::{Entity, names};
@@ -53,11 +59,15 @@ pub use format::Format;
 pub use formats::FORMATS;
 pub use history::{History, Stmt, Txn};
 pub use ids::{Key, OpId, SessionId, StmtId, TxnId};
+#[cfg(feature = "files")]
+pub use input_limits::InputLimits;
 pub use jsonl::{JsonlWriter, read_lines};
 pub use meta::{Clock, Event, InitialState, Meta, info};
 pub use native::{Followed, NativeFollower, NativeWriter};
 pub use op::{Effect, Op, OpKind};
+pub use parts::HistoryPart;
 pub use pool::Pool;
+pub use printable::printable;
 pub use session_event::SessionEvent;
 pub use sink::Sink;
 pub use source::{Input, Source};

@@ -1,45 +1,150 @@
 //! Opening paths and standard input.
 
 use std::fs;
-use std::io::{self, Read};
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use crate::error::ReadError;
-use crate::source::{Input, Source, whole};
+use crate::format::Format;
+use crate::formats::beginning;
+use crate::input_limits::{InputLimits, too_large};
+use crate::native;
+use crate::printable::printable;
+use crate::source::{Source, whole};
+use crate::unpack::{Stream, cannot_read};
 
-/// The most bytes that one input may have, after decompression.
-const MAX_INPUT: u64 = 64 << 30;
 /// The most files that a folder may have.
 const MAX_FILES: usize = 100_000;
 /// Files that are a history on their own, when the folder around them is named instead.
 const LONE_FILES: [&str; 4] = ["history.bincode", "history.edn", "history.json", "history.jsonl"];
 
+/// How much of a file is read before its format is known.
+const BEGINNING: usize = 1 << 20;
+
 impl Source {
     /// Opens a file, a folder of logs, or standard input (`-`). Files that gzip or zstd made are
     /// unpacked, whatever their names.
     pub fn open(path: &Path) -> Result<Source, ReadError> {
-        if path.as_os_str() == "-" {
-            let bytes = read_all(io::stdin().lock(), "<stdin>", 0)?;
-            return Ok(Source::File(unpacked("<stdin>", bytes)?));
+        match place(path)? {
+            PathKind::Stdin => {
+                Stream::new("<stdin>", io::stdin(), 0, InputLimits::default())?.rest()
+            }
+            PathKind::File(path) => stream(&path, InputLimits::default())?.rest(),
+            PathKind::Logs(name, paths) => return logs(name, &paths, InputLimits::default()),
         }
-        let name = path.display().to_string();
-        let kind = fs::metadata(path).map_err(|e| cannot_open(&name, &e))?;
-        if !kind.is_dir() {
-            return Ok(Source::File(open_file(path)?));
-        }
-        let mut paths = list(path, &name)?;
-        if let Some(lone) = paths.iter().find(|p| LONE_FILES.iter().any(|lone| p.ends_with(lone))) {
-            return Ok(Source::File(open_file(lone)?));
-        }
-        paths.retain(|p| is_log(p));
-        let files = paths.iter().map(|p| open_file(p)).collect::<Result<Vec<_>, _>>()?;
-        if files.is_empty() {
-            let mut error = whole(&name, "the folder holds no log".to_owned());
-            error.hint = Some("logs are files whose names end with .log".to_owned());
-            return Err(error);
-        }
-        Ok(Source::Folder { name, files })
+        .map(Source::File)
     }
+
+    /// Opens the same within limits, as a history of that format or of the one that its beginning shows.
+    /// An input of no format, or whose beginning the format refuses, is not read to its end.
+    pub fn open_as(
+        path: &Path,
+        format: Option<&'static Format>,
+        limits: InputLimits,
+    ) -> Result<(Source, &'static Format), ReadError> {
+        let stream = match place(path)? {
+            PathKind::Stdin => Stream::new("<stdin>", io::stdin(), 0, limits)?,
+            PathKind::File(path) => stream(&path, limits)?,
+            PathKind::Logs(name, paths) => {
+                let source = logs(name, &paths, limits)?;
+                let format = format.map_or_else(|| Format::recognise(&source), Ok)?;
+                return Ok((source, format));
+            }
+        };
+        open_stream(stream, format)
+    }
+
+    /// Complains if a history that is made of this source would be larger than the limits: a native file has
+    /// packed blocks, which are unpacked only when it is read.
+    pub fn check_unpacked(&self, format: &Format, limits: InputLimits) -> Result<(), ReadError> {
+        let larger =
+            format.name == native::FORMAT.name && native::unpacked_len(self) > limits.most();
+        if larger { Err(too_large(self.name(), true, limits)) } else { Ok(()) }
+    }
+}
+
+fn open_stream(
+    mut stream: Stream,
+    format: Option<&'static Format>,
+) -> Result<(Source, &'static Format), ReadError> {
+    let (beginning, whole) = stream.beginning(BEGINNING)?;
+    let beginning = Source::File(beginning);
+    let format = match format {
+        None => Format::recognise(&beginning)?,
+        Some(format) if whole => format,
+        Some(format) => beginning::accepted(format, &beginning)?,
+    };
+    if let Source::File(input) = beginning {
+        stream.put_back(input);
+    }
+    Ok((Source::File(stream.rest()?), format))
+}
+
+/// What a path means.
+enum PathKind {
+    Stdin,
+    File(PathBuf),
+    /// A folder's name, and the logs in it.
+    Logs(String, Vec<PathBuf>),
+}
+
+fn place(path: &Path) -> Result<PathKind, ReadError> {
+    if path.as_os_str() == "-" {
+        return Ok(PathKind::Stdin);
+    }
+    let name = path.display().to_string();
+    let kind = fs::metadata(path).map_err(|e| cannot_read(&name, &e))?;
+    if !kind.is_dir() {
+        return Ok(PathKind::File(path.to_owned()));
+    }
+    let paths = list(path, &name)?;
+    if let Some(lone) = paths.iter().find(|p| LONE_FILES.iter().any(|lone| p.ends_with(lone))) {
+        return Ok(PathKind::File(lone.clone()));
+    }
+    let logs: Vec<PathBuf> = paths.iter().filter(|p| is_log(p)).cloned().collect();
+    if logs.is_empty() {
+        return Err(no_log(&name, &paths));
+    }
+    Ok(PathKind::Logs(name, logs))
+}
+
+/// The complaint about a folder that is no history, with what it holds instead.
+fn no_log(name: &str, paths: &[PathBuf]) -> ReadError {
+    let mut error = whole(name, "the folder holds no log".to_owned());
+    let is_history = |path: &&PathBuf| {
+        let ending = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        ["edn", "json", "jsonl", "isolde", "bincode", "txt", "gz", "zst"].contains(&ending)
+    };
+    let others: Vec<&PathBuf> = paths.iter().filter(is_history).collect();
+    error.hint = Some(match &others[..] {
+        [] => "the files of a folder are one history if their names end with .log".to_owned(),
+        [first, ..] => format!(
+            "only files whose names end with .log are one history together; name each of the {} other \
+             files, such as {}",
+            others.len(),
+            printable(&first.display().to_string())
+        ),
+    });
+    error
+}
+
+/// All logs of a folder, which have the limits together.
+fn logs(name: String, paths: &[PathBuf], mut limits: InputLimits) -> Result<Source, ReadError> {
+    let mut files = Vec::new();
+    for path in paths {
+        let input = stream(path, limits)?.rest()?;
+        limits = limits.after(input.bytes.len() as u64);
+        files.push(input);
+    }
+    Ok(Source::Folder { name, files })
+}
+
+fn stream(path: &Path, limits: InputLimits) -> Result<Stream, ReadError> {
+    let name = path.display().to_string();
+    let file = fs::File::open(path).map_err(|e| cannot_read(&name, &e))?;
+    // The length is a hint: a pipe has none, a file may grow.
+    let len = file.metadata().map_or(0, |m| m.len());
+    Stream::new(&name, file, len, limits)
 }
 
 fn is_log(path: &Path) -> bool {
@@ -48,10 +153,10 @@ fn is_log(path: &Path) -> bool {
 }
 
 /// The files of a folder, with numbers in their names in the order of numbers: T2 before T10.
-fn list(path: &Path, name: &str) -> Result<Vec<std::path::PathBuf>, ReadError> {
+fn list(path: &Path, name: &str) -> Result<Vec<PathBuf>, ReadError> {
     let mut paths = Vec::new();
-    for entry in fs::read_dir(path).map_err(|e| cannot_open(name, &e))? {
-        let entry = entry.map_err(|e| cannot_open(name, &e))?;
+    for entry in fs::read_dir(path).map_err(|e| cannot_read(name, &e))? {
+        let entry = entry.map_err(|e| cannot_read(name, &e))?;
         if paths.len() == MAX_FILES {
             return Err(whole(name, format!("the folder holds more than {MAX_FILES} files")));
         }
@@ -81,130 +186,15 @@ fn natural_key(name: &str) -> String {
     key
 }
 
-fn open_file(path: &Path) -> Result<Input, ReadError> {
-    let name = path.display().to_string();
-    let file = fs::File::open(path).map_err(|e| cannot_open(&name, &e))?;
-    // The length is a hint: a pipe has none, a file may grow.
-    let len = file.metadata().map_or(0, |m| m.len());
-    let bytes = read_all(file, &name, len)?;
-    unpacked(&name, bytes)
-}
-
-fn read_all(reader: impl Read, name: &str, expected: u64) -> Result<Vec<u8>, ReadError> {
-    let mut bytes = Vec::with_capacity(expected.min(MAX_INPUT) as usize);
-    reader.take(MAX_INPUT + 1).read_to_end(&mut bytes).map_err(|e| cannot_open(name, &e))?;
-    if bytes.len() as u64 > MAX_INPUT {
-        return Err(whole(name, format!("the input has more than {MAX_INPUT} bytes")));
-    }
-    Ok(bytes)
-}
-
-fn cannot_open(name: &str, error: &io::Error) -> ReadError {
-    let mut e = whole(name, format!("cannot be read: {error}"));
-    if error.kind() == io::ErrorKind::NotFound {
-        e.hint = Some("is the path right? `-` reads standard input".to_owned());
-    }
-    e
-}
-
-const GZIP: &[u8] = &[0x1f, 0x8b];
-const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-
-fn unpacked(name: &str, bytes: Vec<u8>) -> Result<Input, ReadError> {
-    let bytes = if bytes.starts_with(GZIP) {
-        gunzip(name, &bytes)?
-    } else if bytes.starts_with(ZSTD) {
-        unzstd(name, &bytes)?
-    } else {
-        bytes
-    };
-    Ok(Input::new(name, without_mark(bytes)))
-}
-
-#[cfg(feature = "gzip")]
-fn gunzip(name: &str, bytes: &[u8]) -> Result<Vec<u8>, ReadError> {
-    unpack(name, &mut flate2::read::MultiGzDecoder::new(bytes))
-}
-
-#[cfg(feature = "zstd")]
-fn unzstd(name: &str, bytes: &[u8]) -> Result<Vec<u8>, ReadError> {
-    let decoder = zstd::stream::read::Decoder::new(bytes);
-    unpack(name, &mut decoder.map_err(|e| cannot_open(name, &e))?)
-}
-
-#[cfg(any(feature = "gzip", feature = "zstd"))]
-fn unpack(name: &str, reader: &mut dyn Read) -> Result<Vec<u8>, ReadError> {
-    read_all(reader, name, 0).map_err(|mut e| {
-        e.hint = Some("the compressed file may be cut".to_owned());
-        e
-    })
-}
-
-#[cfg(not(feature = "gzip"))]
-fn gunzip(name: &str, _: &[u8]) -> Result<Vec<u8>, ReadError> {
-    let mut error = whole(name, "is compressed, and this build cannot unpack it".to_owned());
-    error.hint = Some("gunzip unpacks it; a build with the feature gzip does, too".to_owned());
-    Err(error)
-}
-
-#[cfg(not(feature = "zstd"))]
-fn unzstd(name: &str, _: &[u8]) -> Result<Vec<u8>, ReadError> {
-    let mut error = whole(name, "is compressed, and this build cannot unpack it".to_owned());
-    error.hint = Some("unzstd unpacks it; a build with the feature zstd does, too".to_owned());
-    Err(error)
-}
-
-/// The byte order mark that some editors put before UTF-8.
-const MARK: &[u8] = &[0xef, 0xbb, 0xbf];
-
-/// Skips the mark of a text. No text has a zero byte after it: what has one is a binary file that
-/// happens to begin like that.
-fn without_mark(mut bytes: Vec<u8>) -> Vec<u8> {
-    if bytes.starts_with(MARK) && bytes.get(MARK.len()) != Some(&0) {
-        bytes.drain(..MARK.len());
-    }
-    bytes
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
 
     #[test]
     fn numbers_in_names_sort_as_numbers() {
         let mut names = ["T10.log", "T2.log", "T1.log", "J1.log"];
         names.sort_by_key(|n| natural_key(n));
         assert_eq!(names, ["J1.log", "T1.log", "T2.log", "T10.log"]);
-    }
-
-    #[cfg(all(feature = "gzip", feature = "zstd"))]
-    #[test]
-    fn compressed_files_open_as_they_are() {
-        let text = "a: w(x,1)\n".repeat(100);
-        let zstd = zstd::bulk::compress(text.as_bytes(), 1).unwrap();
-        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gzip.write_all(text.as_bytes()).unwrap();
-        let gzip = gzip.finish().unwrap();
-        for packed in [&zstd, &gzip] {
-            assert_eq!(unpacked("x", packed.clone()).unwrap().bytes, text.as_bytes());
-            let cut = unpacked("x", packed[..packed.len() / 2].to_vec());
-            assert!(cut.unwrap_err().to_string().contains("may be cut"));
-        }
-    }
-
-    #[test]
-    fn a_byte_order_mark_is_skipped_unless_the_file_is_binary() {
-        let opened = |bytes: &[u8]| unpacked("x", bytes.to_vec()).unwrap().bytes;
-        assert_eq!(opened(b"\xef\xbb\xbfa: w(x,1)"), b"a: w(x,1)");
-        assert_eq!(opened(b"\xef\xbb\xbf"), b"");
-        // Only one is a mark; a second one is part of the text.
-        assert_eq!(opened(b"\xef\xbb\xbf\xef\xbb\xbfa"), b"\xef\xbb\xbfa");
-        for as_it_is in [&b"\xef\xbb\xbf\0a"[..], b"\xef\xbb", b"a\xef\xbb\xbf", b""] {
-            assert_eq!(opened(as_it_is), as_it_is);
-        }
-        #[cfg(feature = "zstd")]
-        assert_eq!(opened(&zstd::bulk::compress(b"\xef\xbb\xbfa", 1).unwrap()), b"a");
     }
 
     #[test]

@@ -65,6 +65,30 @@ impl Input {
         Position::Text { line, column: column as u64 }
     }
 
+    /// The byte at a place; `None` for the input as a whole.
+    pub(crate) fn offset(&self, position: Position) -> Option<usize> {
+        match position {
+            Position::Text { line: 1, column } => Some(column as usize - 1),
+            Position::Text { line, column } => {
+                let before = usize::try_from(line).ok()?.checked_sub(2)?;
+                let newline = memchr::memchr_iter(b'\n', &self.bytes).nth(before)?;
+                Some(newline + column as usize)
+            }
+            Position::Byte(offset) => usize::try_from(offset).ok(),
+            Position::Whole => None,
+        }
+    }
+
+    /// The first `len` bytes without the last line, which is probably cut; all if there are no more.
+    pub(crate) fn first_lines(&self, len: usize) -> Input {
+        let first = &self.bytes[..self.bytes.len().min(len)];
+        let end = match memchr::memrchr(b'\n', first) {
+            Some(at) if first.len() < self.bytes.len() => at + 1,
+            _ => first.len(),
+        };
+        Input::new(self.name.clone(), &first[..end])
+    }
+
     /// A warning about a byte of a text.
     pub fn text_warning(&self, offset: usize, message: impl Into<String>) -> Warning {
         let position = self.text_position(offset);
@@ -168,6 +192,9 @@ mod tests {
         );
         let error = input.text_error(Fault::expected(99, "more"));
         assert_eq!(error.to_string(), "a.txt:3:1: expected more, found the end of the file");
+        for at in [0, 3, 4, 8, 14] {
+            assert_eq!(input.offset(input.text_position(at)), Some(at));
+        }
         let error = input.binary_error(Fault::wrong(4, "no such tag"));
         assert_eq!(error.to_string(), "a.txt:byte 4: no such tag");
     }

@@ -6,6 +6,7 @@ mod cleaning;
 mod driving;
 mod explaining;
 mod probing;
+mod reading;
 mod running;
 
 use std::path::PathBuf;
@@ -15,7 +16,7 @@ use isolde_spec::{Anomaly, Level};
 use isolde_workload::simulate::Planted;
 use isolde_workload::{Distribution, Kind};
 
-use crate::typed::{anomaly, count, kind, level, small_count};
+use crate::typed::{Dropped, anomaly, count, dropped, kind, level, small_count};
 
 pub(crate) use asking::AskArgs;
 pub(crate) use cleaning::CleanArgs;
@@ -23,6 +24,7 @@ pub(crate) use cleaning::CleanArgs;
 pub(crate) use driving::{DriverArgs, DriverCheckArgs, DriverCommand};
 pub(crate) use explaining::ExplainArgs;
 pub(crate) use probing::ProbeArgs;
+pub(crate) use reading::ReadArgs;
 pub(crate) use running::{RecordArgs, RunArgs, TargetsArgs, TestArgs};
 
 /// Does this database really deliver the isolation it promises?
@@ -115,6 +117,9 @@ pub(crate) struct CheckArgs {
     /// plainest witness); one --report each for several
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Vec<PathBuf>,
+    /// Overwrite reports that exist
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Write the transactions of every witness into this folder, each as a small history of its own
     /// that shows the same anomaly: for a bug report, or for another checker
     #[arg(long, value_name = "FOLDER")]
@@ -139,9 +144,8 @@ pub(crate) struct CheckArgs {
 pub(crate) struct StatArgs {
     /// The history: a file, a folder of logs, or - for standard input; gzip and zstd are unpacked
     pub(crate) history: PathBuf,
-    /// The format, if it is not to be recognised from the content (see `isolde formats`)
-    #[arg(long, short, value_name = "FORMAT")]
-    pub(crate) format: Option<String>,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -149,22 +153,26 @@ pub(crate) struct StatArgs {
 
 /// Convert a history from one format to another
 ///
-/// What the target format cannot express is refused by name, never dropped in silence.
+/// What the target's format cannot hold is refused by name, all of it at once, unless --drop leaves it out.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  isolde convert history.edn history.isolde\n  \
                         isolde convert cobra-logs/ history.jsonl\n  \
-                        isolde convert history.isolde - --to plume")]
+                        isolde convert history.isolde - --to plume --drop all")]
 pub(crate) struct ConvertArgs {
     /// The history: a file, a folder of logs, or - for standard input
     pub(crate) from: PathBuf,
     /// Where to write, or - for standard output
     pub(crate) to: PathBuf,
-    /// The source's format, if it is not to be recognised from the content
-    #[arg(long, short, value_name = "FORMAT")]
-    pub(crate) format: Option<String>,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
     /// The target's format, if the ending of its name does not say (.isolde, .jsonl, .edn, .bincode)
     #[arg(long = "to", short, value_name = "FORMAT")]
     pub(crate) to_format: Option<String>,
+    /// Leave these parts out, or with `all` every part that the target's format cannot hold: intervals,
+    /// timestamps, meta, events, orders, attributes, statements, names, initial, incomplete; several with
+    /// commas
+    #[arg(long, value_name = "PARTS", value_delimiter = ',', value_parser = dropped)]
+    pub(crate) drop: Vec<Dropped>,
     /// Overwrite the target if it exists
     #[arg(long)]
     pub(crate) force: bool,

@@ -7,7 +7,7 @@ use anyhow::Result;
 use isolde_job::excerpts::{self, Stems};
 use isolde_job::load::Loaded;
 use isolde_job::reports::{self, Reports};
-use isolde_job::{about, quoted};
+use isolde_job::{about, quoted, shown};
 use isolde_report::{Case, Decided, Telling, case_to_json};
 use isolde_spec::Level;
 
@@ -15,14 +15,13 @@ use crate::args::CheckArgs;
 use crate::exit::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED, exit_code, is_broken_pipe};
 use crate::interrupt::Interrupts;
 use crate::progress::Progress;
-use crate::secrets::hidden;
 use crate::{reading, terminal};
 
 /// Checks every file; the exit code is that of the worst.
 pub(crate) fn run(args: &CheckArgs, interrupts: &Interrupts) -> Result<u8> {
     let levels = isolde_job::levels(&args.level)?;
     interrupts.listen_for_checks()?;
-    let mut reports = Reports::new(&args.report, &args.histories, !levels.is_empty())?;
+    let mut reports = Reports::new(&args.report, args.force, &args.histories, !levels.is_empty())?;
     let mut stems = Stems::default();
     let mut codes = Vec::new();
     for file in &args.histories {
@@ -34,10 +33,12 @@ pub(crate) fn run(args: &CheckArgs, interrupts: &Interrupts) -> Result<u8> {
             Ok(code) => codes.push(code),
             Err(error) if is_broken_pipe(&error) => return Err(error),
             Err(error) => {
-                let text = hidden(&format!("{error:#}"));
-                anstream::eprintln!("{}: {text}", terminal::ERROR.label("error"));
+                terminal::error(&error);
+                if args.json {
+                    terminal::print_json(&reading::fault(file, &error))?;
+                }
                 let (name, error) = (file.display().to_string(), format!("{error:#}"));
-                let error = error.strip_prefix(&format!("{name}: ")).unwrap_or(&error);
+                let error = error.strip_prefix(&format!("{}: ", shown(file))).unwrap_or(&error);
                 reports.add_fault(&name, error);
                 codes.push(EXIT_FAULT);
             }
@@ -60,8 +61,8 @@ fn check_file(
 ) -> Result<u8> {
     let began = Instant::now();
     let asking = args.ask.asking(interrupts.stop());
-    let loaded = reading::load(file, args.ask.format.as_deref())?;
-    let spinner = Progress::spinner(&format!("checking {}", file.display()));
+    let loaded = reading::load(file, &args.ask.read)?;
+    let spinner = Progress::spinner(&format!("checking {}", shown(file)));
     interrupts.check_begins();
     let told = &mut |verdict: &_| interrupts.decided(verdict);
     let decided = asking.decide(&loaded.history, levels, told);

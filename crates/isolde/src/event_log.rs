@@ -1,12 +1,11 @@
 //! `--events FILE`: what happens while it happens, one JSON object a line.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
-use isolde_job::Event;
+use anyhow::Result;
+use isolde_job::{Event, output};
 use serde_json::json;
 
 /// Where events are written.
@@ -16,13 +15,12 @@ pub(crate) struct EventLog {
 }
 
 impl EventLog {
-    /// A file, a pipe, or `-` for standard output.
-    pub(crate) fn new(path: &Path) -> Result<EventLog> {
+    /// A new file (an old one if that is forced), a pipe, or `-` for standard output.
+    pub(crate) fn new(path: &Path, force: bool) -> Result<EventLog> {
         let out: Box<dyn Write> = if path.as_os_str() == "-" {
             Box::new(io::stdout())
         } else {
-            let file = File::create(path);
-            Box::new(file.with_context(|| format!("cannot write {}", path.display()))?)
+            Box::new(output::create(path, force)?)
         };
         Ok(EventLog { out, began: Instant::now() })
     }

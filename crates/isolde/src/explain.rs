@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ExplainArgs, interrupts: &Interrupts) -> Result<()> {
         }
         return terminal::print(&index_to_text());
     };
-    let name = without_password(&what.to_string_lossy());
+    let name = isolde_job::shown(Path::new(&without_password(&what.to_string_lossy())));
     let named = args.witness.is_none();
     match names::page(&what.to_string_lossy()).filter(|_| named) {
         Some(Entry::Anomaly(page)) => return of_anomaly(args, page),
@@ -133,9 +133,9 @@ fn of_history(args: &ExplainArgs, file: &Path, interrupts: &Interrupts) -> Resul
     let wanted = args.witness.as_deref().map(Wanted::named).transpose()?;
     let kinds = args.write.iter().map(|to| kind(args, file, to)).collect::<Result<Vec<As>>>()?;
     interrupts.listen_for_checks()?;
-    let loaded = reading::load(file, args.ask.format.as_deref())?;
+    let loaded = reading::load_or_tell(file, &args.ask.read, args.json)?;
     let history = &loaded.history;
-    let spinner = Progress::spinner(&format!("checking {}", file.display()));
+    let spinner = Progress::spinner(&format!("checking {}", isolde_job::shown(file)));
     let asking = args.ask.asking(interrupts.stop());
     let level = match wanted {
         Some(Wanted::Number(level, _)) => level,
@@ -167,7 +167,8 @@ fn of_history(args: &ExplainArgs, file: &Path, interrupts: &Interrupts) -> Resul
         text.extend(more.map(|more| format!("  picture    {more}\n")));
         terminal::print(&text)?;
     }
-    let shown = ShownWitness { history, level, witness, exhibit: &exhibit, asking: &asking };
+    let (asking, force) = (&asking, args.force);
+    let shown = ShownWitness { history, level, witness, exhibit: &exhibit, asking, force };
     for (to, kind) in args.write.iter().zip(kinds) {
         shown.write(to, kind, &what)?.iter().for_each(terminal::notice);
     }
@@ -177,7 +178,7 @@ fn of_history(args: &ExplainArgs, file: &Path, interrupts: &Interrupts) -> Resul
 /// What to write into a file, if it may be written.
 fn kind(args: &ExplainArgs, history: &Path, to: &Path) -> Result<As> {
     if output::is_same(history, to) {
-        bail!("{} is the history, and is not overwritten by a witness", to.display());
+        bail!("{} is the history, and is not overwritten by a witness", isolde_job::shown(to));
     }
     output::may_write(to, args.force)?;
     match &args.to_format {

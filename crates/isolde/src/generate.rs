@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::{Context, Result, anyhow, bail};
 use isolde_history::{Format, HistoryBuilder, JsonlWriter, NativeWriter, Sink, SinkError, info};
-use isolde_job::output;
+use isolde_job::{output, shown};
 use isolde_spec::Level;
 use isolde_workload::simulate::{
     Database, Plan, SimulateError, Simulated, simulate_by_session, simulate_watched,
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<()> {
     let style = "{spinner} generating {human_pos} of {human_len} {elapsed}";
     let progress = Progress::bar(args.txns, style);
     let mut done = Simulated::default();
-    output::write(&args.to, |out| {
+    output::write(&args.to, args.force, |out| {
         let watch = &mut |txns| progress.reach(txns);
         done = generate(args, &plan, target, out, watch)?;
         Ok(())
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<()> {
     let rolled_back = txns - committed;
     anstream::eprintln!(
         "{}: {txns} transactions ({rolled_back} rolled back), {ops} operations, {planted} planted, seed {}",
-        args.to.display(),
+        shown(&args.to),
         args.seed
     );
     Ok(())

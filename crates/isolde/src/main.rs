@@ -108,8 +108,7 @@ fn done(result: Result<u8>) -> u8 {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => EXIT_OK,
         Err(error) => {
-            let error = hidden(&format!("{error:#}"));
-            anstream::eprintln!("{}: {error}", terminal::ERROR.label("error"));
+            terminal::error(&error);
             EXIT_FAULT
         }
     }

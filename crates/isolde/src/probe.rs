@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow, bail};
-use isolde_job::output;
+use isolde_job::{output, shown};
 use isolde_probe::case::{self, Case};
 use isolde_probe::compare::Difference;
 use isolde_probe::matrix::{Matrix, probe};
@@ -57,27 +57,26 @@ pub(crate) fn run(args: &ProbeArgs, interrupts: &Interrupts) -> Result<u8> {
     };
     let code = interrupts.exit_code(code);
     if let Some(server) = target.throwaway().filter(|s| s.kept) {
-        anstream::eprintln!("the server stays: {} in {}", server.url, server.folder.display());
+        anstream::eprintln!("the server stays: {} in {}", server.url, shown(&server.folder));
     }
     Ok(code)
 }
 
+/// A text within a limit, which holds for devices and pipes, too: they have no length.
 fn read(path: &Path, most: usize) -> Result<String> {
-    // A device has no length: no more is read than a file may have.
-    let cannot = || format!("cannot read {}", path.display());
-    let mut text = String::new();
-    let file = fs::File::open(path).with_context(cannot)?;
-    let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
-    file.take(limit).read_to_string(&mut text).with_context(cannot)?;
-    if text.len() > most {
-        bail!("{} is longer than {most} bytes", path.display());
+    let cannot_read = || format!("cannot read {}", shown(path));
+    let file = fs::File::open(path).with_context(cannot_read)?;
+    let mut bytes = Vec::new();
+    file.take(most as u64 + 1).read_to_end(&mut bytes).with_context(cannot_read)?;
+    if bytes.len() > most {
+        bail!("{} is longer than {most} bytes", shown(path));
     }
-    Ok(text)
+    String::from_utf8(bytes).with_context(cannot_read)
 }
 
 fn recorded(path: &Path) -> Result<Vec<Recorded>> {
     let text = read(path, recorded::MOST_BYTES)?;
-    recorded::read(&text).map_err(|error| anyhow!("{}, {error}", path.display()))
+    recorded::read(&text).map_err(|error| anyhow!("{}, {error}", shown(path)))
 }
 
 /// The cases that were asked for.
@@ -112,12 +111,12 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let entries = fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let entries = fs::read_dir(path).with_context(|| format!("cannot read {}", shown(path)))?;
     let mut files: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
     files.retain(|file| file.extension().is_some_and(|e| e == "case"));
     files.sort();
     if files.is_empty() {
-        bail!("{} has no file that ends in .case", path.display());
+        bail!("{} has no file that ends in .case", shown(path));
     }
     Ok(files)
 }
@@ -170,16 +169,20 @@ fn probed(
 
 fn write_files(args: &ProbeArgs, matrix: &Matrix) -> Result<()> {
     if let Some(file) = &args.report {
-        output::write(file, |out| Ok(out.write_all(html::to_html(matrix).as_bytes())?))?;
+        output::write(
+            file,
+            args.force,
+            |out| Ok(out.write_all(html::to_html(matrix).as_bytes())?),
+        )?;
     }
     match &args.record {
-        Some(file) => write_record(file, &matrix.record()),
+        Some(file) => write_record(file, args.force, &matrix.record()),
         None => Ok(()),
     }
 }
 
-fn write_record(file: &Path, runs: &[Recorded]) -> Result<()> {
-    output::write(file, |out| {
+fn write_record(file: &Path, force: bool, runs: &[Recorded]) -> Result<()> {
+    output::write(file, force, |out| {
         runs.iter().try_for_each(|run| Ok(writeln!(out, "{}", recorded::to_json(run))?))
     })
 }
@@ -201,7 +204,7 @@ fn replayed(
     bar.clear();
     if let Some(file) = &args.record {
         let now = |r: &Replayed| Recorded { observed: r.now.clone(), ..runs[r.run].clone() };
-        write_record(file, &done.iter().map(now).collect::<Vec<_>>())?;
+        write_record(file, args.force, &done.iter().map(now).collect::<Vec<_>>())?;
     }
     let told = if args.json {
         serde_json::to_string_pretty(&replay_to_json(target, runs, &done))? + "\n"

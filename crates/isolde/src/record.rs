@@ -1,7 +1,7 @@
 //! `isolde record`.
 
 use anyhow::{Result, bail};
-use isolde_job::{Event, Stage, ran};
+use isolde_job::{Event, Stage, output, ran, shown};
 use serde_json::json;
 
 use crate::args::RecordArgs;
@@ -12,21 +12,20 @@ use crate::screen::Screen;
 use crate::{plans, terminal};
 
 pub(crate) fn run(args: &RecordArgs, interrupts: &Interrupts) -> Result<u8> {
-    if !args.force && args.to.exists() {
-        bail!("{} exists\n  hint: --force overwrites it", args.to.display());
-    }
+    output::may_write(&args.to, args.force)?;
     let known = args.to.extension().is_some_and(|e| e == "isolde" || e == "jsonl");
     if !known {
         bail!(
             "a run is recorded as .isolde or .jsonl, not as {}\n  hint: `isolde convert` makes others of them",
-            args.to.display()
+            shown(&args.to)
         );
     }
-    let log = args.events.as_deref().map(EventLog::new).transpose()?;
+    let log = args.events.as_deref().map(|to| EventLog::new(to, args.force)).transpose()?;
     interrupts.listen()?;
     let mut screen = Screen::new(interrupts, log);
     let watch = &mut |event: &Event<'_>| screen.show(event);
-    let stage = Stage::open(&plans::run(&args.run), &[], watch)?;
+    let mut stage = Stage::open(&plans::run(&args.run), &[], watch)?;
+    stage.set_overwrite(args.force);
     let seed = stage.place().settings.seed;
     watch(&Event::Began { number: 0, seed, file: &args.to });
     let ran = stage.run(seed, &args.to, interrupts.stop(), watch);
@@ -48,7 +47,7 @@ pub(crate) fn run(args: &RecordArgs, interrupts: &Interrupts) -> Result<u8> {
             stage.place().line(),
             stage.place().workload(seed),
             ran::to_text(&ran, by),
-            args.to.display()
+            shown(&args.to)
         ))?;
     }
     let well = ran.gave_up.is_empty() && ran.hung.is_none();

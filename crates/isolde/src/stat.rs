@@ -7,6 +7,7 @@ use anyhow::Result;
 use isolde_history::notation::write_value;
 use isolde_history::{Entity, History, OpKind, Outcome, Summary, Value};
 use isolde_job::load::Loaded;
+use isolde_job::shown;
 use isolde_report::number;
 use serde_json::{Map, json};
 
@@ -14,13 +15,13 @@ use crate::args::StatArgs;
 use crate::reading;
 
 pub(crate) fn run(args: &StatArgs) -> Result<()> {
-    let loaded = reading::load(&args.history, args.format.as_deref())?;
+    let loaded = reading::load_or_tell(&args.history, &args.read, args.json)?;
     let summary = Summary::of(&loaded.history);
-    let name = args.history.display().to_string();
     let text = if args.json {
+        let name = args.history.display().to_string();
         serde_json::to_string_pretty(&as_json(&name, &loaded, &summary))? + "\n"
     } else {
-        as_text(&name, &loaded, &summary)
+        as_text(&shown(&args.history), &loaded, &summary)
     };
     std::io::stdout().lock().write_all(text.as_bytes())?;
     Ok(())

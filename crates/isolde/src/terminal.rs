@@ -4,9 +4,12 @@ use std::io::{IsTerminal, Write as _};
 
 use anstyle::{AnsiColor, Color};
 use anyhow::Result;
+use isolde_history::printable;
 use isolde_job::Notice;
 use isolde_report::Style;
 use serde_json::Value;
+
+use crate::secrets::hidden;
 
 /// How "error" is shown.
 pub(crate) const ERROR: Label = Label(AnsiColor::Red);
@@ -46,11 +49,23 @@ pub(crate) fn print_json(value: &Value) -> Result<()> {
     print(&(serde_json::to_string_pretty(value)? + "\n"))
 }
 
+/// Says what went wrong on standard error. Whatever names are in it, the terminal shows them.
+pub(crate) fn error(error: &anyhow::Error) {
+    let text = hidden(&format!("{error:#}"));
+    anstream::eprintln!("{}: {}", ERROR.label("error"), in_lines(&text));
+}
+
+/// A message of several lines without what a terminal would obey.
+fn in_lines(text: &str) -> String {
+    let lines: Vec<_> = text.split('\n').map(printable).collect();
+    lines.join("\n")
+}
+
 /// Says something on standard error.
 pub(crate) fn notice(notice: &Notice) {
     let label = match notice {
         Notice::Warning(_) => WARNING.label("warning"),
         Notice::Note(_) => "note".to_owned(),
     };
-    anstream::eprintln!("{label}: {}", notice.text());
+    anstream::eprintln!("{label}: {}", in_lines(notice.text()));
 }

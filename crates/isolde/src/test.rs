@@ -15,8 +15,8 @@ use crate::{plans, terminal};
 
 pub(crate) fn run(args: &TestArgs, interrupts: &Interrupts) -> Result<u8> {
     let plan = plans::test(args)?;
-    let mut reports = Reports::new(&args.report, &[], true)?;
-    let log = args.events.as_deref().map(EventLog::new).transpose()?;
+    let mut reports = Reports::new(&args.report, args.force, &[], true)?;
+    let log = args.events.as_deref().map(|to| EventLog::new(to, args.force)).transpose()?;
     interrupts.listen()?;
     let several = args.trials.is_some() || args.repeat.is_some() || args.budget.is_some();
     let mut screen = Screen::new(interrupts, log);

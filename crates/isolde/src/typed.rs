@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use isolde_history::HistoryPart;
 use isolde_run::Fault;
 use isolde_spec::{Anomaly, CATALOGUE, Level};
 use isolde_target::Path;
@@ -109,6 +110,26 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let number: f64 = digits.parse().map_err(|_| expected())?;
     let bytes = Some(number * factor as f64).filter(|bytes| (1.0..1e18).contains(bytes));
     bytes.map(|bytes| bytes as u64).ok_or_else(expected)
+}
+
+/// What `convert` leaves out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Dropped {
+    /// A part of the history.
+    Part(HistoryPart),
+    /// Every part that the target cannot hold.
+    All,
+}
+
+/// What `convert` leaves out.
+pub(crate) fn dropped(name: &str) -> Result<Dropped, String> {
+    if name == "all" {
+        return Ok(Dropped::All);
+    }
+    let all = || HistoryPart::ALL.map(HistoryPart::name).join(", ");
+    HistoryPart::named(name)
+        .map(Dropped::Part)
+        .ok_or_else(|| format!("parts are {}, or all", all()))
 }
 
 /// What goes wrong on purpose.

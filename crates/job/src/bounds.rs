@@ -61,7 +61,7 @@ fn to_say(timeout: Duration) -> Duration {
 }
 
 /// Half of the memory that this process can have.
-fn half_of_the_machine() -> Option<u64> {
+pub(crate) fn half_of_the_machine() -> Option<u64> {
     let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
     let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     let total = total.split_whitespace().next()?.parse::<u64>().ok()? * 1024;

@@ -12,6 +12,7 @@ use isolde_spec::{Level, Witness, excerpt};
 use crate::asking::Asking;
 use crate::notice::Notice;
 use crate::plain::{Plain, plain};
+use crate::shown::shown;
 use crate::{load, output};
 
 /// How many keys are named when they are numbered.
@@ -85,14 +86,16 @@ pub fn write(
 ) -> Result<Vec<Notice>> {
     let kind = named.map_or(Ok(As::Notation), As::named)?;
     let mut notices = Vec::new();
-    std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
+    std::fs::create_dir_all(folder).with_context(|| shown(folder))?;
     for verdict in case.decided.iter().map(|d| &d.verdict) {
         let level = verdict.promise.level;
         for (at, witness) in verdict.witnesses().iter().enumerate() {
             let exhibit = Exhibit::new(case.history, level, at + 1, witness);
             let name = format!("{stem}-{}-{}.{}", exhibit.id, witness.anomaly, kind.ending());
             let history = case.history;
-            let shown = ShownWitness { history, level, witness, exhibit: &exhibit, asking };
+            // The folder is the command's own: a second check writes the same files again.
+            let force = true;
+            let shown = ShownWitness { history, level, witness, exhibit: &exhibit, asking, force };
             match shown.write(&folder.join(name), kind, &case.name) {
                 Err(error) if matches!(kind, As::Format(_)) => {
                     let text = format!("{} was not written: {error:#}", exhibit.id);
@@ -135,6 +138,8 @@ pub struct ShownWitness<'a> {
     pub exhibit: &'a Exhibit,
     /// How the level was asked.
     pub asking: &'a Asking,
+    /// Whether a file that exists is overwritten.
+    pub force: bool,
 }
 
 impl ShownWitness<'_> {
@@ -153,7 +158,7 @@ impl ShownWitness<'_> {
                 return Ok(notices);
             }
         };
-        output::write(to, |out| Ok(out.write_all(text.as_bytes())?))?;
+        output::write(to, self.force, |out| Ok(out.write_all(text.as_bytes())?))?;
         Ok(notices)
     }
 
@@ -186,7 +191,7 @@ impl ShownWitness<'_> {
             bytes = Ok(plain);
         }
         let bytes = bytes?;
-        output::write(to, |out| Ok(out.write_all(&bytes)?))?;
+        output::write(to, self.force, |out| Ok(out.write_all(&bytes)?))?;
         Ok(note)
     }
 

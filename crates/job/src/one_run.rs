@@ -38,7 +38,9 @@ pub(crate) fn run(
     let ran = ran.inspect_err(|_| folder.remove_if_empty())?;
     let began = Instant::now();
     watch(&Event::Checking { file: &file });
-    let loaded = load::load(&file, Some("isolde"))?;
+    let format = Some(load::named("isolde")?);
+    let reading = load::Reading { format, ..load::Reading::default() };
+    let loaded = load::load(&file, &reading)?;
     for notice in load::notices(&loaded.warnings) {
         watch(&Event::Notice(&notice));
     }

@@ -4,10 +4,11 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use isolde_history::Format;
 
 use crate::load;
+use crate::shown::shown;
 
 /// The format to write: the one that was named, or what the ending says.
 pub fn format(to: &Path, named: Option<&str>) -> Result<&'static Format> {
@@ -28,7 +29,7 @@ pub fn format(to: &Path, named: Option<&str>) -> Result<&'static Format> {
         Some("bincode") => "dbcop-bincode",
         _ => bail!(
             "the name {} does not say which format to write\n  hint: --to names one, see `isolde formats`",
-            to.display()
+            shown(to)
         ),
     };
     load::named(name)
@@ -36,24 +37,51 @@ pub fn format(to: &Path, named: Option<&str>) -> Result<&'static Format> {
 
 /// Refuses to overwrite what is there, unless it is forced to.
 pub fn may_write(to: &Path, force: bool) -> Result<()> {
-    if !is_stdout(to) && !force && to.exists() {
-        bail!("{} exists\n  hint: --force overwrites it", to.display());
-    }
-    Ok(())
+    // A link that leads nowhere is there, too.
+    let there = fs::symlink_metadata(to).is_ok();
+    if there && !force && !is_stdout(to) && !is_stream(to) { Err(exists(to)) } else { Ok(()) }
 }
 
-/// Writes to a file, to a stream, or to standard output.
-pub fn write(to: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+/// Opens a file to write to it at once. A file that is there is replaced only if that is forced; a pipe or
+/// a device takes what is written.
+pub fn create(to: &Path, force: bool) -> Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true);
+    if is_stream(to) {
+        options.create(false);
+    } else if force {
+        options.create(true).truncate(true);
+    } else {
+        // Asking first and creating then would leave room for another process in between.
+        options.create_new(true);
+    }
+    options.open(to).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => exists(to),
+        _ => anyhow::Error::new(error).context(format!("cannot write {}", shown(to))),
+    })
+}
+
+fn exists(to: &Path) -> anyhow::Error {
+    anyhow!("{} exists\n  hint: --force overwrites it", shown(to))
+}
+
+/// Writes to a file, to a stream, or to standard output. A file that is there, or that another process makes
+/// meanwhile, is replaced only if that is forced.
+pub fn write(
+    to: &Path,
+    force: bool,
+    write: impl FnOnce(&mut dyn Write) -> Result<()>,
+) -> Result<()> {
     if is_stdout(to) {
         return write_all("to standard output", io::stdout().lock(), write);
     }
     if is_stream(to) {
-        let name = to.display().to_string();
+        let name = shown(to);
         let out = fs::OpenOptions::new().write(true).open(to);
         let out = out.with_context(|| format!("cannot write {name}"))?;
         return write_all(&name, out, write);
     }
-    write_file(to, write)
+    write_file(to, force, write)
 }
 
 /// Whether two names mean the same file.
@@ -72,22 +100,40 @@ fn is_stream(to: &Path) -> bool {
 }
 
 /// Writes beside the target and renames: a failure leaves no half file, and no old file destroyed.
-fn write_file(to: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+fn write_file(
+    to: &Path,
+    force: bool,
+    write: impl FnOnce(&mut dyn Write) -> Result<()>,
+) -> Result<()> {
     // A link stays a link: what it points to is replaced.
     let to = &fs::canonicalize(to).unwrap_or_else(|_| to.to_owned());
     let mut temporary = to.as_os_str().to_owned();
     temporary.push(format!(".{}-{}.part", std::process::id(), number()));
     let temporary = PathBuf::from(temporary);
-    let name = to.display().to_string();
+    let name = shown(to);
     let cannot_write = || format!("cannot write {name}");
     let file = fs::File::create(&temporary).with_context(cannot_write)?;
     let done = write_all(&name, file, write)
-        .and_then(|()| fs::rename(&temporary, to).with_context(cannot_write));
-    if done.is_err() {
+        .and_then(|()| if force { put(&temporary, to) } else { put_new(&temporary, to) });
+    if done.is_err() || !force {
         // The first error is the one to report.
         let _ = fs::remove_file(&temporary);
     }
     done
+}
+
+fn put(temporary: &Path, to: &Path) -> Result<()> {
+    fs::rename(temporary, to).with_context(|| format!("cannot write {}", shown(to)))
+}
+
+/// Gives a file its name, unless there is a file of that name: linking fails then, renaming would not.
+fn put_new(temporary: &Path, to: &Path) -> Result<()> {
+    match fs::hard_link(temporary, to) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(exists(to)),
+        // Some file systems have no links: an empty file holds the place until the whole one takes it.
+        Err(_) => create(to, false).and_then(|_| put(temporary, to)),
+    }
 }
 
 /// A number that no other thread of this process has: two jobs may write at the same time.
@@ -137,5 +183,42 @@ impl<W: Write> Write for Watched<W> {
     fn flush(&mut self) -> io::Result<()> {
         let done = self.out.flush();
         self.watch(done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder =
+            std::env::temp_dir().join(format!("isolde-output-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    fn say(text: &'static str) -> impl FnOnce(&mut dyn Write) -> Result<()> {
+        move |out| Ok(out.write_all(text.as_bytes())?)
+    }
+
+    #[test]
+    fn a_file_that_appears_while_another_is_written_is_not_overwritten() {
+        let folder = folder("exclusive");
+        let to = folder.join("a.txt");
+        let other = |out: &mut dyn Write| {
+            fs::write(&to, "another process was here")?;
+            say("mine")(out)
+        };
+        let error = write(&to, false, other).unwrap_err().to_string();
+        assert!(error.ends_with("a.txt exists\n  hint: --force overwrites it"), "{error}");
+        assert_eq!(fs::read_to_string(&to).unwrap(), "another process was here");
+        write(&to, true, say("mine")).unwrap();
+        assert_eq!(fs::read_to_string(&to).unwrap(), "mine");
+        assert!(create(&to, false).is_err() && create(&to, true).is_ok());
+        fs::remove_file(&to).unwrap();
+        write(&to, false, say("new")).unwrap();
+        assert_eq!(fs::read_to_string(&to).unwrap(), "new");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "a temporary file stayed");
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use isolde_history::printable;
 use isolde_report::{
     Case, Exhibit, HtmlReport, Junit, REPORT_VERSION, Telling, case_to_json, dot, fault_to_json,
     faults_to_text, summary_to_text, svg, to_text,
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::notice::Notice;
 use crate::output;
+use crate::shown::shown;
 
 /// The endings, for help and errors.
 const ENDINGS: &str = ".html, .json, .xml (JUnit), .txt, .svg and .dot (the plainest witness)";
@@ -29,21 +31,29 @@ enum Kind {
 /// All reports that were asked for.
 pub struct Reports {
     reports: Vec<(PathBuf, Kind)>,
+    /// Whether files that exist are overwritten.
+    force: bool,
     /// How many histories could not be checked.
     faults: usize,
 }
 
 impl Reports {
     /// Refuses what cannot be written before anything is checked.
-    pub fn new(files: &[PathBuf], inputs: &[PathBuf], levels_named: bool) -> Result<Reports> {
+    pub fn new(
+        files: &[PathBuf],
+        force: bool,
+        inputs: &[PathBuf],
+        levels_named: bool,
+    ) -> Result<Reports> {
         let mut reports: Vec<(PathBuf, Kind)> = Vec::new();
         for file in files {
             if inputs.iter().any(|input| output::is_same(input, file)) {
-                bail!("{} is a history, and is not overwritten by a report", file.display());
+                bail!("{} is a history, and is not overwritten by a report", shown(file));
             }
             if reports.iter().any(|(other, _)| output::is_same(other, file)) {
-                bail!("two reports would be written to {}", file.display());
+                bail!("two reports would be written to {}", shown(file));
             }
+            output::may_write(file, force)?;
             let ending = file.extension().and_then(|e| e.to_str()).unwrap_or_default();
             let kind = match ending.to_ascii_lowercase().as_str() {
                 "html" | "htm" => Kind::Html(Box::new(HtmlReport::new("Isolde"))),
@@ -58,12 +68,12 @@ impl Reports {
                 "dot" | "gv" => Kind::Picture(dot, None),
                 _ => bail!(
                     "the name {} does not say what to write\n  hint: endings are {ENDINGS}",
-                    file.display()
+                    shown(file)
                 ),
             };
             reports.push((file.clone(), kind));
         }
-        Ok(Reports { reports, faults: 0 })
+        Ok(Reports { reports, force, faults: 0 })
     }
 
     /// Adds a history that could not be checked: what is missing must not look as if it held.
@@ -74,7 +84,7 @@ impl Reports {
                 Kind::Html(report) => report.add_fault(name, error),
                 Kind::Json(all) => all.push(fault_to_json(name, error)),
                 Kind::Junit(report) => report.add_fault(name, error),
-                Kind::Text(text) => *text += &format!("{name}\nerror: {error}\n"),
+                Kind::Text(text) => *text += &format!("{}\nerror: {error}\n", printable(name)),
                 Kind::Picture(..) => {}
             }
         }
@@ -115,7 +125,7 @@ impl Reports {
                     continue;
                 }
             };
-            output::write(&file, |out| Ok(out.write_all(text.as_bytes())?))?;
+            output::write(&file, self.force, |out| Ok(out.write_all(text.as_bytes())?))?;
         }
         Ok(notices)
     }
@@ -123,7 +133,7 @@ impl Reports {
 
 fn nothing_to_draw(file: &Path, faults: usize) -> Notice {
     let why = if faults == 0 { "nothing is violated" } else { "no violation was found" };
-    Notice::Warning(format!("{why}, so {} was not written", file.display()))
+    Notice::Warning(format!("{why}, so {} was not written", shown(file)))
 }
 
 /// How a case is told where there is no terminal.
@@ -133,7 +143,7 @@ pub fn telling(case: &Case<'_>) -> Telling {
 
 /// A case in words.
 pub fn as_text(case: &Case<'_>, telling: &Telling) -> String {
-    let mut out = format!("{}\n", case.name);
+    let mut out = format!("{}\n", printable(&case.name));
     out += &faults_to_text(case.history);
     if case.every_level {
         out += &summary_to_text(case.history, case.decided, telling);

@@ -1,6 +1,5 @@
 //! A database that is open, and how to run on it.
 
-use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use isolde_history::{JsonlWriter, NativeWriter, OpKind};
+use isolde_history::{JsonlWriter, NativeWriter, OpKind, SinkError};
 use isolde_run::{Controls, Options, Progress, Ran, RunError, Stuck, Tape, within};
 use isolde_spec::Level;
 use isolde_target::{Failure, Offer, Target, without_password};
@@ -16,18 +15,17 @@ use isolde_workload::{Kind, Settings, Workload};
 
 use crate::command_line::quoted;
 use crate::event::{Event, Watch};
-use crate::load;
+use crate::load::{self, Reading};
 use crate::notice::Notice;
+use crate::output;
 use crate::place::Place;
 use crate::plan::{RunPlan, ServerPlan};
 use crate::ran;
+use crate::shown::shown;
 use crate::stop::Stop;
 
 /// How long a database may take to open. Servers have limits of their own, which end before that.
 const OPENING: Duration = Duration::from_secs(600);
-
-/// A record of more bytes holds transactions.
-const SHORT: u64 = 1 << 16;
 
 /// A database and how to run on it.
 pub struct Stage {
@@ -38,6 +36,8 @@ pub struct Stage {
     next_table: AtomicU32,
     /// Whether sessions hang in the database: then nothing more is asked of it.
     hangs: AtomicBool,
+    /// Whether a file that exists is overwritten by a record.
+    overwrite: bool,
 }
 
 impl Stage {
@@ -78,7 +78,7 @@ impl Stage {
         let (faults, command) = (options.faults.clone(), plan.command.clone());
         let place = Place { faults, command, ..Place::of(&*target, offer, settings) };
         let (next_table, hangs) = (AtomicU32::new(0), AtomicBool::new(false));
-        Ok(Stage { target, place, options, next_table, hangs })
+        Ok(Stage { target, place, options, next_table, hangs, overwrite: false })
     }
 
     /// What a report says of it.
@@ -92,11 +92,16 @@ impl Stage {
         self.options.hang_after = time;
     }
 
+    /// Whether a record overwrites a file that exists.
+    pub fn set_overwrite(&mut self, overwrite: bool) {
+        self.overwrite = overwrite;
+    }
+
     /// One run, recorded in a file of its own. Where it never began there is no file.
     pub fn run(&self, seed: u64, file: &Path, stop: &Stop, watch: Watch<'_>) -> Result<Ran> {
         let workload = workload(Settings { seed, ..self.place.settings.clone() })?;
-        let named = || format!("cannot write {}", file.display());
-        let out = File::create(file).with_context(named)?;
+        let named = || format!("cannot write {}", shown(file));
+        let out = output::create(file, self.overwrite)?;
         let ran = if file.extension().is_some_and(|e| e == "jsonl") {
             let mut tape = JsonlWriter::new(BufWriter::new(out));
             let ran = self.play(&workload, &mut tape, stop, watch);
@@ -110,8 +115,12 @@ impl Stage {
         let ran = match ran {
             Ok((ran, Ok(()))) => ran,
             Ok((_, Err(error))) => return Err(anyhow!(error)).with_context(named),
-            Err(error @ RunError::Record { .. }) => {
-                bail!("{}: {error}\n  hint: {}", named(), saved(file));
+            Err(RunError::Record { error, ran }) => {
+                let why = match error {
+                    SinkError::Io(why) => why,
+                    other => other.to_string(),
+                };
+                bail!("{}: {why}{}", named(), saved(file, ran.progress.txns))
             }
             Err(error) => {
                 let _ = std::fs::remove_file(file);
@@ -184,19 +193,24 @@ impl Stage {
     }
 }
 
-/// What can be done with a record that ended early.
-fn saved(file: &Path) -> String {
-    let short = std::fs::metadata(file).is_ok_and(|about| about.len() < SHORT);
-    let none = || load::load(file, None).map_or(true, |loaded| loaded.history.txn_count() == 0);
-    if short && none() {
-        return "no transaction was saved before that".to_owned();
-    }
-    let file = quoted(&file.display().to_string());
-    format!("what was saved before can be checked: isolde check {file}")
-}
-
 fn left(why: &str) -> Failure {
     Failure::new(isolde_target::After::Lost, "clean", why)
+}
+
+/// How much of a run is in a record that could not be written to its end.
+fn saved(file: &Path, ran: u64) -> String {
+    let saved =
+        load::load(file, &Reading::default()).map_or(0, |loaded| loaded.history.txn_count());
+    let ran = isolde_report::number(ran);
+    match saved {
+        0 => format!("\n  none of the {ran} transactions that ran was saved"),
+        saved => format!(
+            "\n  {} of the {ran} transactions that ran were saved\n  \
+             hint: they can be checked: isolde check {}",
+            isolde_report::number(saved),
+            quoted(&file.display().to_string())
+        ),
+    }
 }
 
 fn workload(settings: Settings) -> Result<Workload> {

@@ -14,26 +14,19 @@
 //! INFO [2020-01-01 10:00:00,000] jepsen worker 0 - jepsen.util 0\t:invoke\t:write\t3
 //! ```
 //!
-//! Process, type, function and value stand between tabs; an error may follow. Everything else in the
+//! Process, type, function and value stand between tabs or spaces; an error may follow. Everything else in the
 //! log is ignored. What the events mean is the same as in Jepsen's histories (see the `jepsen`
 //! module); the value of an `:info` is the error. Only a `:fail` of a compare-and-set says more here:
 //! etcd answered that the value was another one, and Porcupine takes it as an operation that has to
 //! fit in. So it is one that committed and had no effect, unless the line names an error.
 
-use crate::attributes::names;
-use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
-use crate::evidence::Outcome;
 use crate::format::Format;
-use crate::formats::jepsen::{
-    Dialect, Function, LogEvent, LogReader, Phase, Process, Standard, explain, head,
-};
-use crate::op::Effect;
-use crate::pool::Pool;
+use crate::formats::jepsen::{Function, LogEvent, LogReader, Phase, Standard, explain, head};
+use crate::formats::jepsen_line::{Fields, LineDialect, event, split};
 use crate::sink::Sink;
 use crate::source::Source;
-use crate::text::{Cursor, Edn};
-use crate::value::Value;
+use crate::text::Cursor;
 
 pub(crate) static FORMAT: Format = Format {
     name: "jepsen-log",
@@ -54,59 +47,35 @@ fn looks_like(source: &Source) -> bool {
     while !lines.at_end() {
         let at = lines.pos;
         if let Some(fields) = fields(at, lines.line()) {
-            return fields.process.is_some();
+            return fields.has_process();
         }
     }
     false
 }
 
-/// The fields of a line that is an operation, each with its offset.
-struct Fields<'a> {
-    process: Option<&'a [u8]>,
-    process_at: usize,
-    phase: Phase,
-    function_at: usize,
-    value_at: usize,
-    value: &'a [u8],
-    error: Option<usize>,
-}
-
+/// The fields of a line that is an operation.
 fn fields(at: usize, line: &[u8]) -> Option<Fields<'_>> {
     let after = memchr::memmem::find(line, MARK)? + MARK.len();
     let marked = line.get(after..)?;
     let rest = SEPARATORS.iter().find_map(|separator| marked.strip_prefix(*separator))?;
-    let mut offset = at + line.len() - rest.len();
-    let mut parts = rest.split(|&b| b == b'\t').map(|part| {
-        let start = offset;
-        offset += part.len() + 1;
-        (start, part)
-    });
-    let (process_at, process) = parts.next()?;
-    let (_, phase) = parts.next()?;
-    let phase = Phase::from_name(phase.strip_prefix(b":")?)?;
-    let (function_at, function) = parts.next()?;
-    if !function.starts_with(b":") {
-        return None;
-    }
-    let (value_at, value) = parts.next()?;
-    let error = parts.next().map(|(at, _)| at);
-    let is_process = process.first().is_some_and(|b| b.is_ascii_digit() || *b == b':');
-    let process = is_process.then_some(process);
-    Some(Fields { process, process_at, phase, function_at, value_at, value, error })
+    let text = rest.trim_ascii_start();
+    let found = split(at + line.len() - text.len(), text)?;
+    Some(Fields { refused: is_refused_cas(&found), ..found })
 }
 
 fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
     let input = source.file()?;
-    let dialect = LogDialect { bytes: &input.bytes, standard: Standard::new(&input.bytes, false) };
+    let bytes = &input.bytes;
+    let dialect = LineDialect { bytes, standard: Standard::new(bytes, false), split: fields };
     let mut reader = LogReader::new(input, dialect, sink);
-    let mut lines = Cursor::new(&input.bytes);
+    let mut lines = Cursor::new(bytes);
     let mut found = false;
     let mut each_line = || -> Result<(), Fault> {
         while !lines.at_end() {
             let at = lines.pos;
             if let Some(fields) = fields(at, lines.line()) {
                 found = true;
-                reader.event(event(at, &fields, &input.bytes)?)?;
+                reader.event(single(event(at, &fields, bytes)?)?)?;
             }
         }
         if found {
@@ -118,95 +87,22 @@ fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {
     each_line().map_err(|fault| explain(input, fault))
 }
 
-fn event(at: usize, fields: &Fields<'_>, bytes: &[u8]) -> Result<LogEvent, Fault> {
-    let mut event = LogEvent::new(at);
-    event.phase = fields.phase;
-    event.f_at = fields.function_at;
-    event.function = Function::from_name(Edn::at(bytes, event.f_at).word("a function")?);
-    if event.function == Function::Txn {
-        return Err(Fault::wrong(
-            event.f_at,
-            "console logs are read as operations on one register, and :txn is none",
-        )
-        .hint("Jepsen keeps transactions in history.edn, beside this log: read that file"));
+/// Refuses transactions, which are whole in another file.
+fn single(event: LogEvent) -> Result<LogEvent, Fault> {
+    if event.function != Function::Txn {
+        return Ok(event);
     }
-    event.process = match fields.process {
-        Some([b':', ..]) => Process::Other,
-        _ => Process::Client(Edn::at(bytes, fields.process_at).integer("a process")?),
-    };
-    let end = fields.value_at + fields.value.trim_ascii_end().len();
-    let line = bytes.get(..end).unwrap_or(bytes);
-    let mut value = Edn::at(line, fields.value_at);
-    value.skip_value()?;
-    value.finish()?;
-    if is_refused_cas(fields, event.function) {
-        // It took place, and found another value.
-        event.phase = Phase::Ok;
-    }
-    event.value_at = Some(fields.value_at);
-    event.extras = fields.error.is_some() || event.phase == Phase::Info;
-    Ok(event)
+    let complaint = "console logs are read as operations on one register, and :txn is none";
+    Err(Fault::wrong(event.f_at, complaint)
+        .hint("Jepsen keeps transactions in history.edn, beside this log: read that file"))
 }
 
 /// Whether a compare-and-set was answered with "the value is another one".
-fn is_refused_cas(fields: &Fields<'_>, function: Function) -> bool {
+fn is_refused_cas(fields: &Fields<'_>) -> bool {
     fields.phase == Phase::Fail
-        && function == Function::Cas
+        && fields.function == b":cas"
         && fields.value.starts_with(b"[")
         && fields.error.is_none()
-}
-
-/// The dialect of the log: one register, whose operations stand on a line each.
-struct LogDialect<'a> {
-    bytes: &'a [u8],
-    standard: Standard<'a, Edn<'a>>,
-}
-
-impl<'a> Dialect<'a> for LogDialect<'a> {
-    type Notation = Edn<'a>;
-
-    fn observe(&mut self, event: &LogEvent) -> Result<(), Fault> {
-        self.standard.observe(event)
-    }
-
-    fn operations(
-        &mut self,
-        event: &LogEvent,
-        pool: &mut Pool,
-        draft: &mut TxnDraft,
-    ) -> Result<(), Fault> {
-        self.standard.operations(event, pool, draft)?;
-        if event.function == Function::Cas && draft.outcome == Outcome::Committed {
-            let line = Cursor { bytes: self.bytes, pos: event.at }.line();
-            if fields(event.at, line).is_some_and(|fields| fields.phase == Phase::Fail) {
-                draft.set_effect(Effect::Failed);
-            }
-        }
-        Ok(())
-    }
-
-    fn implies_function(&self, event: &LogEvent) -> bool {
-        self.standard.implies_function(event)
-    }
-
-    fn extras(&self, event: &LogEvent, pool: &mut Pool) -> Result<Vec<(Value, Value)>, Fault> {
-        let line = Cursor { bytes: self.bytes, pos: event.at }.line();
-        let Some(fields) = fields(event.at, line) else { return Ok(Vec::new()) };
-        let value = match (fields.error, event.process) {
-            (Some(at), _) => {
-                let text = self.bytes.get(at..event.at + line.len()).unwrap_or_default();
-                pool.text(&String::from_utf8_lossy(text))
-            }
-            (None, Process::Client(_)) if event.phase == Phase::Info => {
-                Edn::at(self.bytes, fields.value_at).value(pool)?
-            }
-            _ => Value::ABSENT,
-        };
-        if value == Value::ABSENT {
-            return Ok(Vec::new());
-        }
-        Ok(vec![(pool.text(names::ERROR), value)])
-    }
 }
 
 #[cfg(test)]
@@ -271,6 +167,13 @@ mod tests {
         for line in text.lines().skip(1).take(5) {
             assert!(looks_like(&Source::File(Input::new("t", line))), "{line}");
         }
+    }
+
+    #[test]
+    fn spaces_separate_as_tabs_do() {
+        let text = SAMPLE.replace('\t', "  ").replace("[3 0]", "[3  0]");
+        assert_eq!(shown(&FORMAT, &text), shown(&FORMAT, SAMPLE));
+        assert!(looks_like(&Source::File(Input::new("t", text))));
     }
 
     #[test]

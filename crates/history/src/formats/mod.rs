@@ -1,15 +1,20 @@
 //! Every file format, one module each, and the table that lists them.
 
 pub(crate) mod awdit;
+#[cfg(feature = "files")]
+pub(crate) mod beginning;
 pub(crate) mod cobra;
 pub(crate) mod dbcop2_json;
 pub(crate) mod dbcop_bincode;
 pub(crate) mod dbcop_common;
 pub(crate) mod dbcop_hist;
 pub(crate) mod dbcop_json;
+mod guess;
 pub(crate) mod isopredict;
 pub(crate) mod jepsen;
+pub(crate) mod jepsen_line;
 pub(crate) mod jepsen_log;
+pub(crate) mod jepsen_txt;
 pub(crate) mod plume;
 pub(crate) mod porcupine_kv;
 pub(crate) mod three_ts;
@@ -38,6 +43,7 @@ pub static FORMATS: &[&Format] = &[
     &porcupine_kv::FORMAT,
     &jepsen::JEPSEN_EDN,
     &jepsen_log::FORMAT,
+    &jepsen_txt::FORMAT,
     &plume::FORMAT,
     &isopredict::FORMAT,
     &three_ts::FORMAT,
@@ -59,11 +65,7 @@ impl Format {
             }
             let complaint = "the format is not recognised from the content";
             let mut error = whole(source.name(), complaint.to_owned());
-            let names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
-            error.hint = Some(format!(
-                "--format takes one of {}, and then the error says where the file differs",
-                names.join(", ")
-            ));
+            error.hint = Some(guess::hint(source, FORMATS));
             error
         })
     }

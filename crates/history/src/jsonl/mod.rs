@@ -9,6 +9,7 @@
 //! It says everything that the model holds; `docs/history-format.md` is its specification.
 
 mod attrs;
+mod contradictions;
 mod fast;
 mod line;
 mod member;

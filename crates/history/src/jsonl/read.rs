@@ -7,8 +7,8 @@ use crate::builder::HistoryBuilder;
 use crate::error::{Fault, ReadError, SinkError};
 use crate::in_order::in_order;
 use crate::jsonl::line::{LineReader, after_trailer};
-use crate::jsonl::meta;
 use crate::jsonl::odd::{OddName, OddNames, Reporter};
+use crate::jsonl::{contradictions, meta};
 use crate::sink::Sink;
 use crate::source::{Input, Source};
 use crate::text::Json;
@@ -90,7 +90,9 @@ pub(super) fn read_lines_up_to(
 
 pub(super) fn load(source: &Source) -> Result<HistoryBuilder, ReadError> {
     let input = source.file()?;
-    load_chunks(input, CHUNK).map_err(|fault| input.text_error(fault))
+    let mut whole = load_chunks(input, CHUNK).map_err(|fault| input.text_error(fault))?;
+    contradictions::warn(input, &mut whole);
+    Ok(whole)
 }
 
 /// Reads chunks of about that size in parallel; the result does not depend on it.

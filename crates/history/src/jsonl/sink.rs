@@ -14,8 +14,9 @@ use crate::value::Value;
 
 /// Writes `.jsonl` as transactions come, each line whole and at once.
 ///
-/// The header is written before the first line, from what [`Sink::meta`] says by then; what is
-/// changed later goes into a last line that [`finish`](JsonlWriter::finish) writes. Give it a
+/// The header is written before the first line, from what [`Sink::meta`] says by then, but always says that
+/// transactions are missing. What is different at the end, and that the history is complete, goes into a last
+/// line that [`finish`](JsonlWriter::finish) writes. Give it a
 /// [`BufWriter`](std::io::BufWriter) unless every line must reach the file as soon as it can.
 ///
 /// ```
@@ -26,7 +27,8 @@ use crate::value::Value;
 /// txn.write(writer.pool().text_key("x"), Value::from_u32(7));
 /// writer.transaction(&txn)?;
 /// let file = String::from_utf8(writer.finish()?).unwrap();
-/// assert!(file.ends_with("{\"session\":1,\"ops\":[[\"w\",\"x\",7]]}\n"));
+/// assert!(file.contains("{\"session\":1,\"ops\":[[\"w\",\"x\",7]]}\n"));
+/// assert!(file.ends_with("{\"meta\":{\"complete\":true}}\n"));
 /// # Ok::<(), isolde_history::SinkError>(())
 /// ```
 pub struct JsonlWriter<W: Write> {
@@ -81,9 +83,11 @@ impl<W: Write> JsonlWriter<W> {
     fn begin(&mut self) -> Result<(), SinkError> {
         self.line.clear();
         if self.header.is_none() {
-            write::header(&mut self.line, &self.pool, &self.meta)?;
+            // A file that is cut before its last line must not look as if it were whole.
+            let header = Meta { complete: false, ..self.meta.clone() };
+            write::header(&mut self.line, &self.pool, &header)?;
             self.out.write_all(&self.line)?;
-            self.header = Some(self.meta.clone());
+            self.header = Some(header);
             self.line.clear();
         }
         Ok(())

@@ -152,6 +152,18 @@ pub(crate) fn scan(bytes: &[u8]) -> Result<Frame<'_>, Fault> {
     }
 }
 
+/// How many bytes the blocks of a file unpack to, as their headers say.
+#[cfg(feature = "files")]
+pub(super) fn unpacked_len(bytes: &[u8]) -> u64 {
+    let mut pos = FILE_HEADER_LEN;
+    let mut total = 0;
+    while let Ok(block) = stored_block(bytes, pos) {
+        total += block.raw_len as u64;
+        pos = block.end();
+    }
+    total
+}
+
 /// Complains unless the bytes begin as a file of this version does.
 pub(super) fn check_header(bytes: &[u8]) -> Result<(), Fault> {
     if !bytes.starts_with(&MAGIC) {

@@ -49,6 +49,12 @@ pub(crate) static FORMAT: Format = Format {
     }),
 };
 
+/// How many bytes a native file unpacks to.
+#[cfg(feature = "files")]
+pub(crate) fn unpacked_len(source: &Source) -> u64 {
+    source.files().iter().map(|input| frame::unpacked_len(&input.bytes)).sum()
+}
+
 /// Where the blocks of a file are.
 #[cfg(test)]
 pub(crate) fn block_ranges(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {

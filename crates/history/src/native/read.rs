@@ -144,9 +144,17 @@ fn unzstd(stored: &Stored<'_>) -> Result<Vec<u8>, Fault> {
 /// Tells that a file ends after so many blocks without its end: `rest` bytes from there on are of no use.
 pub(super) fn say_torn(input: &Input, blocks: usize, at: usize, rest: usize, sink: &mut dyn Sink) {
     sink.meta().complete = false;
-    let mut warning = input.warning(format!(
-        "the file was cut: {blocks} complete blocks were read, the last {rest} bytes were not"
-    ));
+    let read = match blocks {
+        0 => "no block of it is complete".to_owned(),
+        1 => "1 complete block was read".to_owned(),
+        _ => format!("{blocks} complete blocks were read"),
+    };
+    let left = match rest {
+        0 => "nothing follows".to_owned(),
+        1 => "1 byte after that is of no use".to_owned(),
+        _ => format!("{rest} bytes after that are of no use"),
+    };
+    let mut warning = input.warning(format!("the file has no end: {read}, {left}"));
     warning.position = crate::Position::Byte(at as u64);
     sink.warn(warning);
 }

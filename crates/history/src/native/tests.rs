@@ -189,3 +189,21 @@ fn attributes_of_a_newer_version_are_kept() {
     }
     assert!(notation::to_text(&back).ends_with("{weather=fair}\n"));
 }
+
+#[test]
+fn the_warning_of_a_torn_file_counts_as_people_do() {
+    let history = notation::parse("a: w(x,1)\nb: w(x,2)\n").unwrap();
+    let bytes = bytes_of(&history, 1);
+    let said = |cut: usize| load(&bytes[..cut]).unwrap().1.kept[0].to_string();
+    let header = super::frame::FILE_HEADER_LEN;
+    let nothing = "the file has no end: no block of it is complete, nothing follows";
+    assert_eq!(said(header), format!("x.isolde:byte {header}: {nothing}"));
+    assert!(
+        said(header + 1).ends_with("no block of it is complete, 1 byte after that is of no use")
+    );
+    let one =
+        (header..bytes.len()).map(said).find(|text| text.contains("1 complete block was read"));
+    assert!(
+        one.unwrap().ends_with("the file has no end: 1 complete block was read, nothing follows")
+    );
+}

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::error::Fault;
 use crate::pool::Pool;
+use crate::printable::is_treacherous;
 use crate::text::cursor::Cursor;
 use crate::text::json::{Json, MAX_DEPTH, unhex};
 use crate::value::{Datum, Value};
@@ -119,13 +120,6 @@ fn write_quoted(text: &str, out: &mut String) {
         }
     }
     out.push('"');
-}
-
-/// What would move the cursor of a terminal, or turn around the text beside it.
-fn is_treacherous(c: char) -> bool {
-    let turns =
-        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    c.is_control() || turns || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
 }
 
 /// Reads a value.

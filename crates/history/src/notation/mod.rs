@@ -36,7 +36,10 @@ mod write;
 
 use crate::format::Format;
 use crate::history::History;
+use crate::pool::Pool;
 use crate::source::Source;
+use crate::text::Cursor;
+use crate::value::Value;
 
 pub use literal::write_value;
 pub use write::{
@@ -66,6 +69,14 @@ pub fn parse(text: &str) -> Result<History, crate::ReadError> {
 }
 
 /// The first line that says anything must be one of ours, from beginning to end.
+/// Reads one value, as the notation writes it: `0`, `absent`, `"a text"`, `[1,2]`.
+pub fn parse_value(text: &str, pool: &mut Pool) -> Result<Value, crate::Fault> {
+    let mut cursor = Cursor::new(text.as_bytes());
+    let value = literal::read_value(&mut cursor, pool)?;
+    cursor.skip_blanks();
+    if cursor.at_end() { Ok(value) } else { Err(cursor.expected("the end of the value")) }
+}
+
 fn looks_like(source: &Source) -> bool {
     let Source::File(input) = source else { return false };
     // A transaction may be a long line: it is taken whole, wherever it ends.

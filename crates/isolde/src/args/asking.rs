@@ -7,7 +7,8 @@ use isolde_check::{Limits, Method, Options};
 use isolde_job::{Asking, Bounds, Stop};
 use serde_json::{Value, json};
 
-use crate::typed::{bytes, duration, skew};
+use super::ReadArgs;
+use crate::typed::{duration, skew};
 
 /// How a history is checked.
 #[derive(clap::Args, Debug)]
@@ -46,14 +47,8 @@ pub(crate) struct AskArgs {
     /// [default: never]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
-    /// How much memory the check of a history may take, with the history, such as 500M or 4G; what
-    /// needs more is unknown
-    /// [default: half of the machine's]
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
-    pub(crate) memory: Option<u64>,
-    /// The format, if it is not to be recognised from the content (see `isolde formats`)
-    #[arg(long, short, value_name = "FORMAT")]
-    pub(crate) format: Option<String>,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
 }
 
 /// How to decide.
@@ -81,7 +76,7 @@ impl AskArgs {
         Asking {
             options: self.options(),
             session_order: !self.no_session_order,
-            bounds: Bounds::new(self.timeout, self.memory, Some(self.order_steps), stop),
+            bounds: Bounds::new(self.timeout, self.read.memory, Some(self.order_steps), stop),
             typed: self.typed_options(),
         }
     }
@@ -110,14 +105,15 @@ impl AskArgs {
             "order_steps": self.order_steps,
             "order_memory": options.order_memory,
             "timeout": self.timeout.map(|timeout| timeout.as_secs_f64()),
-            "memory": self.memory,
+            "memory": self.read.memory,
+            "initial": self.read.initial,
+            "max_input": self.read.max_input,
         })
     }
 
     /// What must be typed to ask the same of the same file again.
     pub(crate) fn typed(&self) -> String {
-        let format = self.format.as_ref().map(|format| format!(" --format {format}"));
-        self.typed_options() + &format.unwrap_or_default()
+        self.typed_options() + &self.read.typed()
     }
 
     /// The same for another file: everything that is not as usual.
@@ -140,7 +136,7 @@ impl AskArgs {
         if let Some(timeout) = self.timeout {
             say(true, format!("--timeout {}ms", timeout.as_millis()));
         }
-        if let Some(memory) = self.memory {
+        if let Some(memory) = self.read.memory {
             say(true, format!("--memory {memory}"));
         }
         words.iter().map(|word| format!(" {word}")).collect()

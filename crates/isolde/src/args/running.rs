@@ -60,6 +60,9 @@ pub(crate) struct TestArgs {
     /// .svg or .dot (the plainest witness); one --report each for several
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Vec<PathBuf>,
+    /// Overwrite the files of --report and --events if they exist
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Where to write history and reports of a run that found something
     #[arg(long, value_name = "FOLDER", default_value = "isolde-runs")]
     pub(crate) out: PathBuf,
@@ -89,7 +92,7 @@ pub(crate) struct RecordArgs {
     pub(crate) run: RunArgs,
     /// Where to write the history: .isolde or .jsonl
     pub(crate) to: PathBuf,
-    /// Overwrite the file if it exists
+    /// Overwrite the files if they exist
     #[arg(long)]
     pub(crate) force: bool,
     /// Write what happens while it happens, one JSON object a line; - for standard output

@@ -4,16 +4,19 @@
 
 mod command;
 mod common;
+mod convert;
 mod driver;
 mod events;
 mod excerpts;
 mod faults;
 mod faulty;
 mod generate;
+mod inputs;
 mod leftovers;
 mod limits;
 mod live;
 mod lost_connections;
+mod outputs;
 mod own_histories;
 mod printed_commands;
 mod probe;

@@ -120,7 +120,11 @@ fn sentences_are_kept_once_whatever_they_speak_of() {
         texts.filter(|text| text.as_str().unwrap().contains(word)).count()
     };
     assert_eq!(told("one update is lost"), 1);
-    assert_eq!(told("overwrote the version"), 4, "two sentences, each in the list and in the picture");
+    assert_eq!(
+        told("overwrote the version"),
+        4,
+        "two sentences, each in the list and in the picture"
+    );
 }
 
 #[test]

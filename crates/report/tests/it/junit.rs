@@ -52,7 +52,10 @@ fn a_history_is_a_suite_and_a_level_a_test() {
     assert_eq!(failure.parent().unwrap().attribute("name"), Some("serializable"));
     assert_eq!(failure.attribute("type"), Some("WriteSkew"));
     assert!(failure.attribute("message").unwrap().starts_with("T1 read y = 0"), "{text}");
-    assert!(failure.text().unwrap().contains("T2 overwrote the version of y that T1 read"), "{text}");
+    assert!(
+        failure.text().unwrap().contains("T2 overwrote the version of y that T1 read"),
+        "{text}"
+    );
     let error = elements(&document, "error")[0];
     assert_eq!(error.parent().unwrap().attribute("name"), Some("strong-snapshot-isolation"));
 }

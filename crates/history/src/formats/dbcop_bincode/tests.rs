@@ -284,31 +284,31 @@ fn what_the_format_cannot_hold_is_refused_by_name() {
     ];
     let all: String = refused.iter().map(|text| there_and_back(text)).collect();
     expect![[r#"
-        dbcop's format cannot hold an operation of the kind "append" (transaction number 0)
-        dbcop's format cannot hold an operation of the kind "list read" (transaction number 0)
-        dbcop's format cannot hold an operation of the kind "delete" (transaction number 0)
-        dbcop's format cannot hold an operation of the kind "compare-and-set" (transaction number 0)
-        dbcop's format cannot hold a transaction whose outcome is unknown (transaction number 0)
-        dbcop's format cannot hold an operation that was undone, or may not have taken place (transaction number 0)
-        dbcop's format cannot hold a read that failed and yet returned a value (transaction number 0)
-        dbcop's format cannot hold a key that is no number of 64 bits without sign (transaction number 0)
-        dbcop's format cannot hold a value that is no number of 64 bits without sign (transaction number 0)
-        dbcop's format cannot hold a value that is no number of 64 bits without sign (transaction number 0)
-        dbcop's format cannot hold when a transaction or statement began and ended (transaction number 0)
-        dbcop's format cannot hold timestamps of the database (transaction number 0)
-        dbcop's format cannot hold a statement of no or several operations (transaction number 0)
-        dbcop's format cannot hold the attribute "level" of transactions
-        dbcop's format cannot hold the attribute "path" of operations
-        dbcop's format cannot hold the attribute "value" of such an operation (transaction number 0)
-        dbcop's format cannot hold the order of a key's versions
-        dbcop's format cannot hold faults and other events on the time line
-        dbcop's format cannot hold the fact "level" of the run
-        dbcop's format cannot hold a server or time that is no text
-        dbcop's format cannot hold the parameter "id" with its value
-        dbcop's format cannot hold that transactions are missing from the history
-        dbcop's format cannot hold initial values other than 0 where 0, or the initial value, is used as well (transaction number 0)
-        dbcop's format cannot hold initial values other than 0 where 0, or the initial value, is used as well (transaction number 0)
-        dbcop's format cannot hold initial values other than 0 where 0, or the initial value, is used as well (transaction number 0)
-        dbcop's format cannot hold initial values that differ from key to key
+        dbcop-bincode cannot hold it: an operation of the kind "append" (transaction number 0)
+        dbcop-bincode cannot hold it: an operation of the kind "list read" (transaction number 0)
+        dbcop-bincode cannot hold it: an operation of the kind "delete" (transaction number 0)
+        dbcop-bincode cannot hold it: an operation of the kind "compare-and-set" (transaction number 0)
+        dbcop-bincode cannot hold it: a transaction whose outcome is unknown (transaction number 0)
+        dbcop-bincode cannot hold it: an operation that was undone, or may not have taken place (transaction number 0)
+        dbcop-bincode cannot hold it: a read that failed and yet returned a value (transaction number 0)
+        dbcop-bincode cannot hold it: a key that is no number of 64 bits without sign (transaction number 0)
+        dbcop-bincode cannot hold it: a value that is no number of 64 bits without sign (transaction number 0)
+        dbcop-bincode cannot hold it: a value that is no number of 64 bits without sign (transaction number 0)
+        dbcop-bincode cannot hold it: when a transaction or statement began and ended (transaction number 0)
+        dbcop-bincode cannot hold it: timestamps of the database (transaction number 0)
+        dbcop-bincode cannot hold it: a statement of no or several operations (transaction number 0)
+        dbcop-bincode cannot hold it: the attribute "level" of transactions
+        dbcop-bincode cannot hold it: the attribute "path" of operations
+        dbcop-bincode cannot hold it: the attribute "value" of such an operation (transaction number 0)
+        dbcop-bincode cannot hold it: the order of a key's versions
+        dbcop-bincode cannot hold it: faults and other events on the time line
+        dbcop-bincode cannot hold it: the fact "level" of the run
+        dbcop-bincode cannot hold it: a server or time that is no text
+        dbcop-bincode cannot hold it: the parameter "id" with its value
+        dbcop-bincode cannot hold it: that transactions are missing from the history
+        dbcop-bincode cannot hold it: initial values other than 0 where 0, or the initial value, is used as well (transaction number 0)
+        dbcop-bincode cannot hold it: initial values other than 0 where 0, or the initial value, is used as well (transaction number 0)
+        dbcop-bincode cannot hold it: initial values other than 0 where 0, or the initial value, is used as well (transaction number 0)
+        dbcop-bincode cannot hold it: initial values that differ from key to key
     "#]].assert_eq(&all);
 }

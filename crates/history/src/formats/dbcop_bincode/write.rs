@@ -33,7 +33,7 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), SinkEr
 }
 
 fn refused(what: impl std::fmt::Display) -> SinkError {
-    SinkError::Refused(format!("dbcop's format cannot hold {what}"))
+    SinkError::Refused(format!("dbcop-bincode cannot hold it: {what}"))
 }
 
 // ---- the run as a whole ----

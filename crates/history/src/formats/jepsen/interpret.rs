@@ -6,6 +6,7 @@ use crate::attributes::names;
 use crate::draft::TxnDraft;
 use crate::error::Fault;
 use crate::evidence::Outcome;
+use crate::formats::jepsen::answer::answers;
 use crate::formats::jepsen::event::{Function, LogEvent, Phase};
 use crate::formats::jepsen::keys::LABEL_KEY;
 use crate::formats::jepsen::mutex;
@@ -27,12 +28,21 @@ pub(crate) struct Interpreter<'a, D> {
     wall: Option<[Value; 2]>,
     /// The first transaction that may have committed and does not say what it did.
     pub(crate) silent: Option<usize>,
+    /// The first completion that does not answer its invocation.
+    pub(crate) altered: Option<usize>,
     pub(crate) draft: TxnDraft,
 }
 
 impl<'a, D: Dialect<'a>> Interpreter<'a, D> {
     pub(crate) fn new(bytes: &'a [u8], dialect: D) -> Interpreter<'a, D> {
-        Interpreter { bytes, dialect, wall: None, silent: None, draft: TxnDraft::default() }
+        Interpreter {
+            bytes,
+            dialect,
+            wall: None,
+            silent: None,
+            altered: None,
+            draft: TxnDraft::default(),
+        }
     }
 
     /// Fills the draft.
@@ -57,6 +67,11 @@ impl<'a, D: Dialect<'a>> Interpreter<'a, D> {
             index(completion.as_ref()).or(index(invoke.as_ref())).map(|i| pool.int(i));
         let Some(telling) = self.telling(phase, invoke, completion)? else { return Ok(()) };
         self.check_functions(invoke.as_ref(), completion.as_ref())?;
+        if let (Some(asked), Some(done), Some(Phase::Ok)) = (invoke, completion, phase)
+            && !self.is_answer(&asked, &done)?
+        {
+            self.altered.get_or_insert(done.at);
+        }
         if self.draft.outcome == Outcome::Unknown && self.says_nothing(&telling)? {
             self.silent.get_or_insert(telling.at);
         }
@@ -91,6 +106,22 @@ impl<'a, D: Dialect<'a>> Interpreter<'a, D> {
             asked.function.is_single() || !self.value_is_nil(&asked)? || !self.is_sequence(&done)?
         };
         Ok(Some(if invocation_tells { asked } else { done }))
+    }
+
+    /// Whether a completion says what its invocation asked for. Reads of single objects are not compared:
+    /// what was asked is often the key, and the answer the value.
+    fn is_answer(&self, asked: &LogEvent, done: &LogEvent) -> Result<bool, Fault> {
+        let told = matches!(
+            asked.function,
+            Function::None | Function::Txn | Function::Write | Function::Cas
+        );
+        let (Some(asked_at), Some(done_at)) = (asked.value_at, done.value_at) else {
+            return Ok(true);
+        };
+        if !told || self.value_is_nil(asked)? || self.value_is_nil(done)? {
+            return Ok(true);
+        }
+        Ok(answers::<D::Notation>(self.bytes, asked_at, done_at))
     }
 
     fn value_is_nil(&self, event: &LogEvent) -> Result<bool, Fault> {
@@ -319,6 +350,11 @@ impl<'a, 's, D: Dialect<'a>> LogReader<'a, 's, D> {
             self.sink.meta().complete = false;
             let message = "the outcome of this operation is unknown, and so is what it did: \
                            the history is taken as incomplete";
+            self.sink.warn(self.input.text_warning(at, message));
+        }
+        if let Some(at) = self.interpreter.altered {
+            let message = "the completion says something else than its invocation asked for: what the \
+                           completion says is taken as done";
             self.sink.warn(self.input.text_warning(at, message));
         }
         if let Some(at) = self.pairing.disorder {

@@ -219,8 +219,8 @@ impl SharedLoad<'_> {
             interpreter.transaction(paired, builder.pool()).ok()?;
             builder.transaction(&interpreter.draft).ok()?;
         }
-        // The plain reader has the words for an operation that says nothing.
-        interpreter.silent.is_none().then_some(builder)
+        // The plain reader has the words for an operation that says nothing, or something else.
+        (interpreter.silent.is_none() && interpreter.altered.is_none()).then_some(builder)
     }
 }
 

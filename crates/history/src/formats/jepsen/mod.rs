@@ -17,6 +17,7 @@
 //! called `register`, or of one of several objects (`[k v]`), or `:acquire` and `:release` of a mutex,
 //! whose key is called `mutex`. Knossos' `:read` and `:write` are also read as micro-operations.
 
+mod answer;
 mod event;
 mod fast;
 mod interpret;
@@ -36,7 +37,7 @@ pub(crate) use event::{Function, LogEvent, Phase, Process};
 pub(crate) use interpret::LogReader;
 pub(crate) use notation::Notation;
 pub(crate) use operations::{Dialect, Standard, unusual_keys};
-pub(crate) use read::{each_event, explain, head, is_key_value};
+pub(crate) use read::{each_event, edn_holds_lists, explain, head, is_key_value};
 
 use crate::format::Format;
 

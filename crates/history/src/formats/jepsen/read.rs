@@ -18,7 +18,7 @@ pub(super) fn read_edn(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadE
     read::<Edn<'_>>(input, edn_holds_lists(&input.bytes), sink)
 }
 
-pub(super) fn edn_holds_lists(bytes: &[u8]) -> bool {
+pub(crate) fn edn_holds_lists(bytes: &[u8]) -> bool {
     holds_lists::<Edn<'_>>(bytes, [b":append", b":w", b":r"])
 }
 

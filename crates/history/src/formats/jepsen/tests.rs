@@ -73,6 +73,19 @@ fn any_key_order_comments_tags_lists_and_no_commas() {
 }
 
 #[test]
+fn a_completion_that_writes_something_else_than_was_asked_is_told_with_its_line() {
+    check(
+        "{:type :invoke :process 0 :f :txn :value [[:w 1 1]]}\n\
+         {:type :ok :process 0 :f :txn :value [[:w 2 2]]}",
+        expect![[r#"
+            clock events
+            0: w(2,2) @[0,1]
+            warning: t:2:1: the completion says something else than its invocation asked for: what the completion says is taken as done
+        "#]],
+    );
+}
+
+#[test]
 fn registers_read_nil_as_absent_and_vectors_as_values() {
     check(
         "{:type :ok :process 0 :value [[:w 1 [7]] [:r 2 nil] [:r 1 [7]] [:w \"k\" 1.5]]}",

@@ -414,26 +414,26 @@ fn an_initial_state_that_zero_cannot_stand_for_is_refused() {
     check_written(
         "initial 7\n1: r(0,7) w(0,7)\n",
         &expect![[r#"
-        operation 1 writes what every key starts with, which has no counterpart in plume text
-    "#]],
+            plume cannot hold it: operation 1 writes what every key starts with, which has no counterpart
+        "#]],
     );
     check_written(
         "initial 7\n1: r(0,7) w(0,0)\n",
         &expect![[r#"
-        0, the value of operation 1, would be what every key starts with in plume text
-    "#]],
+            plume cannot hold it: 0, the value of operation 1, would be what every key starts with
+        "#]],
     );
     check_written(
         "initial none\n1: w(0,0)\n",
         &expect![[r#"
-        0, the value of operation 0, would be what every key starts with in plume text
-    "#]],
+            plume cannot hold it: 0, the value of operation 0, would be what every key starts with
+        "#]],
     );
     check_written(
         "initial 0\ngiven 1 7\n1: r(0,0) r(1,7)\n",
         &expect![[r#"
-        keys that start with different values (key 0 is one) have no counterpart in plume text
-    "#]],
+            plume cannot hold it: keys that start with different values (key 0 is one) have no counterpart
+        "#]],
     );
 }
 
@@ -442,44 +442,44 @@ fn operations_without_a_counterpart_are_refused() {
     check_written(
         "1: w(0,1) append(0,1)\n",
         &expect![[r#"
-        operation 1 (append) has no counterpart in plume text
-    "#]],
+            plume cannot hold it: operation 1 (append) has no counterpart
+        "#]],
     );
     check_written(
         "1: list(0,[1])\n",
         &expect![[r#"
-        operation 0 (list read) has no counterpart in plume text
-    "#]],
+            plume cannot hold it: operation 0 (list read) has no counterpart
+        "#]],
     );
     check_written(
         "1: delete(0)\n",
         &expect![[r#"
-        operation 0 (delete) has no counterpart in plume text
-    "#]],
+            plume cannot hold it: operation 0 (delete) has no counterpart
+        "#]],
     );
     check_written(
         "1: savepoint(a) w(0,1)\n",
         &expect![[r#"
-        operation 0 (savepoint) has no counterpart in plume text
-    "#]],
+            plume cannot hold it: operation 0 (savepoint) has no counterpart
+        "#]],
     );
     check_written(
         "1: w!(0,1)\n",
         &expect![[r#"
-        operation 0 (write), which did not take effect, has no counterpart in plume text
-    "#]],
+            plume cannot hold it: operation 0 (write), which did not take effect, has no counterpart
+        "#]],
     );
     check_written(
         "1: r(0,_)\n",
         &expect![[r#"
-        operation 0, a read whose result is unknown, has no counterpart in plume text
-    "#]],
+            plume cannot hold it: operation 0, a read whose result is unknown, has no counterpart
+        "#]],
     );
     check_written(
         "1: [w(0,1) w(1,1)]\n",
         &expect![[r#"
-        statement 0, of 2 operations, has no counterpart in plume text
-    "#]],
+            plume cannot hold it: statement 0, of 2 operations, has no counterpart
+        "#]],
     );
 }
 
@@ -488,31 +488,31 @@ fn names_and_values_that_are_no_numbers_are_refused() {
     check_written(
         "1: w(x,1)\n",
         &expect![[r#"
-            key x of operation 0 has no counterpart: only numbers from 0 to 2^63 - 1 can name one in plume text
+            plume cannot hold it: key x of operation 0 has no counterpart: only numbers from 0 to 2^63 - 1 can name one
         "#]],
     );
     check_written(
         "1: w(0,x)\n",
         &expect![[r#"
-            x, the value of operation 0, has no counterpart: only numbers from 0 to 2^63 - 1 are values in plume text
+            plume cannot hold it: x, the value of operation 0, has no counterpart: only numbers from 0 to 2^63 - 1 are values
         "#]],
     );
     check_written(
         "1: w(0,-1)\n",
         &expect![[r#"
-            -1, the value of operation 0, has no counterpart: only numbers from 0 to 2^63 - 1 are values in plume text
+            plume cannot hold it: -1, the value of operation 0, has no counterpart: only numbers from 0 to 2^63 - 1 are values
         "#]],
     );
     check_written(
         "1: w(9223372036854775808,1)\n",
         &expect![[r#"
-            key 9223372036854775808 of operation 0 has no counterpart: only numbers from 0 to 2^63 - 1 can name one in plume text
+            plume cannot hold it: key 9223372036854775808 of operation 0 has no counterpart: only numbers from 0 to 2^63 - 1 can name one
         "#]],
     );
     check_written(
         "a: w(0,1)\n",
         &expect![[r#"
-            session a has no counterpart: only numbers from 0 to 2^63 - 1 can name one in plume text
+            plume cannot hold it: session a has no counterpart: only numbers from 0 to 2^63 - 1 can name one
         "#]],
     );
 }
@@ -522,20 +522,20 @@ fn transactions_without_a_counterpart_are_refused() {
     check_written(
         "1: w(0,1) unknown\n",
         &expect![[r#"
-        transaction 0, whose outcome is unknown, has no counterpart in plume text
-    "#]],
+            plume cannot hold it: transaction 0, whose outcome is unknown, has no counterpart
+        "#]],
     );
     check_written(
         "1: w(0,1) abort\n2: w(0,2)\n1: w(0,3) abort\n",
         &expect![[r#"
-        two aborted transactions of a session in a row (0 and 2) cannot be told apart in plume text
-    "#]],
+            plume cannot hold it: two aborted transactions of a session in a row (0 and 2) cannot be told apart
+        "#]],
     );
     check_written(
         "1:\n",
         &expect![[r#"
-        transaction 0 has no operation, and so no line in plume text
-    "#]],
+            plume cannot hold it: transaction 0 has no operation, and so no line
+        "#]],
     );
 }
 
@@ -544,49 +544,49 @@ fn evidence_without_a_counterpart_is_refused() {
     check_written(
         "1: w(0,1) @[5,9]\n",
         &expect![[r#"
-        intervals of transactions have no counterpart in plume text
-    "#]],
+            plume cannot hold it: intervals of transactions have no counterpart
+        "#]],
     );
     check_written(
         "1: [w(0,1)]@[5,9]\n",
         &expect![[r#"
-        intervals of statements have no counterpart in plume text
-    "#]],
+            plume cannot hold it: intervals of statements have no counterpart
+        "#]],
     );
     check_written(
         "1: w(0,1) ts(3,8)\n",
         &expect![[r#"
-        start timestamps have no counterpart in plume text
-    "#]],
+            plume cannot hold it: start timestamps have no counterpart
+        "#]],
     );
     check_written(
         "1: w(0,1) {level=serializable}\n",
         &expect![[r#"
-        the attribute 'level' has no counterpart in plume text
-    "#]],
+            plume cannot hold it: the attribute 'level' has no counterpart
+        "#]],
     );
     check_written(
         "1: w(0,1)\norder 0: 1\n",
         &expect![[r#"
-        version orders have no counterpart in plume text
-    "#]],
+            plume cannot hold it: version orders have no counterpart
+        "#]],
     );
     check_written(
         "1: w(0,1)\nevent partition @[5,9]\n",
         &expect![[r#"
-        events have no counterpart in plume text
-    "#]],
+            plume cannot hold it: events have no counterpart
+        "#]],
     );
     check_written(
         "incomplete\n1: w(0,1)\n",
         &expect![[r#"
-        that the history is incomplete cannot be said in plume text
-    "#]],
+            plume cannot hold it: that the history is incomplete cannot be said
+        "#]],
     );
     check_written(
         "meta server postgres\n1: w(0,1)\n",
         &expect![[r#"
-        w(0,1,1,0)
-    "#]],
+            plume cannot hold it: the fact server about the run has no counterpart
+        "#]],
     );
 }

@@ -10,6 +10,7 @@ use crate::error::SinkError;
 use crate::evidence::Outcome;
 use crate::history::{History, Txn};
 use crate::ids::Key;
+use crate::meta::info;
 use crate::notation::write_value;
 use crate::op::{Effect, Op, OpKind};
 use crate::value::Value;
@@ -58,7 +59,7 @@ fn write_line(
 }
 
 fn refused(what: impl std::fmt::Display) -> SinkError {
-    SinkError::Refused(format!("{what} in plume text"))
+    SinkError::Refused(format!("plume cannot hold it: {what}"))
 }
 
 /// A value as people write it.
@@ -94,6 +95,12 @@ fn check_evidence(history: &History) -> Result<(), SinkError> {
     if let Some(column) = columns.attrs.columns.iter().find(|column| !column.ids.is_empty()) {
         let name = history.pool().as_text(column.name).unwrap_or("?");
         return Err(refused(format_args!("the attribute '{name}' has no counterpart")));
+    }
+    // Reading the file says that one again.
+    let known = |name: Value| history.pool().as_text(name) == Some(info::EXPLICIT_INITIAL);
+    if let Some((name, _)) = history.meta().info.iter().find(|(name, _)| !known(*name)) {
+        let name = spelled(history, *name);
+        return Err(refused(format_args!("the fact {name} about the run has no counterpart")));
     }
     if !history.meta().complete {
         return Err(refused("that the history is incomplete cannot be said"));

@@ -94,8 +94,8 @@ fn the_initial_value_is_written_only_if_it_is_read_back() {
         [
         {"tid":1,"sid":0,"sts":{"p":1,"l":0},"cts":{"p":2,"l":0},"ops":[{"t":"r","k":1,"v":0}]}
         ]
-        TimeKiller's format cannot express it: keys that are not absent at first
-        TimeKiller's format cannot express it: reads of 0 that nobody wrote, for they say that every key is 0 at first
+        timekiller cannot hold it: keys that are not absent at first
+        timekiller cannot hold it: reads of 0 that nobody wrote, for they say that every key is 0 at first
     "#]].assert_eq(&shown);
 }
 
@@ -349,41 +349,41 @@ fn refuses_by_name_what_it_cannot_express() {
         shown += &written(text);
     }
     expect![[r#"
-        TimeKiller's format cannot express it: keys that are not absent at first
-        TimeKiller's format cannot express it: keys that are not absent at first
-        TimeKiller's format cannot express it: the initial value of key 1
-        TimeKiller's format cannot express it: the fact server about the run
-        TimeKiller's format cannot express it: that the history is incomplete
-        TimeKiller's format cannot express it: the event partition
-        TimeKiller's format cannot express it: the order of the versions of key 1
-        TimeKiller's format cannot express it: transaction T7: its outcome is aborted
-        TimeKiller's format cannot express it: transaction T7: its outcome is unknown
-        TimeKiller's format cannot express it: the transaction at position 1: the client's interval
-        TimeKiller's format cannot express it: the transaction at position 1: it has no start timestamp
-        TimeKiller's format cannot express it: the transaction at position 1: it commits before it starts
-        TimeKiller's format cannot express it: the transaction at position 1: its attribute node
-        TimeKiller's format cannot express it: the transaction at position 1: its arrival soon, which is no 64-bit integer
-        TimeKiller's format cannot express it: the transaction at position 2: it has no name, but others have
-        TimeKiller's format cannot express it: transaction T1: another transaction has the same name
-        TimeKiller's format cannot express it: transaction "5": its name, the text "5" that reads as a number
-        TimeKiller's format cannot express it: the transaction at position 1: its session 1.5, which is neither integer nor text
-        TimeKiller's format cannot express it: the transaction at position 1: the key x, which is no 64-bit integer
-        TimeKiller's format cannot express it: the transaction at position 1: the write of x, which is no 64-bit integer
-        TimeKiller's format cannot express it: the transaction at position 1: the write of absent, which is no 64-bit integer
-        TimeKiller's format cannot express it: the transaction at position 1: the read of _, which is no 64-bit integer
-        TimeKiller's format cannot express it: the transaction at position 1: the read of null, which is no 64-bit integer
-        TimeKiller's format cannot express it: the transaction at position 1: a read whose result nobody learned
-        TimeKiller's format cannot express it: the transaction at position 1: the element x, which is no 64-bit integer
-        TimeKiller's format cannot express it: the transaction at position 1: its write that had no effect, or perhaps none
-        TimeKiller's format cannot express it: the transaction at position 1: its compare-and-set
-        TimeKiller's format cannot express it: the transaction at position 1: its insert-if-absent
-        TimeKiller's format cannot express it: the transaction at position 1: its predicate read
-        TimeKiller's format cannot express it: the transaction at position 1: its savepoint
-        TimeKiller's format cannot express it: the transaction at position 1: a statement of 2 operations
-        TimeKiller's format cannot express it: the transaction at position 1: the interval of a statement
-        TimeKiller's format cannot express it: the transaction at position 1: the attribute affected of a statement
-        TimeKiller's format cannot express it: the transaction at position 1: the attribute path of an operation
-        TimeKiller's format cannot express it: the transaction at position 1: operations on lists and on plain values in one history
+        timekiller cannot hold it: keys that are not absent at first
+        timekiller cannot hold it: keys that are not absent at first
+        timekiller cannot hold it: the initial value of key 1
+        timekiller cannot hold it: the fact server about the run
+        timekiller cannot hold it: that the history is incomplete
+        timekiller cannot hold it: the event partition
+        timekiller cannot hold it: the order of the versions of key 1
+        timekiller cannot hold it: transaction T7: its outcome is aborted
+        timekiller cannot hold it: transaction T7: its outcome is unknown
+        timekiller cannot hold it: the transaction at position 1: the client's interval
+        timekiller cannot hold it: the transaction at position 1: it has no start timestamp
+        timekiller cannot hold it: the transaction at position 1: it commits before it starts
+        timekiller cannot hold it: the transaction at position 1: its attribute node
+        timekiller cannot hold it: the transaction at position 1: its arrival soon, which is no 64-bit integer
+        timekiller cannot hold it: the transaction at position 2: it has no name, but others have
+        timekiller cannot hold it: transaction T1: another transaction has the same name
+        timekiller cannot hold it: transaction "5": its name, the text "5" that reads as a number
+        timekiller cannot hold it: the transaction at position 1: its session 1.5, which is neither integer nor text
+        timekiller cannot hold it: the transaction at position 1: the key x, which is no 64-bit integer
+        timekiller cannot hold it: the transaction at position 1: the write of x, which is no 64-bit integer
+        timekiller cannot hold it: the transaction at position 1: the write of absent, which is no 64-bit integer
+        timekiller cannot hold it: the transaction at position 1: the read of _, which is no 64-bit integer
+        timekiller cannot hold it: the transaction at position 1: the read of null, which is no 64-bit integer
+        timekiller cannot hold it: the transaction at position 1: a read whose result nobody learned
+        timekiller cannot hold it: the transaction at position 1: the element x, which is no 64-bit integer
+        timekiller cannot hold it: the transaction at position 1: its write that had no effect, or perhaps none
+        timekiller cannot hold it: the transaction at position 1: its compare-and-set
+        timekiller cannot hold it: the transaction at position 1: its insert-if-absent
+        timekiller cannot hold it: the transaction at position 1: its predicate read
+        timekiller cannot hold it: the transaction at position 1: its savepoint
+        timekiller cannot hold it: the transaction at position 1: a statement of 2 operations
+        timekiller cannot hold it: the transaction at position 1: the interval of a statement
+        timekiller cannot hold it: the transaction at position 1: the attribute affected of a statement
+        timekiller cannot hold it: the transaction at position 1: the attribute path of an operation
+        timekiller cannot hold it: the transaction at position 1: operations on lists and on plain values in one history
     "#]].assert_eq(&shown);
 }
 

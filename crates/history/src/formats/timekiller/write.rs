@@ -37,7 +37,7 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), SinkEr
 }
 
 fn refuse(what: impl std::fmt::Display) -> SinkError {
-    SinkError::Refused(format!("TimeKiller's format cannot express it: {what}"))
+    SinkError::Refused(format!("timekiller cannot hold it: {what}"))
 }
 
 /// What is known of the history as a whole.

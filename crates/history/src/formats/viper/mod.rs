@@ -20,6 +20,7 @@
 //!
 //! Transactions that aborted are never logged, so the history is not complete.
 
+mod dead;
 mod initial;
 mod operation;
 mod read;

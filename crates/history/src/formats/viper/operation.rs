@@ -122,7 +122,7 @@ pub(super) struct ViperOperation {
 /// The names that operations give to their attributes.
 pub(super) struct ViperNames {
     range: Value,
-    tombstone: Value,
+    pub(super) tombstone: Value,
     dead: Value,
     sort: Value,
 }

@@ -5,6 +5,7 @@ use hashbrown::HashSet;
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};
 use crate::formats::unknown::push_unknown;
+use crate::formats::viper::dead::DeadReads;
 use crate::formats::viper::initial::{initial_state, remarks};
 use crate::formats::viper::operation::{ViperNames, ViperOperation, nanoseconds};
 use crate::ids::{Key, SessionId};
@@ -20,7 +21,7 @@ pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError
     meta.complete = false;
     let mut reader = ViperReader::new(sink);
     let mut names = HashSet::new();
-    for input in source.files() {
+    for (number, input) in source.files().iter().enumerate() {
         if matches!(source, Source::Folder { .. }) && !is_log_name(&input.name) {
             sink.warn(input.warning("ignored: Viper's files are named J<thread>.log"));
             continue;
@@ -32,7 +33,7 @@ pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError
             error.hint = Some("each file is a session, named after the file".to_owned());
             return Err(error);
         }
-        reader.file(input, name, sink).map_err(|fault| input.text_error(fault))?;
+        reader.file((number, input), name, sink).map_err(|fault| input.text_error(fault))?;
     }
     reader.finish(source, sink)
 }
@@ -49,6 +50,7 @@ struct ViperReader {
     /// The initial state, once a transaction has told it.
     initial: Option<Vec<(Key, Value)>>,
     transactions: u64,
+    dead: DeadReads,
 }
 
 /// What a line says of its transaction beside the operations.
@@ -77,10 +79,16 @@ impl ViperReader {
             unknown: Vec::new(),
             initial: None,
             transactions: 0,
+            dead: DeadReads::default(),
         }
     }
 
-    fn file(&mut self, input: &Input, name: Value, sink: &mut dyn Sink) -> Result<(), Fault> {
+    fn file(
+        &mut self,
+        (number, input): (usize, &Input),
+        name: Value,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Fault> {
         let bytes = &*input.bytes;
         let mut start = 0;
         let mut first_line = true;
@@ -97,6 +105,7 @@ impl ViperReader {
                 if marks.is_initial {
                     self.take_initial(input, start, first_line, sink)?;
                 } else {
+                    self.dead.note(&self.draft, self.names.tombstone, (number, start));
                     self.push(start, name, sink)?;
                 }
                 first_line = false;
@@ -257,6 +266,7 @@ impl ViperReader {
             error.hint = Some("Viper's files are named J<thread>.log".to_owned());
             return Err(error);
         }
+        self.dead.warn(source, sink);
         let given = self.initial.unwrap_or_default();
         sink.meta().initial = InitialState { default: Some(Value::ABSENT), given };
         Ok(())

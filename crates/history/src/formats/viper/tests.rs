@@ -61,6 +61,28 @@ fn reads_and_writes() {
 }
 
 #[test]
+fn a_dead_read_of_a_live_value_is_told_with_its_line() {
+    let warning = |text: &str| {
+        let builder = load(&Source::File(file("logs/J1.log", text))).unwrap();
+        let (_, warnings) = builder.finish_with_warnings();
+        warnings.kept.first().map(ToString::to_string)
+    };
+    let text = "{\"value\": [[\"w\", 1, 17, true]]}\n{\"value\": [[\"r\", 1, 17, true]]}\n";
+    assert_eq!(
+        warning(text).unwrap(),
+        "logs/J1.log:2:1: key 1 is read as dead, and with the identifier 17, which a live write has: it is \
+         taken as a read of a deleted key"
+    );
+    // The identifier of a delete, of another key's write, and of a write that was not done.
+    assert_eq!(
+        warning(&text.replace("[\"w\", 1, 17, true]", "[\"d\", 1, 17, 5, false, true]")),
+        None
+    );
+    assert_eq!(warning(&text.replace("\"w\", 1", "\"w\", 2")), None);
+    assert_eq!(warning(&text.replace("17, true]]}\n{", "17, false]]}\n{")), None);
+}
+
+#[test]
 fn a_dead_read_is_absent_and_keeps_its_tombstone() {
     check_ops(
         r#"["r", 1, 17, true], ["r", 2, 0, true], ["r", 3, null, false]"#,

@@ -29,7 +29,13 @@ fn load_with_warnings(text: impl Into<Vec<u8>>) -> Loaded {
     let mut streamed = HistoryBuilder::new();
     let stream = read_lines(&input.bytes[..], &input.name, &mut streamed);
     compare("stream", &whole, &stream.map(|()| streamed.finish_with_warnings()));
-    compare("load", &whole, &FORMAT.load(&source).map(HistoryBuilder::finish_with_warnings));
+    // Only a whole history shows which transactions contradict each other.
+    let mut checked = HistoryBuilder::new();
+    let checked = read::read(&source, &mut checked).map(|()| {
+        contradictions::warn(input, &mut checked);
+        checked.finish_with_warnings()
+    });
+    compare("load", &checked, &FORMAT.load(&source).map(HistoryBuilder::finish_with_warnings));
     for chunk in [1, 20, 70, 300] {
         let loaded = read::load_chunks(input, chunk).map_err(|fault| input.text_error(fault));
         compare("chunks", &whole, &loaded.map(HistoryBuilder::finish_with_warnings));
@@ -270,22 +276,31 @@ fn what_changes_after_the_header_goes_into_a_trailer() {
     history.replay(&mut writer).unwrap();
     let (name, value) = (writer.pool().text("seed"), writer.pool().int(7));
     writer.meta().set(name, value);
-    writer.meta().complete = false;
     let text = String::from_utf8(writer.finish().unwrap()).unwrap();
     expect![[r#"
-        {"isolde":1,"clock":"nanoseconds","complete":true,"initial":{"default":null}}
+        {"isolde":1,"clock":"nanoseconds","complete":false,"initial":{"default":null}}
         {"session":"a","ops":[["w","x",1]]}
-        {"meta":{"seed":7,"complete":false}}
+        {"meta":{"seed":7,"complete":true}}
     "#]]
     .assert_eq(&text);
     check(
         &text,
         expect![[r#"
         meta seed 7
-        incomplete
         a: w(x,1)
     "#]],
     );
+}
+
+#[test]
+fn a_file_that_lost_its_last_line_is_not_complete() {
+    let mut writer = JsonlWriter::new(Vec::new());
+    parse("initial 0\na: w(x,1)\nb: r(x,1)").unwrap().replay(&mut writer).unwrap();
+    let text = String::from_utf8(writer.finish().unwrap()).unwrap();
+    for (end, _) in text.match_indices('\n') {
+        let history = load(&text[..=end]).unwrap();
+        assert_eq!(history.meta().complete, end + 1 == text.len(), "{}", &text[..=end]);
+    }
 }
 
 #[test]

@@ -3,5 +3,5 @@
 use crate::error::SinkError;
 
 pub(super) fn refused<T>(what: impl Into<String>) -> Result<T, SinkError> {
-    Err(SinkError::Refused(format!("jepsen-edn has no way to say: {}", what.into())))
+    Err(SinkError::Refused(format!("jepsen-edn cannot hold it: {}", what.into())))
 }

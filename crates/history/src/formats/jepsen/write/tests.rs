@@ -152,146 +152,146 @@ fn what_jepsen_cannot_say_is_refused_by_name() {
         (
             "initial 0\na: w(x,1)",
             expect![[r#"
-            jepsen-edn has no way to say: an initial state other than absent
-        "#]],
+                jepsen-edn cannot hold it: an initial state other than absent
+            "#]],
         ),
         (
             "given x 5\na: w(x,1)",
             expect![[r#"
-            jepsen-edn has no way to say: an initial state other than absent
-        "#]],
+                jepsen-edn cannot hold it: an initial state other than absent
+            "#]],
         ),
         (
             "meta server pg\na: w(x,1)",
             expect![[r#"
-            jepsen-edn has no way to say: "server", a fact about the whole run
-        "#]],
+                jepsen-edn cannot hold it: "server", a fact about the whole run
+            "#]],
         ),
         (
             "incomplete\na: w(x,1)",
             expect![[r#"
-            jepsen-edn has no way to say: that the history is incomplete
-        "#]],
+                jepsen-edn cannot hold it: that the history is incomplete
+            "#]],
         ),
         (
             "order x: 1\na: w(x,1)",
             expect![[r#"
-            jepsen-edn has no way to say: version orders
-        "#]],
+                jepsen-edn cannot hold it: version orders
+            "#]],
         ),
         (
             "a: w(x,1) ts(1,2)",
             expect![[r#"
-            jepsen-edn has no way to say: timestamps of the database
-        "#]],
+                jepsen-edn cannot hold it: timestamps of the database
+            "#]],
         ),
         (
             "a: [w(x,1) w(y,1)]",
             expect![[r#"
-            jepsen-edn has no way to say: statements with an interval or with several operations
-        "#]],
+                jepsen-edn cannot hold it: statements with an interval or with several operations
+            "#]],
         ),
         (
             "a: [w(x,1)]{affected=1}",
             expect![[r#"
-            jepsen-edn has no way to say: attributes of statements
-        "#]],
+                jepsen-edn cannot hold it: attributes of statements
+            "#]],
         ),
         (
             "a: w(x,1){path=p}",
             expect![[r#"
-            jepsen-edn has no way to say: attributes of operations
-        "#]],
+                jepsen-edn cannot hold it: attributes of operations
+            "#]],
         ),
         (
             "a: w(x,1) append(y,1)",
             expect![[r#"
-            jepsen-edn has no way to say: lists and registers in one history
-        "#]],
+                jepsen-edn cannot hold it: lists and registers in one history
+            "#]],
         ),
         (
             "a: delete(x)",
             expect![[r#"
-            jepsen-edn has no way to say: operations of the kind delete
-        "#]],
+                jepsen-edn cannot hold it: operations of the kind delete
+            "#]],
         ),
         (
             "a: pred(p,x=1)",
             expect![[r#"
-            jepsen-edn has no way to say: operations of the kind predicate read
-        "#]],
+                jepsen-edn cannot hold it: operations of the kind predicate read
+            "#]],
         ),
         (
             "a: savepoint(s)",
             expect![[r#"
-            jepsen-edn has no way to say: operations of the kind savepoint
-        "#]],
+                jepsen-edn cannot hold it: operations of the kind savepoint
+            "#]],
         ),
         (
             "a: r(x,_) w(x,1)",
             expect![[r#"
-                jepsen-edn has no way to say: a read of transaction number 0, which committed, whose result nobody learned
+                jepsen-edn cannot hold it: a read of transaction number 0, which committed, whose result nobody learned
             "#]],
         ),
         (
             "a: r(x,1) w(x,1) abort",
             expect![[r#"
-                jepsen-edn has no way to say: what a read of transaction number 0 returned, which did not commit
+                jepsen-edn cannot hold it: what a read of transaction number 0 returned, which did not commit
             "#]],
         ),
         (
             "a: w(x,null)",
             expect![[r#"
-            jepsen-edn has no way to say: the value NULL
-        "#]],
+                jepsen-edn cannot hold it: the value NULL
+            "#]],
         ),
         (
             "a: w(x,0x00)",
             expect![[r#"
-            jepsen-edn has no way to say: a value of bytes
-        "#]],
+                jepsen-edn cannot hold it: a value of bytes
+            "#]],
         ),
         (
             "a: cas!(x,1,2)",
             expect![[r#"
-            jepsen-edn has no way to say: a compare-and-set of transaction number 0 whose effect differs from the transaction's outcome
-        "#]],
+                jepsen-edn cannot hold it: a compare-and-set of transaction number 0 whose effect differs from the transaction's outcome
+            "#]],
         ),
         (
             "a: cas(x,1,2) w(x,3)",
             expect![[r#"
-            jepsen-edn has no way to say: compare-and-sets in transactions of several operations
-        "#]],
+                jepsen-edn cannot hold it: compare-and-sets in transactions of several operations
+            "#]],
         ),
         (
             "a: list(x,_) abort",
             expect![[r#"
-            jepsen-edn has no way to say: whether reads are of lists, since nothing is written
-        "#]],
+                jepsen-edn cannot hold it: whether reads are of lists, since nothing is written
+            "#]],
         ),
         (
             "a: w(x,1) {\"a b\"=1}",
             expect![[r#"
-            jepsen-edn has no way to say: the attribute "a b" of a transaction
-        "#]],
+                jepsen-edn cannot hold it: the attribute "a b" of a transaction
+            "#]],
         ),
         (
             "a: w(x,1) @[1,5]\na: w(x,2) @[3,7]",
             expect![[r#"
-            jepsen-edn has no way to say: transaction number 1, which overlaps the one before it in its session
-        "#]],
+                jepsen-edn cannot hold it: transaction number 1, which overlaps the one before it in its session
+            "#]],
         ),
         (
             "a: w(x,1) @[1,5]\nb: w(x,2)",
             expect![[r#"
-            jepsen-edn has no way to say: the interval of transaction number 1, which does not fit its outcome
-        "#]],
+                jepsen-edn cannot hold it: the interval of transaction number 1, which does not fit its outcome
+            "#]],
         ),
         (
             "event e @[1,5]\na: w(x,1) @[1,5]",
             expect![[r#"
-            jepsen-edn has no way to say: events that last, or that have no time
-        "#]],
+                jepsen-edn cannot hold it: events that last, or that have no time
+            "#]],
         ),
     ] {
         check(text, expect);
