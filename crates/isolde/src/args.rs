@@ -30,7 +30,7 @@ pub(crate) use running::{RecordArgs, RunArgs, TargetsArgs, TestArgs};
 /// Does this database really deliver the isolation it promises?
 ///
 /// Isolde runs concurrent transactions on a database, or reads what others recorded, and decides
-/// which isolation levels explain what the clients saw.
+/// which isolation levels the clients' observations satisfy.
 #[derive(Parser, Debug)]
 #[command(
     name = "isolde",
@@ -81,8 +81,8 @@ pub(crate) enum Command {
 ///
 /// Decided from the values that were read and written, and from real time where the clients' intervals
 /// are known. Without --level every level is asked that does not follow from one that holds, sequential
-/// and linearizable only where every transaction is one operation. The output says which procedure ran,
-/// on which evidence, and why.
+/// and linearizable only where every transaction is one operation. The output says which method
+/// decided, on which evidence, and why.
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Levels, with their short names: read-uncommitted (ru), pl-2, read-committed (rc), \
@@ -114,7 +114,7 @@ pub(crate) struct CheckArgs {
     pub(crate) all: bool,
     /// Write a report, of the kind that the name says: .html (for people: pictures, time lines,
     /// filters), .json (docs/report.schema.json), .xml (JUnit, with --level), .txt, .svg or .dot (the
-    /// plainest witness); one --report each for several
+    /// first witness); one --report each for several
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Vec<PathBuf>,
     /// Overwrite reports that exist
@@ -133,7 +133,7 @@ pub(crate) struct CheckArgs {
     pub(crate) json: bool,
 }
 
-/// Say what is in a history
+/// Summarize a history
 ///
 /// Sessions, transactions by outcome, operations by kind, keys, the evidence beside the values,
 /// whether every write reads first, duplicate values, the time span.
@@ -252,7 +252,7 @@ pub(crate) struct GenerateArgs {
     /// In which order transactions come
     #[arg(long, value_enum, default_value_t = Order::Completion)]
     pub(crate) order: Order,
-    /// What all choices follow from
+    /// Random seed
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
     /// The format, if the ending of the name does not say (.isolde, .jsonl, .edn, .bincode)

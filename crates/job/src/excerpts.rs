@@ -183,8 +183,8 @@ impl ShownWitness<'_> {
             };
             let keys: Vec<String> = keys.iter().take(KEYS).map(named).collect();
             note = Some(Notice::Note(format!(
-                "{} cannot say all of it: as plain reads and writes of numbers, without times \
-                 and names, it shows the same (key {})",
+                "{} cannot hold times and names; wrote plain integer reads and writes, which show \
+                 the same anomaly (key {})",
                 format.name,
                 keys.join(", ")
             )));
@@ -207,7 +207,7 @@ impl ShownWitness<'_> {
         let says = match verdict.holds() {
             Some(false) => format!("it shows {}", found.join(", ")),
             Some(true) => "it shows nothing".to_owned(),
-            None => "nobody can tell".to_owned(),
+            None => "it is not decided".to_owned(),
         };
         let id = &self.exhibit.id;
         let text = format!("{id} needs more of the history: checked alone, {says}");

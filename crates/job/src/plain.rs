@@ -118,7 +118,7 @@ impl<'a> Writer<'a> {
                     let (key, value) = (self.key(op.key()), self.value(op.key(), value));
                     draft.read(key, value);
                 } else if cited {
-                    bail!("a value was read that nobody wrote");
+                    bail!("a value was read that no transaction wrote");
                 }
             }
             OpKind::Write | OpKind::Append if done && !op.undone() => {

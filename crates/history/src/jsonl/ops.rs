@@ -66,8 +66,10 @@ fn kind(json: &mut Json<'_>) -> Result<(OpKind, Effect), Fault> {
 #[cold]
 fn unknown_kind(at: usize) -> Fault {
     let names: Vec<&str> = OpKind::ALL.iter().map(|k| k.name()).collect();
-    Fault::expected(at, "the kind of an operation")
-        .hint(format!("{}; with ! if it failed, with ? if nobody knows", names.join(", ")))
+    Fault::expected(at, "the kind of an operation").hint(format!(
+        "{}; with ! if it failed, with ? if the outcome is unknown",
+        names.join(", ")
+    ))
 }
 
 /// Goes on to a part that must be there.

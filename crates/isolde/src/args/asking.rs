@@ -21,24 +21,23 @@ pub(crate) struct AskArgs {
     #[arg(long, value_name = "TIME", default_value = "0", allow_negative_numbers = true,
           value_parser = skew)]
     pub(crate) clock_skew: i64,
-    /// How to decide, if the evidence is not to choose
+    /// Force a decision procedure [default: chosen by the evidence]
     #[arg(long, value_enum)]
     pub(crate) procedure: Option<Procedure>,
-    /// How many witnesses of each anomaly to keep; what can be counted is counted beyond it
+    /// Keep N witnesses of each anomaly; more are still counted
     #[arg(long, value_name = "N", default_value_t = Options::default().witnesses as u32,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) witnesses: u32,
-    /// How many dependencies the search for the shortest cycles may look at; where it runs out, a
+    /// Look at no more than N dependencies in search of the shortest cycles; beyond that, a
     /// violation is still shown, but perhaps not by the shortest cycle
     #[arg(long, value_name = "N", default_value_t = Options::default().search_budget)]
     pub(crate) search_budget: usize,
-    /// How many steps a search may try: for an order of single operations (linearizable), for each
-    /// object, or for the edges that reads force; where it runs out, the answer is unknown
+    /// Limit a search to N steps: for a linearization (of each object), or for the edges that reads
+    /// force; beyond that, the answer is unknown
     #[arg(long, value_name = "N", default_value_t = Limits::default().steps(),
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) order_steps: u64,
-    /// How many megabytes such a search may use to remember where it was, or what leads to what: a part
-    /// of --memory
+    /// Limit the memory of such a search, in megabytes; it is a part of --memory
     #[arg(long, value_name = "MB", default_value_t = (Options::default().order_memory >> 20) as u64,
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) order_memory: u64,
@@ -54,10 +53,9 @@ pub(crate) struct AskArgs {
 /// How to decide.
 #[derive(ValueEnum, Clone, Copy, Debug)]
 pub(crate) enum Procedure {
-    /// The dependencies that are certain, and nothing else: fast, and unknown where the order of
-    /// versions is not known
+    /// Known dependencies only: fast, and unknown where the version order is not known
     Graph,
-    /// The graph, the dependencies that every explanation must have, and a try at a serial execution
+    /// Known dependencies, those that every explanation must have, and a search for a serial execution
     Saturation,
 }
 

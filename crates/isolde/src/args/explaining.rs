@@ -22,8 +22,8 @@ pub(crate) struct ExplainArgs {
     /// A history, an anomaly such as LostUpdate, or a level such as snapshot-isolation
     #[arg(value_name = "FILE|ANOMALY|LEVEL")]
     pub(crate) what: Option<PathBuf>,
-    /// Which witness of the history: LEVEL-NUMBER as reports say, such as si-1; a number, of the level
-    /// that is violated most plainly; or an anomaly, for the first of its kind
+    /// Which witness of the history: LEVEL-NUMBER as reports say, such as si-1; a number, of the weakest
+    /// violated level; or an anomaly, for the first of its kind
     pub(crate) witness: Option<String>,
     /// Write the witness into a file, of the kind that the name says: .svg, .dot, or a history: .txt
     /// (notation), .isolde, .jsonl, .edn, .bincode; one --write each for several

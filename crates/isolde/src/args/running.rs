@@ -16,7 +16,7 @@ use crate::typed;
 /// Give a URL to test a server of yours: tables with names of their own are made, and dropped at
 /// the end. `isolde targets` lists them all, `isolde targets NAME` what one of them offers.
 ///
-/// --level says what to check, in one language for all databases; the database's own level that
+/// --level says what to check, in one language for all databases; the database's level that
 /// promises it is chosen. --isolation names the database's own level instead, to see what it really
 /// keeps: `--isolation repeatable-read --level ser`.
 #[derive(clap::Args, Debug)]
@@ -38,14 +38,14 @@ pub(crate) struct TestArgs {
     /// Without it: what the database's own level promises
     #[arg(long, short, value_name = "LEVEL", value_delimiter = ',')]
     pub(crate) level: Vec<String>,
-    /// Run again, with the next seed, until a violation is found: so many times at most
-    #[arg(long, value_name = "TIMES", value_parser = typed::count)]
+    /// Run up to N times, with the next seed each, until a violation is found
+    #[arg(long, value_name = "N", value_parser = typed::count)]
     pub(crate) repeat: Option<u64>,
-    /// Run so many trials, with one seed after another, and say how many found a violation and how
+    /// Run N trials, with one seed after another, and report how many found a violation and how
     /// long that took
-    #[arg(long, value_name = "TRIALS", value_parser = typed::count, conflicts_with = "repeat")]
+    #[arg(long, value_name = "N", value_parser = typed::count, conflicts_with = "repeat")]
     pub(crate) trials: Option<u64>,
-    /// Begin no other run after so much time; alone, run again until a violation is found
+    /// Start no other run after this time; alone, run again until a violation is found
     #[arg(long, value_name = "TIME", value_parser = typed::duration)]
     pub(crate) budget: Option<Duration>,
     /// How long the check of a run may take, such as 30s or 5m; what is not decided by then is unknown
@@ -57,7 +57,7 @@ pub(crate) struct TestArgs {
     #[arg(long, value_name = "BYTES", value_parser = typed::bytes)]
     pub(crate) check_memory: Option<u64>,
     /// Write a report of all runs, of the kind that the name says: .html, .json, .xml (JUnit), .txt,
-    /// .svg or .dot (the plainest witness); one --report each for several
+    /// .svg or .dot (the first witness); one --report each for several
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Vec<PathBuf>,
     /// Overwrite the files of --report and --events if they exist
@@ -72,7 +72,7 @@ pub(crate) struct TestArgs {
     /// Show every witness that was kept, not only the first
     #[arg(long)]
     pub(crate) all: bool,
-    /// Write what happens while it happens, one JSON object a line; - for standard output
+    /// Write events as they happen, one JSON object per line; - for standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
     /// Print JSON; with --repeat, --trials or --budget one object a line, the last one for all runs
@@ -83,7 +83,7 @@ pub(crate) struct TestArgs {
 /// Run a workload on a database and record what the clients saw
 ///
 /// As `isolde test` does, but without checking. The record is on disk while the run goes on: whatever
-/// happens, what was recorded until then can be checked.
+/// happens, the transactions recorded until then can be checked.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  isolde record fjall history.isolde --txns 100k\n  \
                         isolde record postgres history.jsonl --duration 1m --sessions 32")]
@@ -95,7 +95,7 @@ pub(crate) struct RecordArgs {
     /// Overwrite the files if they exist
     #[arg(long)]
     pub(crate) force: bool,
-    /// Write what happens while it happens, one JSON object a line; - for standard output
+    /// Write events as they happen, one JSON object per line; - for standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
     /// Print JSON
@@ -115,7 +115,7 @@ pub(crate) struct RunArgs {
     /// The database's own isolation level, such as repeatable-read (see `isolde targets NAME`)
     #[arg(long, value_name = "NAME")]
     pub(crate) isolation: Option<String>,
-    /// What goes wrong on purpose; several with commas. Of servers: kill, pause, stop, isolate (a node of a
+    /// Faults to inject; several with commas. Of servers: kill, pause, stop, isolate (a node of a
     /// cluster), drop (connections), latency; each with at=, every= or about= (at random), for=, node=, by=,
     /// as in kill:every=2s or pause:about=3s:for=1s. Of the engine that is faulty on purpose: the
     /// anomaly to plant, as in `isolde test faulty --fault lost-update`
@@ -149,8 +149,8 @@ pub(crate) struct WorkloadArgs {
     /// exponential
     #[arg(long, value_name = "DISTRIBUTION", default_value = "exponential")]
     pub(crate) distribution: Distribution,
-    /// How many operations a transaction has at most; those of the general workload have exactly so
-    /// many, mini-transactions at most 4 anyway
+    /// How many operations a transaction has at most; general transactions have exactly this many,
+    /// mini-transactions at most 4
     /// [default: 4; general: 8]
     #[arg(long, value_name = "N")]
     pub(crate) max_txn_len: Option<u32>,
@@ -160,11 +160,11 @@ pub(crate) struct WorkloadArgs {
     /// Which share of the transactions the client rolls back on purpose, from 0 to 1
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = typed::share)]
     pub(crate) rollbacks: f64,
-    /// Go on to a fresh table after so many transactions of a session; 0: never, or as it fits the
+    /// Continue in a fresh table after N transactions of a session; 0: never, or as it fits the
     /// workload
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) round: u32,
-    /// What all random choices follow from; a different one every time if not given
+    /// Random seed [default: random]
     #[arg(long, value_name = "SEED", value_parser = typed::seed)]
     pub(crate) seed: Option<u64>,
 }
@@ -173,27 +173,27 @@ pub(crate) struct WorkloadArgs {
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Run")]
 pub(crate) struct DrivingArgs {
-    /// Stop after so many transactions [default: 20k, if nothing else limits the run]
+    /// Stop after N transactions [default: 20k, if nothing else limits the run]
     #[arg(long, short = 'n', value_name = "N", value_parser = typed::count)]
     pub(crate) txns: Option<u64>,
-    /// Stop after so many commits
+    /// Stop after N commits
     #[arg(long, value_name = "N", value_parser = typed::count)]
     pub(crate) commits: Option<u64>,
-    /// Stop after so much time, such as 30s or 10m
+    /// Stop after this time, such as 30s or 10m
     #[arg(long, short, value_name = "TIME", value_parser = typed::duration)]
     pub(crate) duration: Option<Duration>,
-    /// Start so many transactions a second, over all sessions; as many as possible if not given
+    /// Start N transactions per second, over all sessions [default: as many as possible]
     #[arg(long, value_name = "N")]
     pub(crate) rate: Option<f64>,
-    /// Try an aborted transaction again, so many times; every attempt writes fresh values and is
+    /// Retry an aborted transaction up to N times; every attempt writes fresh values and is
     /// recorded
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) retries: u32,
     /// How long one statement of a server may take
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = typed::duration)]
     pub(crate) timeout: Duration,
-    /// Reach rows only by these ways, such as primary-key or for-update; all that the database has,
-    /// at random, if not given (see `isolde targets NAME`)
+    /// Use only these access paths, such as primary-key or for-update (see `isolde targets NAME`)
+    /// [default: all that the database has, at random]
     #[arg(long, value_name = "PATH", value_delimiter = ',', value_parser = typed::path)]
     pub(crate) path: Vec<Path>,
     /// Record when transactions were sent and answered, but not each of their statements
@@ -208,7 +208,7 @@ pub(crate) struct ServerArgs {
     /// The folder of the server's programs, if not in the usual places
     #[arg(long, value_name = "FOLDER")]
     pub(crate) server_bin: Option<PathBuf>,
-    /// The port on 127.0.0.1; a free one if not given
+    /// The port on 127.0.0.1 [default: a free one]
     #[arg(long)]
     pub(crate) port: Option<u16>,
     /// A setting of the server, in its own words, as in fsync=off; one --setting each for several

@@ -40,7 +40,7 @@ pub(crate) fn open(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn T
     let driver = Driver::start(command, options.timeout, &last_words).map_err(|failure| {
         // All that it said, if it said anything.
         let words = take(&last_words).unwrap_or(failure.message);
-        OpenError::new(format!("'{command}' is no driver: {words}"))
+        OpenError::new(format!("could not start the driver '{command}': {words}"))
             .hint(format!("isolde driver check {}", shell_word(command)))
     })?;
     Ok(Box::new(driver))

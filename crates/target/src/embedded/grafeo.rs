@@ -69,7 +69,7 @@ fn bytes(value: &Value) -> Result<Option<Vec<u8>>, Fault> {
     match value {
         Value::Null => Ok(None),
         Value::Bytes(bytes) => Ok(Some(bytes.to_vec())),
-        other => Err(Fault::other(format!("{other:?}, which nobody wrote"))),
+        other => Err(Fault::other(format!("{other:?}, which no transaction wrote"))),
     }
 }
 

@@ -15,7 +15,7 @@ const OFFERS: &[Offer] = &[Offer {
     name: "snapshot",
     promises: Level::SnapshotIsolation,
     remark: "the README promises 'non-blocking concurrent reads and writes with snapshot isolation'; \
-             who writes second is told at once",
+             the second writer is refused at once",
 }];
 
 /// The database, its only bucket, and the folder that goes with it.

@@ -76,7 +76,7 @@ fn text(value: &[u8]) -> String {
 fn bytes(text: &str) -> Result<Vec<u8>, Fault> {
     let digits = text.as_bytes().chunks(2).map(|pair| str::from_utf8(pair).unwrap_or_default());
     let bytes: Result<Vec<u8>, _> = digits.map(|pair| u8::from_str_radix(pair, 16)).collect();
-    bytes.map_err(|_| Fault::other(format!("'{text}', which nobody wrote")))
+    bytes.map_err(|_| Fault::other(format!("'{text}', which no transaction wrote")))
 }
 
 impl Engine for Stoolap {

@@ -100,7 +100,7 @@ impl Session for EtcdSession {
         match self.gateway.commit(read, txn.puts.iter())? {
             true => Ok(Ended::Committed),
             false => {
-                let message = "somebody has changed what was read";
+                let message = "another transaction changed a key that was read";
                 Err(Failure::conflict(After::Aborted, "conflict", message))
             }
         }

@@ -47,7 +47,7 @@ const REPEATABLE_READ: Offer = Offer {
 const REPEATABLE_READ_SNAPSHOT: Offer = Offer {
     name: "repeatable-read-snapshot",
     promises: Level::SnapshotIsolation,
-    remark: "REPEATABLE READ with innodb_snapshot_isolation=ON: whoever would write or lock a row \
+    remark: "REPEATABLE READ with innodb_snapshot_isolation=ON: a transaction that would write or lock a row \
              that is newer than the snapshot gets error 1020",
 };
 const SERIALIZABLE: Offer = Offer {
@@ -76,7 +76,7 @@ static MYROCKS: [Offer; 2] = [
     Offer {
         name: "repeatable-read",
         promises: Level::SnapshotIsolation,
-        remark: "snapshot isolation: whoever would write or lock a row that is newer than the \
+        remark: "snapshot isolation: a transaction that would write or lock a row that is newer than the \
                  snapshot gets error 1213; there is no SERIALIZABLE",
     },
 ];

@@ -135,7 +135,7 @@ impl Supervised {
         let sent =
             pipe.to.as_mut().map(|to| to.write_all(line.as_bytes()).and_then(|()| to.flush()));
         if !matches!(sent, Some(Ok(()))) {
-            return Err("nobody listens who could do it".to_owned());
+            return Err("no process listens there that could do it".to_owned());
         }
         let deadline = Instant::now() + STOP;
         while Instant::now() < deadline {

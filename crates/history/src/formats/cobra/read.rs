@@ -369,7 +369,7 @@ impl<'a, 's> CobraReader<'a, 's> {
         }
         let other = if known.logged { "its writer" } else { "another read" };
         let message = format!(
-            "a read saw the hash {} where {other} has {}: the value is taken for one that nobody \
+            "a read saw the hash {} where {other} has {}: the value is taken for one that no transaction \
              wrote",
             version.hash, known.hash
         );

@@ -162,7 +162,9 @@ fn step(placed: Placed, open: Option<Placed>, owner: Owner) -> Result<Option<Ste
     if event.function == Function::Init {
         return match event.phase {
             Phase::Ok => Ok(Some(Step::Initial(event))),
-            _ => Err(Fault::wrong(event.at, "nobody knows whether the initial state was written")),
+            _ => {
+                Err(Fault::wrong(event.at, "it is not known whether the initial state was written"))
+            }
         };
     }
     Ok(Some(Step::Transaction(Paired { owner, invoke: open, completion: Some(placed) })))

@@ -33,7 +33,7 @@ pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError
     if starts.initial() != Value::ABSENT {
         sink.meta().initial = InitialState::every(starts.initial());
         sink.warn(input.warning(
-            "keys are read as 0 that nobody writes, and none as null: every key is taken to start \
+            "keys are read as 0 that no transaction writes, and none as null: every key is taken to start \
              with 0",
         ));
     }

@@ -95,7 +95,7 @@ fn the_initial_value_is_written_only_if_it_is_read_back() {
         {"tid":1,"sid":0,"sts":{"p":1,"l":0},"cts":{"p":2,"l":0},"ops":[{"t":"r","k":1,"v":0}]}
         ]
         timekiller cannot hold it: keys that are not absent at first
-        timekiller cannot hold it: reads of 0 that nobody wrote, for they say that every key is 0 at first
+        timekiller cannot hold it: reads of 0 without a writer, for they say that every key is 0 at first
     "#]].assert_eq(&shown);
 }
 
@@ -427,7 +427,7 @@ proptest! {
         let history = parse(&text).unwrap();
         let json = written(&text);
         // Zeros that nobody wrote would be the initial value, so they are refused.
-        prop_assume!(!json.contains("reads of 0 that nobody wrote"));
+        prop_assume!(!json.contains("reads of 0 without a writer"));
         let back = load(json.as_bytes()).unwrap();
         prop_assert_eq!(back.same_as(&history), Ok(()), "{}", json);
         // An independent judge of whether it is JSON.

@@ -50,7 +50,7 @@ fn check_frame(history: &History) -> Result<(), SinkError> {
         return Err(refuse(if absent(inferred) {
             "keys that are not absent at first"
         } else {
-            "reads of 0 that nobody wrote, for they say that every key is 0 at first"
+            "reads of 0 without a writer, for they say that every key is 0 at first"
         }));
     }
     let default = |value: Value| value == inferred;
@@ -229,7 +229,7 @@ impl<'h> TimekillerWriter<'h> {
     }
 
     fn list(&self, op: Op<'_>, line: &mut String) -> Result<(), String> {
-        let elements = op.elements().ok_or("a read whose result nobody learned")?;
+        let elements = op.elements().ok_or("a read whose result was never learned")?;
         line.push('[');
         for (i, &element) in elements.iter().enumerate() {
             line.push_str(if i == 0 { "" } else { "," });

@@ -40,7 +40,11 @@ const CHECKS: &[(&str, &str, Try)] = &[
     ("order", "two requests that come at once are answered one after the other", course::order),
     ("drop", "a table is removed, and others stay", course::drop_table),
     ("conflict", "of two that overwrite what both read, each gets an outcome", trouble::conflict),
-    ("waiting", "who waits for another session goes on when that one is done", trouble::waiting),
+    (
+        "waiting",
+        "a session that waits for another one continues when that one is done",
+        trouble::waiting,
+    ),
     ("unknown request", "an error, and the session goes on", trouble::unknown_request),
     ("unknown table", "an error, or no row; and no commit of what was aborted", trouble::no_table),
     ("no transaction", "'commit' without 'begin' is an error", trouble::no_transaction),

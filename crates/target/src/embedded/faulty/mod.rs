@@ -40,7 +40,7 @@ const OFFERS: &[Offer] = &[
     Offer {
         name: "serializable",
         promises: Level::StrictSerializable,
-        remark: "no database; who writes must have read what is still there at commit; planted \
+        remark: "no database; a writer must have read what is still there at commit; planted \
                  anomalies (--fault) are planted here",
     },
 ];

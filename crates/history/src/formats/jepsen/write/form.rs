@@ -196,7 +196,7 @@ fn value(
             if observed != committed {
                 let txn = describe(history, txn.id());
                 return refused(if committed {
-                    format!("a read of {txn}, which committed, whose result nobody learned")
+                    format!("a read of {txn}, which committed, whose result was never learned")
                 } else {
                     format!("what a read of {txn} returned, which did not commit")
                 });

@@ -60,7 +60,7 @@ fn write_scalar(datum: Datum<'_>, out: &mut String) -> Result<(), SinkError> {
         Datum::Symbol(source) if reads_as_symbol(source) => *out += source,
         Datum::Symbol(source) => return refused(format!("the symbol {source:?}")),
         Datum::Null => return refused("the value NULL"),
-        Datum::Unobserved => return refused("a value that nobody learned"),
+        Datum::Unobserved => return refused("a value that was never learned"),
         Datum::Bytes(_) => return refused("a value of bytes"),
         Datum::List(_) | Datum::Row(_) => {}
     }
