@@ -205,7 +205,7 @@ pub(crate) const PLAN: &[Row] = &[
     row(Levels::Linearizable, Given::KeysConnected, Try::ByGroups, Decides::Both,
         "{connected}"),
     row(Levels::Linearizable, Given::BeyondOperations, Try::Is(Level::StrictSerializable), Decides::Both,
-        "orders of versions and predicates count, too"),
+        "given version orders and predicates count, too"),
     // ---- weak levels: what their axioms force ----
     row(Levels::Causal, Given::ManyChains, Try::Stronger(&[Level::Serializable, Level::SnapshotIsolation]), Decides::Holds,
         "a graph is faster than asking many chains of transactions"),

@@ -32,7 +32,7 @@ pub(crate) fn decide(question: &Question<'_, '_>, apart: &KeysApart, why: &str) 
         return unknown("predicate reads are no operations on single objects".to_owned());
     }
     if !history.version_orders().is_empty() {
-        let given = "the recorder gave an order of versions, which does not decide it";
+        let given = "the recorder gave a version order, which does not decide it";
         return unknown(given.to_owned());
     }
     if !history.meta().complete {
@@ -41,7 +41,7 @@ pub(crate) fn decide(question: &Question<'_, '_>, apart: &KeysApart, why: &str) 
     }
     if history.op_count() > MOST_OPERATIONS {
         return unknown(format!(
-            "{why}, and neither the order of versions decides it nor is the history small enough to \
+            "{why}, and neither the version order decides it nor is the history small enough to \
              try orders"
         ));
     }

@@ -43,7 +43,7 @@ impl KeysApart {
         } else if sessions {
             Some("sessions say more than real time")
         } else if !history.version_orders().is_empty() {
-            Some("the recorder gave an order of versions")
+            Some("the recorder gave a version order")
         } else {
             None
         };

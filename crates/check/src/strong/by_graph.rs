@@ -126,7 +126,7 @@ impl<'c, 'h> ByGraph<'c, 'h> {
         if graph.inferences.is_some() && question.options().procedure.is_none() {
             procedure.name = Method::Saturation.name();
             procedure.why =
-                format!("the order of versions is open for {}", keys(self.open_count()?));
+                format!("version order could not be inferred for {}", keys(self.open_count()?));
         }
         found.append(cycles);
         if found.witnesses.is_empty() { self.without_witness(&graph) } else { Ok(Answer::Holds) }
@@ -372,7 +372,7 @@ impl<'c, 'h> ByGraph<'c, 'h> {
             .collect();
         let mut evidence = vec!["values".to_owned()];
         if !ways.is_empty() {
-            evidence.push(format!("order of versions: {}", ways.join(", ")));
+            evidence.push(format!("version order: {}", ways.join(", ")));
         }
         if question.session_order {
             evidence.push("session order".to_owned());

@@ -234,12 +234,14 @@ impl AxiomQuestion<'_, '_> {
     fn procedure(&self) -> Procedure {
         let mut evidence = vec!["values".to_owned()];
         if !self.base.reads.orders.is_empty() {
-            evidence.push("order of versions: list prefixes or given by the recorder".to_owned());
+            evidence.push("version order: list prefixes or given by the recorder".to_owned());
         }
         evidence.extend(self.session_order.then(|| "session order".to_owned()));
         let why = match self.level {
-            Level::ReadUncommitted => "only the order of versions that was shown counts",
-            Level::Pl2 => "only reads and the order of versions that was shown count",
+            Level::ReadUncommitted => {
+                "only the version order that lists or the recorder show counts"
+            }
+            Level::Pl2 => "only reads and the version order that lists or the recorder show count",
             _ => "the constraints of the level do not depend on the commit order",
         };
         self.question.procedure("axiom", evidence, why)

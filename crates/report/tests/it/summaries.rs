@@ -20,7 +20,7 @@ fn without_a_level_the_strongest_that_holds() {
         expect![[r#"
             strongest level that holds: snapshot-isolation
               method     dependency graph (version order known for all keys)
-              evidence   values; order of versions: one version (2 keys); session order
+              evidence   values; version order: one version (2 keys); session order
               figures    2 transactions, 6 operations, 2 keys, 2 nodes, 2 edges
             violated or undecided:
               repeatable-read            violated: WriteSkew
@@ -49,7 +49,7 @@ fn without_a_level_the_strongest_that_holds() {
                          neither saw the other's
                 visible  in the first 2 of 2 transactions
               method     dependency graph (version order known for all keys)
-              evidence   values; order of versions: one version (2 keys); session order
+              evidence   values; version order: one version (2 keys); session order
               figures    2 transactions, 6 operations, 2 keys, 2 nodes, 2 edges, 1 strongly connected component,
                          2 transactions in cycles, 2 anti-dependencies in cycles
               search     94 edges of a budget of 2,000,000
@@ -66,7 +66,7 @@ fn two_levels_may_be_the_strongest() {
         expect![[r#"
             strongest levels that hold: strong-snapshot-isolation and serializable
               method     dependency graph (version order known for all keys)
-              evidence   values; order of versions: one version (2 keys); session order
+              evidence   values; version order: one version (2 keys); session order
               figures    3 transactions, 4 operations, 2 keys, 3 nodes, 2 edges
             violated or undecided:
               strict-serializable  violated: G2-item (needs real time)
@@ -97,7 +97,7 @@ fn two_levels_may_be_the_strongest() {
                          before each other in a circle
                 visible  in the first 3 of 3 transactions
               method     dependency graph (version order known for all keys)
-              evidence   values; order of versions: one version (2 keys); session order; client intervals
+              evidence   values; version order: one version (2 keys); session order; client intervals
               figures    3 transactions, 4 operations, 2 keys, 4 nodes, 4 edges, 1 strongly connected component,
                          3 transactions in cycles, 2 anti-dependencies in cycles
               search     563 edges of a budget of 2,000,000
@@ -136,7 +136,7 @@ fn no_level_at_all() {
                 broken   because a transaction that has written a key has to read its own write of it, and this
                          one read something else
                 visible  in the first 1 of 1 transactions
-              method     axiom of the level (only the order of versions that was shown counts)
+              method     axiom of the level (only the version order that lists or the recorder show counts)
               evidence   values
               figures    1 transaction, 2 operations, 1 key, 1 node
         "#]],
@@ -151,7 +151,7 @@ fn nothing_is_certain() {
             no level is known to hold
               note       operation 1 of transaction #2 (key x) read a value that was written more than once
               note       operation 1 of transaction #3 (key x) read a value that was written more than once
-              method     axiom of the level (only the order of versions that was shown counts)
+              method     axiom of the level (only the version order that lists or the recorder show counts)
               evidence   values
               figures    4 transactions, 4 operations, 1 key, 4 nodes
             violated or undecided:
@@ -197,7 +197,7 @@ fn json_has_everything_of_a_verdict() {
           "procedure": {
             "evidence": [
               "values",
-              "order of versions: one version (1 key)",
+              "version order: one version (1 key)",
               "session order",
               "client intervals"
             ],

@@ -27,7 +27,7 @@ fn a_level_that_holds() {
         expect![[r#"
             serializable: holds
               method     dependency graph (version order known for all keys)
-              evidence   values; order of versions: one version (1 key); session order
+              evidence   values; version order: one version (1 key); session order
               figures    2 transactions, 2 operations, 1 key, 2 nodes, 1 edge
         "#]],
     );
@@ -61,7 +61,7 @@ fn a_cycle_is_told_step_by_step() {
                          neither saw the other's
                 visible  in the first 2 of 2 transactions
               method     dependency graph (version order known for all keys)
-              evidence   values; order of versions: one version (2 keys); session order
+              evidence   values; version order: one version (2 keys); session order
               figures    2 transactions, 6 operations, 2 keys, 2 nodes, 2 edges, 1 strongly connected component,
                          2 transactions in cycles, 2 anti-dependencies in cycles
               search     94 edges of a budget of 2,000,000
@@ -96,7 +96,7 @@ fn a_cycle_comes_with_what_supports_it_and_says_how_much_more_there_is() {
                 visible  in the first 3 of 4 transactions
               witnesses  1 more kept: --all shows it, --json too
               method     dependency graph (version order known for all keys)
-              evidence   values; order of versions: read-modify-write chains (1 key); session order
+              evidence   values; version order: read-modify-write chains (1 key); session order
               figures    4 transactions, 7 operations, 1 key, 4 nodes, 9 edges, 3 divergences,
                          6 anti-dependencies in cycles
               search     0 edges of a budget of 2,000,000
@@ -136,7 +136,7 @@ fn a_local_anomaly_names_its_operations() {
                 broken   because aborted data never became part of the database, and a transaction read it
                 visible  in the first 2 of 2 transactions
               method     dependency graph (version order known for all keys)
-              evidence   values; order of versions: one version (1 key); session order
+              evidence   values; version order: one version (1 key); session order
               figures    2 transactions, 2 operations, 1 key, 2 nodes
         "#]],
     );
@@ -168,7 +168,7 @@ fn a_variant_says_that_it_needs_session_order() {
                          such a write
                 visible  in the first 2 of 2 transactions
               method     dependency graph (version order known for all keys)
-              evidence   values; order of versions: one version (1 key); session order
+              evidence   values; version order: one version (1 key); session order
               figures    2 transactions, 3 operations, 1 key, 2 nodes, 2 edges, 1 strongly connected component,
                          2 transactions in cycles, 1 anti-dependency in cycle
               search     87 edges of a budget of 2,000,000
@@ -204,7 +204,7 @@ fn a_variant_says_that_it_needs_real_time() {
                          missed a write of it
                 visible  in the first 2 of 2 transactions
               method     dependency graph (version order known for all keys)
-              evidence   values; order of versions: one version (1 key); session order; client intervals
+              evidence   values; version order: one version (1 key); session order; client intervals
               figures    2 transactions, 3 operations, 1 key, 3 nodes, 3 edges, 1 strongly connected component,
                          2 transactions in cycles, 1 anti-dependency in cycle
               search     111 edges of a budget of 2,000,000
@@ -265,8 +265,8 @@ fn what_is_unknown_says_why() {
               more than once (and 1 more like it)
               note       operation 1 of transaction #3 (key x) read a value that was written more than once
               note       operation 1 of transaction #2 (key x) read a list to which a value was appended twice
-              method     dependency graph with inferred edges (the order of versions is open for 1 key)
-              evidence   values; order of versions: not known (1 key); session order
+              method     dependency graph with inferred edges (version order could not be inferred for 1 key)
+              evidence   values; version order: not known (1 key); session order
               figures    4 transactions, 4 operations, 1 key, 4 nodes
         "#]],
     );

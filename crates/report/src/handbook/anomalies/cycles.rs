@@ -12,7 +12,7 @@ pub(super) static PAGES: [AnomalyPage; 3] = [
         definition: "A cycle of overwrites: each transaction overwrote a write of the one before \
             it, and the first one a write of the last. On one key Ann's write comes after Ben's, \
             on another one before it.",
-        differs: "It takes the order of versions to see it: from lists, from the recorder, or, at stronger \
+        differs: "It takes the version order to see it: from lists, from the recorder, or, at stronger \
             levels, inferred from reads. A mix of overwrites and reads is a G1c.",
         breach: "one of the transactions has to come first with all its writes, and each of them \
             overwrote another",

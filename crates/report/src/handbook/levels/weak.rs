@@ -86,7 +86,7 @@ pub(super) static PAGES: [LevelPage; 8] = [
         level: Level::ReadCommitted,
         also_called: &["monotonic atomic view (MAV)", "RC"],
         promise: "no transaction reads aborted or intermediate data, and a transaction that has read from T misses none of T's writes in a later statement",
-        definition: "There is an order of commits, in which every transaction comes after those \
+        definition: "There is a commit order, in which every transaction comes after those \
             that it reads from and after the earlier ones of its session, such that: if a transaction read from T2 in an \
             earlier statement, and now reads from T1 a key that T2 writes too, then T2 committed \
             before T1. Every read is of the last write of a committed transaction. Reads of one \
@@ -167,7 +167,7 @@ pub(super) static PAGES: [LevelPage; 8] = [
         level: Level::ReadAtomic,
         also_called: &["atomic visibility", "RA"],
         promise: "all writes of another transaction are seen or none, and a session sees its own",
-        definition: "There is an order of commits, in which every transaction comes after those \
+        definition: "There is a commit order, in which every transaction comes after those \
             that it reads from and after the earlier ones of its session, such that: if a transaction reads from T2, or T2 is \
             an earlier one of its session, and it reads from T1 a key that T2 writes too, then T2 \
             committed before T1. All reads of a key in one transaction agree. It was introduced \
@@ -196,7 +196,7 @@ pub(super) static PAGES: [LevelPage; 8] = [
         level: Level::Causal,
         also_called: &["causal consistency", "transactional causal consistency", "CC"],
         promise: "a transaction that observes T also observes everything T depends on, and a session observes all that it observed before",
-        definition: "There is an order of commits, in which every transaction comes after those \
+        definition: "There is a commit order, in which every transaction comes after those \
             that it reads from and after the earlier ones of its session, such that: if a chain of reads and of session order \
             leads from T2 to a transaction, and it reads from T1 a key that T2 writes too, then T2 \
             committed before T1. Transactions that nothing connects may be seen in different \
@@ -237,7 +237,7 @@ pub(super) static PAGES: [LevelPage; 8] = [
         level: Level::Prefix,
         also_called: &["prefix consistency", "consistent prefix", "PC"],
         promise: "there is one commit order, and every transaction reads from a prefix of it",
-        definition: "There is an order of commits, in which every transaction comes after those \
+        definition: "There is a commit order, in which every transaction comes after those \
             that it reads from and after the earlier ones of its session, such that: if a transaction reads from T2 \
             or from one that committed after T2, or follows such a one in its session, and it reads \
             from T1 a key that T2 writes too, then T2 committed before T1. So every transaction reads a snapshot of one common history; but conflicts are not looked for, and updates get lost.",
