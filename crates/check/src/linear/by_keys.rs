@@ -19,7 +19,8 @@ pub(crate) fn decide(question: &Question<'_, '_>, why: &str) -> Verdict {
     let asked = ask(question, time);
     // If every key has an order, nothing else can be wrong. If one has none, what is wrong whatever the
     // order says it in plainer words.
-    let plain = "a transaction contradicts itself";
+    let plain = "single transactions show it: what they read contradicts their own writes, or has no \
+                 writer";
     if !asked.violated.is_empty()
         && let Ok(Some(verdict)) = contradicts_itself(question, plain)
     {
