@@ -125,6 +125,35 @@ fn a_row_that_a_predicate_missed_is_no_item() {
 }
 
 #[test]
+fn a_delete_that_failed_with_its_transaction_and_was_seen_is_a_dirty_read() {
+    let text = "initial 0\na T1: delete!(x) abort\nb T2: r(x,absent)\n";
+    assert_eq!(named(text, ReadCommitted), Anomaly::AbortedRead);
+    let uncommitted = "initial 0\na T1: delete(x) abort\nb T2: r(x,absent)\n";
+    assert_eq!(named(uncommitted, ReadCommitted), Anomaly::AbortedRead);
+    // A compare-and-set that was refused wrote nothing, also if its transaction was aborted.
+    let refused = "initial 0\na T1: cas!(x,1,5) abort\nb T2: r(x,5)\n";
+    assert_eq!(named(refused, ReadCommitted), Anomaly::ThinAirRead);
+}
+
+#[test]
+fn cycles_are_taken_from_the_whole_run() {
+    let mut text = "initial 0\n".to_owned();
+    for n in 0..1000 {
+        let (x, y) = (format!("x{n}"), format!("y{n}"));
+        text += &format!("a: r({x},0) r({y},0) w({x},1)\nb: r({x},0) r({y},0) w({y},1)\n");
+    }
+    let history = parse(&text).unwrap();
+    let verdict = check(&history, Promise::of(Serializable), &Options::default());
+    let counted = &verdict.counts[0];
+    assert_eq!(counted.anomaly, Anomaly::WriteSkew);
+    let (first, last) = (counted.positions[0], *counted.positions.last().unwrap());
+    assert!(first < 400 && last > 1600, "{:?}", counted.positions);
+    let places = &verdict.procedure.places;
+    assert_eq!(places[0].0, "transactions in cycles");
+    assert_eq!(places[0].1.len(), 2000, "none is left out");
+}
+
+#[test]
 fn a_history_in_which_nothing_committed_is_unknown_at_every_level() {
     for text in ["", "a: w(x,1) abort\n", "a: w(x,1) unknown\n"] {
         let history = parse(text).unwrap();

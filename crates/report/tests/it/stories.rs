@@ -60,6 +60,48 @@ fn reads_from_nowhere() {
 }
 
 #[test]
+fn a_writer_that_began_after_its_reader_had_ended_is_told_as_such() {
+    tells(
+        "initial 0\na 1: r(x,5) @[1,2]\nb 2: w(x,5) abort @[10,12]",
+        Level::ReadCommitted,
+        expect![[r#"
+            AbortedRead: T1 read x = 5. Only T2 wrote that, and T2 was rolled back; but it began after T1 had ended. So the value came from nowhere, or a clock is wrong.
+        "#]],
+    );
+}
+
+#[test]
+fn an_operation_that_failed_to_write_the_value_is_named() {
+    let level = Level::ReadCommitted;
+    tells(
+        "initial 0\na 1: cas!(x,0,5)\nb 2: r(x,5)",
+        level,
+        expect![[r#"
+        ThinAirRead: T2 read x = 5, which no transaction wrote: cas!(x,0,5) of T1 failed.
+    "#]],
+    );
+    tells(
+        "initial 0\na 1: delete!(x) abort\nb 2: r(x,absent)",
+        level,
+        expect![[r#"
+        AbortedRead: T2 found no x of T1, which was rolled back.
+    "#]],
+    );
+}
+
+#[test]
+fn the_aborted_transaction_before_in_the_session_is_shown() {
+    let text = "initial 0\na 1: w(z,9) abort\na 2: r(x,0) w(x,1)\nb 3: r(x,0) w(x,2)";
+    let history = parse(text).unwrap();
+    let decided = ask(&history, Level::SnapshotIsolation);
+    let witness = &decided.verdict.witnesses()[0];
+    let exhibit = Exhibit::new(&history, Level::SnapshotIsolation, 1, witness);
+    let before = exhibit.parts.iter().find(|part| part.name == "T1").unwrap();
+    assert!(before.support && before.outcome == isolde_history::Outcome::Aborted);
+    assert!(isolde_spec::excerpt(&history, witness).contains("w(z,9) abort"));
+}
+
+#[test]
 fn inside_a_transaction() {
     let level = Level::ReadAtomic;
     tells(
