@@ -207,7 +207,7 @@ impl<'a> Explainer<'a> {
         let (mut facts, mut orderer) = (KeyFacts::default(), Orderer::default());
         let mut collector = Collector::new(wanted, self.adjacent);
         for key in keys {
-            facts.of_key(self.context, key.index());
+            self.context.load(&mut facts, key.index());
             provenance::settle(self.context, &mut facts, &mut Findings::default());
             collector.key = key;
             let ignored = &mut Findings::default();
@@ -335,7 +335,7 @@ impl<'a> Explainer<'a> {
         let op = self.context.history.op(read);
         let Some(elements) = op.elements() else { return Vec::new() };
         let mut facts = KeyFacts::default();
-        facts.of_key(self.context, op.key().index());
+        self.context.load(&mut facts, op.key().index());
         let writers = |v: &Value| facts.values.chain(&facts.writes, *v).next();
         elements.iter().filter_map(writers).map(|w| facts.writes[w as usize].txn).collect()
     }

@@ -23,7 +23,7 @@ pub(crate) fn edges(context: &Context<'_>) -> Vec<TxnEdges> {
         let mut updates = Updates { edges: no_edges(context), overwritten: Vec::new() };
         let (mut facts, mut orderer) = (KeyFacts::default(), Orderer::default());
         for key in keys.clone() {
-            facts.of_key(context, key);
+            context.load(&mut facts, key);
             provenance::settle(context, &mut facts, &mut Findings::default());
             updates.load(&facts);
             orderer.key(context, &facts, &mut Findings::default(), &mut updates);

@@ -139,7 +139,7 @@ fn of_keys(context: &Context<'_>, keys: Range<usize>) -> KeyWalk {
     let mut by_session = EdgeCollector::new(context);
     let (mut facts, mut orderer) = (KeyFacts::default(), Orderer::default());
     for key in keys {
-        facts.of_key(context, key);
+        context.load(&mut facts, key);
         let before = walk.findings.doubts.len();
         provenance::settle(context, &mut facts, &mut walk.findings);
         let ambiguous = walk.findings.doubts[before..].iter().any(is_ambiguous);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use isolde_history::{History, TxnId};
 
+use crate::keys::key_facts::KeyFacts;
 use crate::keys::origin::Choices;
 use crate::keys::outcomes;
 use crate::keys::sorted_keys::SortedKeys;
@@ -57,6 +58,12 @@ impl<'h> Context<'h> {
     fn of(keys: Arc<SortedKeys<'h>>, choices: Choices, direct_pairs: usize) -> Context<'h> {
         let outcomes::Proved { standings, proved_by } = outcomes::prove(&keys, &choices);
         Context { keys, standings, proved_by, choices, missing_binds: true, direct_pairs }
+    }
+
+    /// Makes the facts of a key.
+    pub(crate) fn load(&self, facts: &mut KeyFacts, key: usize) {
+        facts.missing_binds = self.missing_binds;
+        facts.load(self, &self.standings, key);
     }
 
     /// How many transactions there are, whether they count or not.

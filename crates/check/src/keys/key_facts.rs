@@ -12,7 +12,6 @@ use isolde_history::{Effect, History, Key, Op, OpId, OpKind, TxnId, Value};
 use isolde_spec::Anomaly;
 
 use crate::keys::accesses::{ListRead, ReadFact, Source, WriteFact};
-use crate::keys::context::Context;
 use crate::keys::findings::LocalFinding;
 use crate::keys::index::Touch;
 use crate::keys::predicates::{RowRead, SaidOfKey};
@@ -145,12 +144,6 @@ const LIST: u8 = 1;
 const OTHER: u8 = 2;
 
 impl KeyFacts {
-    /// Makes the facts of a key for a question.
-    pub(crate) fn of_key(&mut self, context: &Context<'_>, key: usize) {
-        self.missing_binds = context.missing_binds;
-        self.load(context, &context.standings, key);
-    }
-
     /// Makes the facts of a key.
     pub(crate) fn load(&mut self, keys: &SortedKeys<'_>, standings: &[Standing], key: usize) {
         self.clear(key);

@@ -146,7 +146,7 @@ fn candidates(context: &Context<'_>, op: OpId) -> Vec<Origin> {
     if key.index() >= context.history.key_count() {
         return Vec::new();
     }
-    facts.of_key(context, key.index());
+    context.load(&mut facts, key.index());
     let read = facts.reads.iter().find(|read| read.op == op);
     read.map(|read| provenance::origins(context, &facts, read)).unwrap_or_default()
 }

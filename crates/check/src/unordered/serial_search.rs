@@ -23,7 +23,7 @@ struct Situation {
 
 /// What a node needs and does.
 #[derive(Clone, Default)]
-struct Deed {
+struct NodeDeed {
     /// The nodes that come before it.
     after: u64,
     /// The versions of keys that it read.
@@ -70,7 +70,7 @@ pub(crate) fn succeeds(
 
 impl Situation {
     /// What is so when a node comes next, if it can.
-    fn with(&self, node: usize, deed: &Deed, open: &[UnorderedKey]) -> Option<Situation> {
+    fn with(&self, node: usize, deed: &NodeDeed, open: &[UnorderedKey]) -> Option<Situation> {
         let (free, ready) = (self.placed >> node & 1 == 0, deed.after & !self.placed == 0);
         let is = |key: usize, version: u32| self.current[key] == version;
         let has_class = |key: usize, class: u32| {
@@ -88,8 +88,8 @@ impl Situation {
     }
 }
 
-fn deeds(graph: &TxnGraph, open: &[UnorderedKey]) -> Vec<Deed> {
-    let mut deeds = vec![Deed::default(); graph.node_count()];
+fn deeds(graph: &TxnGraph, open: &[UnorderedKey]) -> Vec<NodeDeed> {
+    let mut deeds = vec![NodeDeed::default(); graph.node_count()];
     for node in graph.nodes() {
         graph.edges(node).for_each(|(to, _)| deeds[to.at()].after |= 1 << node.at());
     }

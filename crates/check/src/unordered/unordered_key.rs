@@ -88,7 +88,7 @@ impl UnorderedKey {
         let mut all = Vec::with_capacity(keys.len());
         for key in keys {
             limits.go_on()?;
-            facts.of_key(context, key.index());
+            context.load(&mut facts, key.index());
             provenance::settle(context, &mut facts, &mut Findings::default());
             change(&mut facts);
             all.push(UnorderedKey::new(context, &facts));

@@ -78,7 +78,7 @@ impl ReadTable {
         let (mut reads, mut writers) = (Rows::new(), Rows::new());
         let (mut facts, mut orderer) = (KeyFacts::default(), Orderer::default());
         for key in keys {
-            facts.of_key(context, key);
+            context.load(&mut facts, key);
             provenance::settle(context, &mut facts, &mut findings);
             if facts.is_list || context.given.contains_key(&key) {
                 orderer.key(context, &facts, &mut findings, &mut shown);

@@ -301,12 +301,12 @@ fn check_of_several_files_gives_the_worst() {
 
 #[test]
 fn check_takes_a_procedure_a_budget_and_a_number_of_witnesses() {
-    // Nobody says in which order x was written: the graph alone does not decide it.
+    // Nothing shows in which order x was written: the graph alone does not decide it.
     let open = b"initial 0\na: w(x,1)\nb: w(x,2)\nc: r(x,1)\nd: r(x,2)\n";
     let text = exits(&with_input(&["check", "-", "-l", "ser"], open), 0);
-    assert!(text.contains("procedure  saturation, because "), "{text}");
+    assert!(text.contains("method     dependency graph with inferred edges ("), "{text}");
     let text = exits(&with_input(&["check", "-", "-l", "ser", "--procedure", "graph"], open), 3);
-    assert!(text.contains("procedure  graph, because it was asked for"), "{text}");
+    assert!(text.contains("method     dependency graph (it was asked for)"), "{text}");
     exits(&with_input(&["check", "-", "-l", "ser", "--procedure", "saturation"], open), 0);
     exits(&with_input(&["check", "-", "--procedure", "oracle"], open), 2);
 

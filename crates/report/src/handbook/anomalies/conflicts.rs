@@ -15,7 +15,8 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
             the second overwrote what it had not seen.",
         differs: "It is about one key. If the second writer read another key than the one both \
             wrote, it is a G-single; if each wrote what the other had only read, it is a WriteSkew.",
-        breach: "the second writer had read a stale version and should have been aborted; both committed",
+        breach: "the second writer had read a stale version and should have been aborted; both \
+            committed",
         harm: "Alice pays in 20 and Bob 50 into an account that holds 100. Both add to the 100 \
             that they read; in the end there are 120 or 150 instead of 170.",
         remedy: "Snapshot isolation or more; or change the value in one statement (SET balance = \
@@ -34,7 +35,8 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
             by(
                 "SQL Server",
                 "READ COMMITTED, with or without READ_COMMITTED_SNAPSHOT",
-                "a read leaves no lock behind, and the server does not check whether the row is still the same",
+                "a read leaves no lock behind, and the server does not check whether the row is \
+                still the same",
             ),
             by(
                 "MySQL, MariaDB (InnoDB)",
@@ -90,7 +92,8 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
             by(
                 "PostgreSQL, Oracle, SQL Server",
                 "READ COMMITTED",
-                "a write goes to the newest row, and the server does not check whether what was read before is \
+                "a write goes to the newest row, and the server does not check whether what was \
+                read before is \
                  still true",
             ),
             by(
@@ -115,13 +118,16 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
     AnomalyPage {
         anomaly: Anomaly::GNonadjacent,
         also_called: &["cycle of non-adjacent anti-dependencies"],
-        definition: "A cycle of dependencies with two or more anti-dependencies (a transaction missed a write), of which no two follow each other: between any two of them stands a transaction that \
+        definition: "A cycle of dependencies with two or more anti-dependencies (a transaction \
+            missed a write), of which no two follow each other: between any two of them stands a \
+            transaction that \
             read or overwrote what the one before wrote, or follows it. It is called so if it is no \
             LongFork.",
         differs: "With one anti-dependency it is a G-single, with two that follow each other a \
             WriteSkew or G2-item, which snapshot isolation allows. If all other steps are reads or \
             session order, prefix forbids it already, and calls it a PrefixViolation.",
-        breach: "a transaction that missed a write came before its writer, one that read or overwrote it came after \
+        breach: "a transaction that missed a write came before its writer, one that read or \
+            overwrote it came after \
             it, and together that is a circle",
         harm: "Two pages of a ledger are each signed in the order of the true events, and each \
             second signer saw the account of the other page as still open. No order of the four \
@@ -141,7 +147,8 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
             by(
                 "PostgreSQL, Oracle, SQL Server",
                 "READ COMMITTED",
-                "a write goes to the newest row, and the server does not check whether what was read before is \
+                "a write goes to the newest row, and the server does not check whether what was \
+                read before is \
                  still true",
             ),
             by(
@@ -216,7 +223,8 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
             ),
             run(
                 "on MariaDB",
-                "isolde test mariadb --isolation repeatable-read-snapshot --level ser --favour WriteSkew",
+                "isolde test mariadb --isolation repeatable-read-snapshot --level ser --favour \
+                WriteSkew",
             ),
             run(
                 "without a database",
@@ -229,11 +237,13 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
         anomaly: Anomaly::G2Item,
         also_called: &["anti-dependency cycle", "read-only transaction anomaly, in one form"],
         definition: "A cycle of dependencies in which two anti-dependencies follow each other: \
-            one transaction missed the write of a second one, which had missed the write of a third. It is called so \
+            one transaction missed the write of a second one, which had missed the write of a \
+            third. It is called so \
             if more than two transactions are involved.",
         differs: "Two transactions are a WriteSkew. If no two anti-dependencies follow each other, \
             it is a G-nonadjacent or G-single, and snapshot isolation forbids it as well.",
-        breach: "a transaction that missed a write comes before its writer, and these come before each other \
+        breach: "a transaction that missed a write comes before its writer, and these come before \
+            each other \
             in a circle",
         harm: "A fee is booked because both accounts look empty, while 20 are paid in. The \
             statement between shows the 20 and no fee: after it no fee should ever have been \

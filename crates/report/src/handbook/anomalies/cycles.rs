@@ -42,11 +42,13 @@ pub(super) static PAGES: [AnomalyPage; 3] = [
             the one before it wrote, or follows it in its session, and so on in a circle. Each \
             was there before the other.",
         differs: "If some of the steps are overwrites, it is a G1c.",
-        breach: "a transaction that reads from another one comes after it, and these come after each other \
+        breach: "a transaction that reads from another one comes after it, and these come after \
+            each other \
             in a circle",
         harm: "Two services confirm a booking because each has seen the other's confirmation. \
             Nobody ever checked anything.",
-        remedy: "Any level above READ UNCOMMITTED: no transaction reads uncommitted data, so no cycle can close.",
+        remedy: "Any level above READ UNCOMMITTED: no transaction reads uncommitted data, so no \
+            cycle can close.",
         history: "# Hotel and airline each confirm because the other one has.\n\
             given hotel asked\n\
             given airline asked\n\
@@ -82,7 +84,8 @@ pub(super) static PAGES: [AnomalyPage; 3] = [
             (overwrites only) nor a CyclicCausality (reads only).",
         differs: "As soon as a transaction missed a write (an anti-dependency), it is another one: \
             G-single and those that follow.",
-        breach: "a transaction that reads or overwrites what another one wrote comes after it, and these \
+        breach: "a transaction that reads or overwrites what another one wrote comes after it, \
+            and these \
             come after each other in a circle",
         harm: "A label is printed from a price that was not final; the final transaction then \
             stores its own label over it. Price and label belong to no common state.",

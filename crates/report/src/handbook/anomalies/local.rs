@@ -10,7 +10,8 @@ pub(super) static PAGES: [AnomalyPage; 4] = [
         anomaly: Anomaly::FutureRead,
         also_called: &[],
         definition: "A transaction reads a value of a key that it writes only afterwards, in a \
-            later operation, and that no other transaction had written. It saw its own future. This is a \
+            later operation, and that no other transaction had written. It saw its own future. \
+            This is a \
             breach of the rules inside a transaction, which are part of every level.",
         differs: "A value that no transaction writes at all is a ThinAirRead.",
         breach: "a transaction saw a write of its own before it made it, and no order of \
@@ -80,7 +81,8 @@ pub(super) static PAGES: [AnomalyPage; 4] = [
         shown_by: &[by(
             "MySQL, MariaDB (InnoDB)",
             "REPEATABLE READ",
-            "only where two transactions write the same value: an UPDATE whose new value another transaction \
+            "only where two transactions write the same value: an UPDATE whose new value another \
+            transaction \
              stored after the snapshot was taken changes nothing, and plain reads go on showing \
              the old row (MDEV-26642, seen on MariaDB 10.11). Not with \
              innodb_snapshot_isolation=ON, which refuses with error 1020",
@@ -100,7 +102,8 @@ pub(super) static PAGES: [AnomalyPage; 4] = [
             two different values.",
         differs: "Here it is one key. Two keys of which one is old and one is new are a \
             FracturedRead or a NonMonotonicRead.",
-        breach: "all reads of a transaction have to agree about a key, and the write of another transaction came \
+        breach: "all reads of a transaction have to agree about a key, and the write of another \
+            transaction came \
             between two of them",
         harm: "A shop checks that five books are left, sells three, and prints the rest from a \
             second read: another order came between, and the invoice contradicts the check.",

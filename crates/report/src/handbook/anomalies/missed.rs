@@ -19,7 +19,8 @@ pub(super) static PAGES: [AnomalyPage; 6] = [
             count.",
         differs: "The newer value comes first, the older one after it. The other way round it is a \
             FracturedRead, which read-committed allows.",
-        breach: "a transaction that has read from another one must not miss any of its writes in a later \
+        breach: "a transaction that has read from another one must not miss any of its writes in \
+            a later \
             statement, and here one was missed",
         harm: "A tracker shows that a parcel is in the van, and then, in the same transaction, \
             that it is still in the depot. Counted twice, it is reported as two.",
@@ -53,7 +54,8 @@ pub(super) static PAGES: [AnomalyPage; 6] = [
         reproduce: &[
             run(
                 "on MariaDB, by plain and locking reads in longer transactions",
-                "isolde test mariadb --isolation repeatable-read --level rc -w append --max-txn-len 6 -k 6",
+                "isolde test mariadb --isolation repeatable-read --level rc -w append \
+                --max-txn-len 6 -k 6",
             ),
             run(
                 "without a database",
@@ -181,7 +183,8 @@ pub(super) static PAGES: [AnomalyPage; 6] = [
         differs: "One step is enough for a FracturedRead (the same writer) and a \
             SessionGuaranteeViolation (the own session); here there are at least two. A session \
             that sees an older state in its next transaction shows this one, too.",
-        breach: "a transaction that reads a write has to see everything that it depends on, and here something that led \
+        breach: "a transaction that reads a write has to see everything that it depends on, and \
+            here something that led \
             to it was missed",
         harm: "Bob answers Alice's question. Carol sees the answer and no question, and answers \
             something else.",
@@ -210,7 +213,8 @@ pub(super) static PAGES: [AnomalyPage; 6] = [
         reproduce: &[
             run(
                 "on PostgreSQL, at its default level",
-                "isolde test postgres --isolation read-committed --level causal --favour CausalityViolation",
+                "isolde test postgres --isolation read-committed --level causal --favour \
+                CausalityViolation",
             ),
             run(
                 "without a database",
@@ -277,7 +281,8 @@ pub(super) static PAGES: [AnomalyPage; 6] = [
             does repeatable-read, if the cycle needs no session order.",
         differs: "Two writers and two readers that disagree are a LongFork. If the one write led to \
             the other, it is a CausalityViolation.",
-        breach: "a transaction that reads from another one has to see all that committed before that one, and here one \
+        breach: "a transaction that reads from another one has to see all that committed before \
+            that one, and here one \
             that did was missed",
         harm: "A shop changes a price and then a name, and its log says so. A customer sees the \
             new name with the old price, a combination that was never on sale.",

@@ -75,11 +75,13 @@ pub(super) static PAGES: [AnomalyPage; 3] = [
     AnomalyPage {
         anomaly: Anomaly::IntermediateRead,
         also_called: &[],
-        definition: "A transaction reads a write of another one that is not its last write of that key: the \
+        definition: "A transaction reads a write of another one that is not its last write of \
+            that key: the \
             writer itself overwrote it before it committed.",
         differs: "If the reader is the writer itself, it is a NotMyLastWrite. If the writer was \
             rolled back, it is an AbortedRead.",
-        breach: "a transaction read a write that its writer had overwritten, and only the last write of a \
+        breach: "a transaction read a write that its writer had overwritten, and only the last \
+            write of a \
             key ever becomes visible",
         harm: "A payroll run first sets everybody's bonus to 0 and then to what it is. Whoever \
             reads in between reports a company without bonuses.",
@@ -104,7 +106,8 @@ pub(super) static PAGES: [AnomalyPage; 3] = [
         reproduce: &[
             run(
                 "on MariaDB, by transactions that write a row twice",
-                "isolde test mariadb --isolation read-uncommitted --level pl-2 --favour IntermediateRead",
+                "isolde test mariadb --isolation read-uncommitted --level pl-2 --favour \
+                IntermediateRead",
             ),
             run(
                 "without a database",

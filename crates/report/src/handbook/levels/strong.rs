@@ -12,7 +12,8 @@ pub(super) static PAGES: [LevelPage; 4] = [
         promise: "every transaction reads from a snapshot of the committed state, and of two \
             concurrent transactions that write the same key only one commits",
         definition: "Prefix, and no conflicts: if T3 writes a key that T4 wrote and committed \
-            before T3, then T3 has seen T4 and all that committed before T4. So no transaction overwrites \
+            before T3, then T3 has seen T4 and all that committed before T4. So no transaction \
+            overwrites \
             what is newer than its snapshot (first committer wins). A snapshot may be old, but a \
             session sees what it wrote and saw before. Two transactions that read the same and \
             write different keys may both commit: write skew.",
@@ -32,7 +33,8 @@ pub(super) static PAGES: [LevelPage; 4] = [
             by(
                 "MariaDB (InnoDB)",
                 "REPEATABLE READ with innodb_snapshot_isolation=ON",
-                "a transaction that would write or lock a row that is newer than the snapshot gets error 1020; \
+                "a transaction that would write or lock a row that is newer than the snapshot \
+                gets error 1020; \
                  the default since 11.6.2",
             ),
             by(
@@ -70,7 +72,8 @@ pub(super) static PAGES: [LevelPage; 4] = [
         promise: "every transaction reads from a snapshot that shows all that had been confirmed \
             before it began, and of two concurrent transactions that write the same key only one \
             commits",
-        definition: "Snapshot isolation in real time: a transaction that began after another one had ended \
+        definition: "Snapshot isolation in real time: a transaction that began after another one \
+            had ended \
             sees it, and the order of commits respects real time. Real time is the clients' clock \
             (--clock-skew says how far clocks may differ); without intervals the answer is \
             unknown.",
@@ -143,7 +146,9 @@ pub(super) static PAGES: [LevelPage; 4] = [
     LevelPage {
         level: Level::StrictSerializable,
         also_called: &["strong serializability", "external consistency", "SSER"],
-        promise: "some order of the transactions, one after another, explains everything that was read, and if one transaction ended before another began, it comes first in the order",
+        promise: "some order of the transactions, one after another, explains everything that was \
+            read, and if one transaction ended before another began, it comes first in the \
+            order",
         definition: "Serializable, by an order that respects real time: a transaction that began \
             after another one had ended comes after it. Real time is the clients' clock \
             (--clock-skew says how far clocks may differ); without intervals the answer is \

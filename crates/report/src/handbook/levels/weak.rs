@@ -42,7 +42,8 @@ pub(super) static PAGES: [LevelPage; 8] = [
     LevelPage {
         level: Level::Pl2,
         also_called: &["Adya's read committed", "PL-2", "degree 2"],
-        promise: "no transaction reads aborted or intermediate data, and transactions do not depend on each other's writes in a cycle",
+        promise: "no transaction reads aborted or intermediate data, and transactions do not \
+            depend on each other's writes in a cycle",
         definition: "Adya's read committed, on items: no cycle of overwrites (G0), no read of an \
             aborted transaction (G1a) or of a value that its writer overwrote (G1b), no cycle of \
             reads and overwrites (G1c). It is what Elle means by read committed. It does not say \
@@ -85,9 +86,11 @@ pub(super) static PAGES: [LevelPage; 8] = [
     LevelPage {
         level: Level::ReadCommitted,
         also_called: &["monotonic atomic view (MAV)", "RC"],
-        promise: "no transaction reads aborted or intermediate data, and a transaction that has read from T misses none of T's writes in a later statement",
+        promise: "no transaction reads aborted or intermediate data, and a transaction that has \
+            read from T misses none of T's writes in a later statement",
         definition: "There is a commit order, in which every transaction comes after those \
-            that it reads from and after the earlier ones of its session, such that: if a transaction read from T2 in an \
+            that it reads from and after the earlier ones of its session, such that: if a \
+            transaction read from T2 in an \
             earlier statement, and now reads from T1 a key that T2 writes too, then T2 committed \
             before T1. Every read is of the last write of a committed transaction. Reads of one \
             statement have no order among themselves. This is the axiom of Biswas and Enea; \
@@ -121,7 +124,8 @@ pub(super) static PAGES: [LevelPage; 8] = [
             by(
                 "SQL Server",
                 "READ COMMITTED (the default), with or without READ_COMMITTED_SNAPSHOT",
-                "by locks that are given back as soon as a row has been read, or by a snapshot for each statement",
+                "by locks that are given back as soon as a row has been read, or by a snapshot \
+                for each statement",
             ),
             by("Stoolap", "read committed (the default)", "as its documentation puts it"),
         ],
@@ -136,7 +140,8 @@ pub(super) static PAGES: [LevelPage; 8] = [
     LevelPage {
         level: Level::CursorStability,
         also_called: &["PL-CS", "CS"],
-        promise: "no transaction reads aborted or intermediate data, and of two transactions that read the same version of a key and overwrite it only one commits",
+        promise: "no transaction reads aborted or intermediate data, and of two transactions that \
+            read the same version of a key and overwrite it only one commits",
         definition: "Adya's read committed (pl-2), and no update of a single key is lost. Two \
             reads of a key may still differ, and reads of several keys need not fit together. \
             Session order does not count. The classical cursor stability promises this only for \
@@ -168,7 +173,8 @@ pub(super) static PAGES: [LevelPage; 8] = [
         also_called: &["atomic visibility", "RA"],
         promise: "all writes of another transaction are seen or none, and a session sees its own",
         definition: "There is a commit order, in which every transaction comes after those \
-            that it reads from and after the earlier ones of its session, such that: if a transaction reads from T2, or T2 is \
+            that it reads from and after the earlier ones of its session, such that: if a \
+            transaction reads from T2, or T2 is \
             an earlier one of its session, and it reads from T1 a key that T2 writes too, then T2 \
             committed before T1. All reads of a key in one transaction agree. It was introduced \
             with RAMP transactions. What led to T2 may still be missed.",
@@ -195,9 +201,11 @@ pub(super) static PAGES: [LevelPage; 8] = [
     LevelPage {
         level: Level::Causal,
         also_called: &["causal consistency", "transactional causal consistency", "CC"],
-        promise: "a transaction that observes T also observes everything T depends on, and a session observes all that it observed before",
+        promise: "a transaction that observes T also observes everything T depends on, and a \
+            session observes all that it observed before",
         definition: "There is a commit order, in which every transaction comes after those \
-            that it reads from and after the earlier ones of its session, such that: if a chain of reads and of session order \
+            that it reads from and after the earlier ones of its session, such that: if a chain \
+            of reads and of session order \
             leads from T2 to a transaction, and it reads from T1 a key that T2 writes too, then T2 \
             committed before T1. Transactions that nothing connects may be seen in different \
             orders.",
@@ -229,7 +237,8 @@ pub(super) static PAGES: [LevelPage; 8] = [
             ),
             run(
                 "on PostgreSQL at READ COMMITTED, which does not",
-                "isolde test postgres --isolation read-committed --level causal --favour CausalityViolation",
+                "isolde test postgres --isolation read-committed --level causal --favour \
+                CausalityViolation",
             ),
         ],
     },
@@ -238,9 +247,12 @@ pub(super) static PAGES: [LevelPage; 8] = [
         also_called: &["prefix consistency", "consistent prefix", "PC"],
         promise: "there is one commit order, and every transaction reads from a prefix of it",
         definition: "There is a commit order, in which every transaction comes after those \
-            that it reads from and after the earlier ones of its session, such that: if a transaction reads from T2 \
+            that it reads from and after the earlier ones of its session, such that: if a \
+            transaction reads from T2 \
             or from one that committed after T2, or follows such a one in its session, and it reads \
-            from T1 a key that T2 writes too, then T2 committed before T1. So every transaction reads a snapshot of one common history; but conflicts are not looked for, and updates get lost.",
+            from T1 a key that T2 writes too, then T2 committed before T1. So every transaction \
+            reads a snapshot of one common history; but conflicts are not looked for, and updates \
+            get lost.",
         allows: "# Two deposits into one account. Both add to the 100 that they read.\n\
             given balance 100\n\
             alice  1: r(balance,100) w(balance,120) @[10,30]\n\
@@ -267,9 +279,12 @@ pub(super) static PAGES: [LevelPage; 8] = [
         promise: "some serial order explains what was read and written key by key, sessions and \
             predicates aside",
         definition: "Adya's PL-2.99: read committed (pl-2), and no cycle with an anti-dependency \
-            on an item. Locks on every row that is read or written, held to the end, give it. What it leaves \
-            open are phantoms (rows that a predicate read did not return) and the order of sessions. It is not PostgreSQL's, MySQL's or MariaDB's \
-            REPEATABLE READ: these allow write skew, which this forbids. A row that a predicate read did not return is no item here.",
+            on an item. Locks on every row that is read or written, held to the end, give it. \
+            What it leaves \
+            open are phantoms (rows that a predicate read did not return) and the order of \
+            sessions. It is not PostgreSQL's, MySQL's or MariaDB's \
+            REPEATABLE READ: these allow write skew, which this forbids. A row that a predicate \
+            read did not return is no item here.",
         allows: "# Alice changes her address, and her next order goes to the old one.\n\
             given address \"Mill Lane\"\n\
             alice  1: w(address,\"High Street\") @[10,20]\n\
