@@ -1,7 +1,7 @@
-//! The walk over all keys, on all cores: what is wrong, what is in doubt, and who depends on whom.
+//! The walk over all keys, on all cores: findings, doubts, and dependencies between transactions.
 //!
 //! One walk serves questions with and without session order. They differ only in keys that one session
-//! wrote: its order is the order of versions then, and the edges that follow from it are kept apart.
+//! wrote: its order is the version order then, and the edges that follow from it are kept apart.
 
 use std::ops::Range;
 

@@ -66,9 +66,9 @@ impl Visibility {
         two_layers(graph, number, |_, _| true, |kinds| self.halves(kinds))
     }
 
-    /// The nodes on cycles that the level forbids, by strongly connected part. Of a serial order these
-    /// are all components that are not single nodes; of snapshots, the cyclic parts of the two layers,
-    /// and only components of the graph can have any.
+    /// The nodes on cycles that the level forbids, by strongly connected component. Of a serial order
+    /// these are all components that are not single nodes. Of snapshots, they are the strongly
+    /// connected components of the two layers, and only components of the graph can have any.
     pub(crate) fn cyclic(self, parts: &TxnParts) -> Result<Vec<CyclicPart>, TooLarge> {
         if self.snapshots() {
             return cyclic_in_layers(&parts.graph, &parts.components, |k| self.halves(k));

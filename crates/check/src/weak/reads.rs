@@ -1,7 +1,7 @@
 //! Reads with the transactions that they returned values of, by key and by transaction: all that the
 //! weak levels need of a history.
 //!
-//! Their axioms speak of single reads, never of the order of versions beyond what lists and the
+//! Their axioms speak of single reads, never of the version order beyond what lists and the
 //! recorder show. So the walk over all keys keeps the reads with their sources and the writers, as
 //! columns, and nothing else.
 
