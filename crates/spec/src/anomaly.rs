@@ -14,7 +14,7 @@ use crate::pattern::{Pattern, Reads};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Anomaly {
-    /// A value was read that nobody wrote.
+    /// A value was read that no transaction wrote.
     ThinAirRead,
     /// A value of an aborted transaction was read.
     AbortedRead,
