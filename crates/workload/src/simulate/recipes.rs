@@ -52,7 +52,7 @@ pub(crate) struct Recipe {
     anomaly: Anomaly,
     fits: For,
     lines: &'static [Line],
-    /// One more where keys hold lists: who saw in which order they were appended.
+    /// More where keys hold lists: readers that saw in which order elements were appended.
     seen: &'static [Line],
 }
 
