@@ -21,3 +21,4 @@ mod same_bytes;
 mod shared_histories;
 mod tidy;
 mod trouble;
+mod wording;
