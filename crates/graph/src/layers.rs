@@ -133,7 +133,7 @@ pub fn two_layers<N: Node, K: Kinds>(
     Graph::new(nodes, &[&layered])
 }
 
-/// The nodes on cycles of the two layers, those of a strongly connected part of the layers together,
+/// The nodes on cycles of the two layers, grouped by strongly connected component of the layers,
 /// each part with one of its nodes from which a walk that begins in the lower layer comes back.
 /// `components` are those of the graph. A node may be in two parts, once for each of its halves.
 ///

@@ -127,8 +127,8 @@ impl Witness {
         }
     }
 
-    /// Which variant of its anomaly it is: by what the operations show alone, or one that needs the
-    /// order of sessions, or one that needs real time.
+    /// Which variant of its anomaly it is: by what the operations show alone, or one that needs
+    /// session order, or one that needs real time.
     pub fn variant(&self) -> &'static str {
         if self.needs.contains(Edges::RT) {
             "real-time"

@@ -2,7 +2,7 @@
 //!
 //! Snapshots allow a cycle if two anti-dependencies follow each other in it. The graph of snapshots is
 //! that of dependencies, each followed by at most one anti-dependency. Snapshot isolation lets an
-//! anti-dependency follow any dependency, the level of prefixes only those by which something was seen.
+//! anti-dependency follow any dependency, prefix consistency only those by which something was seen.
 //! Two layers stand for the composition of edges ([`isolde_graph::two_layers`]): in the lower layer a
 //! transaction commits, in the upper one it takes its snapshot.
 

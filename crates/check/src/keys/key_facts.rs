@@ -47,7 +47,7 @@ pub(crate) struct KeyFacts {
     /// A predicate read of which it is not known what it saw of the key.
     pub(crate) undecided: Option<OpId>,
     /// The first operation, if the key is used as a list and as something else: what an append means
-    /// there (Porcupine's pieces of text, say) is beyond this road.
+    /// there (Porcupine's pieces of text, say) is not decided here.
     pub(crate) mixed: Option<OpId>,
     /// Whether rows that predicate reads did not return bind like rows that were read; if not, they
     /// only show which transaction was seen.

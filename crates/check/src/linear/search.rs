@@ -438,7 +438,7 @@ fn classes<C: Eq + std::hash::Hash>(calls: &[Timed<C>]) -> Vec<u32> {
         .collect()
 }
 
-/// Calls that may be left out, each with the one of its class before it: that one is used first.
+/// Calls that may be left out, each with the earlier call of its class, which is used first.
 fn chained(optional: &[u32], class: &[u32], after: &[u32]) -> Vec<(u32, Option<usize>)> {
     let mut last: HashMap<u32, usize> = HashMap::new();
     let chain = |(at, call): (usize, &u32)| {

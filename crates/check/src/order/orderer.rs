@@ -65,7 +65,7 @@ struct Site<'s, D> {
 }
 
 impl Orderer {
-    /// Finds the order of a key and tells its dependencies, without what the order of sessions tells.
+    /// Finds the order of a key and tells its dependencies, but for those that session order gives.
     pub(crate) fn key<D: Dependencies>(
         &mut self,
         context: &Context<'_>,

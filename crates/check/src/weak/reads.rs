@@ -42,7 +42,7 @@ pub(crate) const INITIAL: u32 = u32::MAX;
 /// Reads with their sources, and writers, by key.
 pub(crate) struct ReadTable {
     pub(crate) findings: Findings,
-    /// The orders of versions that lists and the recorder show.
+    /// The version orders that lists and the recorder show.
     pub(crate) orders: Vec<TxnEdges>,
     reads: Rows<Seen>,
     writers: Rows<u32>,
@@ -134,7 +134,7 @@ impl ReadTable {
     }
 }
 
-/// Keeps the orders of versions that were shown. What follows from reading a version and overwriting
+/// Keeps the version orders that were shown. What follows from reading a version and overwriting
 /// it proves no more than that its writer came before, below snapshot isolation.
 struct ShownOrders(TxnEdges);
 

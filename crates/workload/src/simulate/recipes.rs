@@ -30,7 +30,7 @@ use Say::{C, I, L, R, W};
 pub(crate) enum End {
     Commits,
     Aborts,
-    /// It commits, and runs in the session of the one before it, after that one.
+    /// It commits, and runs in the session of the transaction before it, after that transaction.
     Follows,
 }
 use End::{Aborts, Commits, Follows};
