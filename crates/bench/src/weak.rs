@@ -1,8 +1,8 @@
 //! Weak levels of reads and writes, from a file to an exit code.
 //!
 //! The file is Plume's text of a run in which transactions took effect one after another, of whichever
-//! sessions: every level holds, and without a clock in the file nobody can tell it from one in
-//! which they overlapped.
+//! sessions: every level holds, and without a clock in the file it cannot be told from a run
+//! in which they overlapped.
 
 use std::path::PathBuf;
 
@@ -104,7 +104,7 @@ fn measure(args: &WeakArgs, shape: RunShape) -> Result<()> {
 fn history(shape: RunShape, seed: u64) -> Result<History> {
     let RunShape { ops, txn_len, sessions, keys, order } = shape;
     ensure!(txn_len > 0 && sessions > 0 && keys > 0, "there must be something to do");
-    // One for everybody, or one for each session.
+    // One for all sessions, or one for each.
     let parts = if order == Order::Session { sessions } else { 1 };
     let mut parts: Vec<HistoryBuilder> = (0..parts).map(|_| HistoryBuilder::new()).collect();
     let mut random = Random::new(seed);

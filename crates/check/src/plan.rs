@@ -31,8 +31,8 @@ pub(crate) enum Levels {
     Weak,
     Causal,
     CursorStability,
-    /// All that are decided by a graph of dependencies: prefixes and all that is stronger, sequential
-    /// consistency with it, cursor stability and repeatable read.
+    /// All that are decided by a dependency graph: prefix consistency and all that is stronger,
+    /// sequential consistency with it, cursor stability and repeatable read.
     Graph,
     /// The same without cursor stability.
     WholeGraph,

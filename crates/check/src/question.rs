@@ -96,7 +96,7 @@ impl<'c, 'h> Question<'c, 'h> {
         ops.find(may_count).map(|op| op.id())
     }
 
-    /// Whether the history says more than its operations do: orders of versions, and rows that
+    /// Whether the history says more than its operations do: version orders, and rows that
     /// predicates missed.
     pub(crate) fn is_beyond_operations(&self) -> bool {
         let context = self.context();

@@ -4,7 +4,8 @@
 //! which there would be many more, every node is taken twice. In the lower layer a walk may take an
 //! edge that stays in it or one that rises to the upper layer; from the upper layer it must take an
 //! edge that falls back to the lower one. A cycle of the layers is a cycle of the graph in which no
-//! two edges that fall follow each other. Only the cyclic parts of a graph need the search.
+//! two edges that fall follow each other. Only the strongly connected components of a graph
+//! that have cycles need the search.
 
 use crate::components::Components;
 use crate::edges::EdgeList;
@@ -132,13 +133,13 @@ pub fn two_layers<N: Node, K: Kinds>(
     Graph::new(nodes, &[&layered])
 }
 
-/// The nodes on cycles of the two layers, those of a strongly connected part of the layers together,
+/// The nodes on cycles of the two layers, grouped by strongly connected component of the layers,
 /// each part with one of its nodes from which a walk that begins in the lower layer comes back.
 /// `components` are those of the graph. A node may be in two parts, once for each of its halves.
 ///
 /// # Errors
 ///
-/// If the layers of the cyclic parts have more nodes or edges than a graph may have.
+/// If the layers of the strongly connected components have more nodes or edges than a graph may have.
 pub fn cyclic_in_layers<N: Node, K: Kinds>(
     graph: &Graph<N, K>,
     components: &Components,

@@ -2,9 +2,9 @@
 //!
 //! The crate knows nothing of what nodes and kinds mean: both are types of the caller ([`Node`],
 //! [`Kinds`]). Edges are collected in [`EdgeList`]s, on several threads if there are many, and sorted
-//! once into a [`Graph`], which never changes. From there: strongly connected parts
+//! once into a [`Graph`], which never changes. From there: strongly connected components
 //! ([`Components`]), walks that must not take two edges of a sort in a row ([`two_layers`]), which node
-//! leads to which ([`Reach`]), and shortest paths and cycles ([`Bfs`]). Beside them are the two tools
+//! leads to which ([`Reach`]), and shortest paths and cycles ([`Bfs`]). Besides, there are the two tools
 //! that all of this is made of: a counting sort ([`Groups`], [`Rows`]) and work on all cores
 //! ([`parallel`]).
 //!

@@ -1,4 +1,4 @@
-//! Why a dependency must be that nobody saw, in words: the read that forces it, and how the reader
+//! Why an inferred dependency must be, in words: the read that forces it, and how the reader
 //! had seen the other writer.
 
 use isolde_history::History;

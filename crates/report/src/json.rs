@@ -207,7 +207,7 @@ fn txn(history: &History, id: TxnId) -> Value {
     })
 }
 
-/// A dependency of a cycle, with the reason why it must be if nobody saw it.
+/// A dependency of a cycle, with the reason why it must be if it was inferred.
 fn forced_step(history: &History, w: &Witness, at: usize, s: &Step) -> Value {
     let mut told = step(history, s);
     if let Some(why) = forced::reason(w, at) {
@@ -229,7 +229,7 @@ fn step(history: &History, step: &Step) -> Value {
     })
 }
 
-/// Why a dependency must be that nobody saw.
+/// Why an inferred dependency must be.
 fn reason(history: &History, of: &Step, why: &Forced) -> Value {
     json!({
         "read": names::op(history, why.read),

@@ -22,7 +22,7 @@ const FAILURES: usize = 1;
 const ERRORS: usize = 2;
 
 impl Junit {
-    /// Adds one history: a level that is violated has failed, one that nobody can decide is an error.
+    /// Adds one history: a level that is violated has failed, one that is unknown is an error.
     pub fn add(&mut self, case: &Case<'_>) {
         let mut tests = String::new();
         let mut counts = [0; 3];

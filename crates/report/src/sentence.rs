@@ -23,7 +23,7 @@ pub(crate) fn variant(anomaly: Anomaly, needs: Edges) -> String {
     }
 }
 
-/// One dependency as a sentence; of one that nobody saw, it says so.
+/// One dependency as a sentence, which says so if the dependency was inferred.
 pub(crate) fn sentence(history: &History, step: &Step) -> String {
     let inferred = " (not observed, but no other order explains the reads)";
     told(history, step, if step.because.inferred { inferred } else { "" })

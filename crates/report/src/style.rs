@@ -18,7 +18,7 @@ pub enum Ink {
     Good,
     /// Something is violated.
     Bad,
-    /// Nobody knows.
+    /// The answer is unknown.
     Open,
     /// Look here.
     Strong,

@@ -26,7 +26,7 @@ pub fn paragraph(out: &mut String, prefix: &str, hang: usize, most: usize, text:
     let mut room = WIDTH.saturating_sub(width(&line));
     let (mut lines, mut fresh) = (1, true);
     for word in text.split(' ') {
-        // What was kept together was kept short by whoever did.
+        // The caller that kept words together has kept them short.
         let word = if word.contains(HARD_SPACE) { word.to_owned() } else { shorten(word, WORD) };
         let length = width(&word) + usize::from(!fresh);
         if length > room && !fresh {

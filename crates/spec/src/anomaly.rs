@@ -14,7 +14,7 @@ use crate::pattern::{Pattern, Reads};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Anomaly {
-    /// A value was read that nobody wrote.
+    /// A value was read that no transaction wrote.
     ThinAirRead,
     /// A value of an aborted transaction was read.
     AbortedRead,
@@ -36,7 +36,7 @@ pub enum Anomaly {
     DirtyUpdate,
     /// A cycle of writes.
     G0,
-    /// A cycle of reads, and of the order of sessions.
+    /// A cycle of reads and session order.
     CyclicCausality,
     /// A cycle of writes and reads.
     G1c,
@@ -310,7 +310,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         "a cycle with adjacent anti-dependencies",
     )
     .also_from(Level::RepeatableRead),
-    // What a cycle is called at the level of prefixes if its own name belongs to a stronger one.
+    // The name of a cycle at prefix consistency if its own name belongs to a stronger one.
     entry(
         Anomaly::PrefixViolation,
         "PrefixViolation",

@@ -11,9 +11,9 @@ use crate::verdict::Witness;
 /// The transactions that a witness involves, in the notation: a small history that shows the same
 /// anomaly when it is checked alone.
 ///
-/// Who wrote the other values that these transactions read is left out, so the small history says
-/// that it is not complete. Only what nobody wrote, or what a predicate read missed, needs the claim
-/// that it is: there, what else was read is left out instead.
+/// The writers of the other values that these transactions read are left out, so the small history
+/// says that it is not complete. Only a value that was never written, or a row that a predicate read
+/// missed, needs the claim that it is complete: there, the other reads are left out instead.
 pub fn excerpt(history: &History, witness: &Witness) -> String {
     let mut txns: Vec<TxnId> = witness.involved().chain(aborted_before(history, witness)).collect();
     txns.sort_unstable();
@@ -25,7 +25,8 @@ pub fn excerpt(history: &History, witness: &Witness) -> String {
     let mut predicates = ops.filter(|op| op.kind() == OpKind::PredicateRead);
     let nobody = match witness.anomaly {
         Anomaly::ThinAirRead | Anomaly::IncompatibleOrder => true,
-        // Whoever wrote what its operations saw is there; who wrote what those saw may be missing.
+        // The writers of the values that its operations saw are there. Writers of the values that
+        // those writers saw may be missing.
         Anomaly::NotLinearizable => history.meta().complete && !misses_a_writer(history, witness),
         _ => false,
     };
@@ -56,9 +57,9 @@ pub fn aborted_before(history: &History, witness: &Witness) -> Vec<TxnId> {
     all
 }
 
-/// Whether somebody saw a value that others wrote, but nobody of those involved. Who may not have taken
-/// effect need not have seen anything. What was read of texts to which
-/// pieces are appended has no single writer.
+/// Whether an operation of the witness saw a value that only transactions outside it wrote. An
+/// operation that may not have taken effect need not have seen anything. A text to which pieces are
+/// appended has no single writer.
 fn misses_a_writer(history: &History, witness: &Witness) -> bool {
     let ops: Vec<Op<'_>> = witness.involved().flat_map(|txn| history.txn(txn).ops()).collect();
     let model = history.info("model").and_then(|model| history.pool().as_text(model));

@@ -27,7 +27,7 @@ pub struct Verdict {
 pub struct Procedure {
     /// Its name.
     pub name: &'static str,
-    /// How the order of versions was known, and what else was used.
+    /// How the version order was known, and what else was used.
     pub evidence: Vec<String>,
     /// Why this procedure and no other.
     pub why: String,
@@ -79,16 +79,17 @@ pub struct Witness {
     pub ops: Vec<OpId>,
     /// The transactions of the cycle, or of the operations to look at.
     pub txns: Vec<TxnId>,
-    /// Other transactions that are needed to see it: whose version two others read and overwrote, who
-    /// read the list that shows an order, who saw a transaction of unknown outcome.
+    /// Other transactions that are needed to see it: the writer of a version that two others read and
+    /// overwrote, the reader of a list that shows an order, the reader that proves that a transaction
+    /// of unknown outcome committed.
     pub support: Vec<TxnId>,
-    /// Why steps that nobody saw must be: one entry for each that has a reason of its own.
+    /// Why inferred steps must be: one entry for each that has a reason of its own.
     pub forced: Vec<Forced>,
     /// How far single operations can be put in order, if that is what fails.
     pub stuck: Option<Stuck>,
 }
 
-/// Why an inferred step must be: somebody read one of two versions and had seen the other.
+/// Why an inferred step must be: a reader read one of two versions and had seen the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forced {
     /// The number of the step.
@@ -126,8 +127,8 @@ impl Witness {
         }
     }
 
-    /// Which variant of its anomaly it is: by what the operations show alone, or one that needs the
-    /// order of sessions, or one that needs real time.
+    /// Which variant of its anomaly it is: by what the operations show alone, or one that needs
+    /// session order, or one that needs real time.
     pub fn variant(&self) -> &'static str {
         if self.needs.contains(Edges::RT) {
             "real-time"
@@ -160,9 +161,9 @@ impl Witness {
 /// One dependency of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Who comes first.
+    /// The transaction that comes first.
     pub from: TxnId,
-    /// Who comes after it.
+    /// The transaction that comes after it.
     pub to: TxnId,
     /// Of which kind the dependency is.
     pub kind: Edges,
@@ -179,7 +180,7 @@ pub struct Because {
     pub from_op: Option<OpId>,
     /// The operation of the second transaction.
     pub to_op: Option<OpId>,
-    /// Nobody saw it: no other order of the writes explains what was read.
+    /// It was not observed: no other order of the writes explains the reads.
     pub inferred: bool,
 }
 

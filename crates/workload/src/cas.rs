@@ -22,7 +22,7 @@ pub(crate) fn fill(
     let kind = match random.below(20) {
         n if n < INSERTS => OpKind::InsertIfAbsent,
         n if n < INSERTS + READS => OpKind::Read,
-        // Who has seen nothing has nothing to compare with.
+        // A session that has seen nothing has nothing to compare with.
         _ if seen.is_none() => OpKind::InsertIfAbsent,
         _ => OpKind::Cas,
     };

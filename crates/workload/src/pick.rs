@@ -34,7 +34,7 @@ impl Distribution {
             }
             Distribution::Hotspot { keys, operations } => {
                 let percent = |share: f64| share > 0.0 && share <= 100.0;
-                // Where every key is hot there is nobody to get the other operations.
+                // Where every key is hot, no key is left for the other operations.
                 if percent(keys) && percent(operations) && (keys < 100.0 || operations == 100.0) {
                     return Ok(());
                 }

@@ -2,7 +2,7 @@
 
 use isolde_history::OpKind;
 
-/// One access to one key. Values are not part of it: whoever runs it writes a fresh one each time.
+/// One access to one key. Values are not part of it: the client writes a fresh one each time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
     /// What to do: `Read`, `Write`, `Append`, `ListRead`, `Cas` or `InsertIfAbsent`.
@@ -12,7 +12,7 @@ pub struct Step {
     pub kind: OpKind,
     /// Which row of the round's table, from 0.
     pub row: u32,
-    /// Random bits, for choices that only whoever runs it can make, such as the access path.
+    /// Random bits, for choices that only the client can make, such as the access path.
     pub choice: u32,
 }
 

@@ -4,7 +4,7 @@ use isolde_spec::Anomaly;
 
 use crate::pick::Distribution;
 
-/// How many elements a list gets before there is a fresh one, if nobody says otherwise. A read brings
+/// How many elements a list gets before there is a fresh one, unless told otherwise. A read brings
 /// the whole list, so twice as long is twice as slow.
 const LIST_LENGTH: u32 = 64;
 /// The most popular list may get so many times as many.
@@ -76,7 +76,7 @@ pub struct Settings {
     pub seed: u64,
 }
 
-/// The longest transaction: beyond it, nobody learns anything more.
+/// The longest transaction: a longer one shows nothing more.
 const MAX_TXN_LEN: u32 = 1_000;
 /// The largest table: alias tables have a cell for each row.
 const MAX_KEYS: u32 = 100_000_000;

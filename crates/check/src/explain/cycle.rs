@@ -52,7 +52,7 @@ pub(crate) struct Wanted {
     pub(crate) kinds: Edges,
     /// The kind that must be, if any.
     pub(crate) must: Edges,
-    /// Whether no anti-dependency may follow an overwrite: at the level of prefixes an overwritten
+    /// Whether no anti-dependency may follow an overwrite: at prefix consistency an overwritten
     /// transaction need not have been seen.
     pub(crate) seen: bool,
 }

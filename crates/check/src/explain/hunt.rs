@@ -32,7 +32,7 @@ pub(crate) fn cycles(
 ) -> Result<Violations, NoGraph> {
     let walk = question.walk()?;
     let parts = graph.cyclic(question.visibility)?;
-    // Lost updates are no matter of prefixes.
+    // Prefix consistency allows lost updates.
     let forbidden = Anomaly::LostUpdate.forbidden_at(question.level());
     let divergences = if forbidden { &walk.divergences[..] } else { &[] };
     if parts.is_empty() && divergences.is_empty() {

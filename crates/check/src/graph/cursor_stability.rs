@@ -32,7 +32,7 @@ pub(crate) fn edges(context: &Context<'_>) -> Vec<TxnEdges> {
     })
 }
 
-/// Keeps what matters to those who overwrite what they read.
+/// Keeps what matters to transactions that overwrite a version that they read.
 struct Updates {
     edges: TxnEdges,
     /// The last reads of the key before their transactions wrote it, in the order of the history: an

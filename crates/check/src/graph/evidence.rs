@@ -30,7 +30,7 @@ pub(crate) struct Evidence<'h> {
     room: Result<Held, Limit>,
 }
 
-/// What counts beside reads and orders of versions.
+/// Evidence besides reads and version orders.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Counts {
     pub(crate) session_order: bool,

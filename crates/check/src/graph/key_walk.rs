@@ -1,7 +1,7 @@
-//! The walk over all keys, on all cores: what is wrong, what is in doubt, and who depends on whom.
+//! The walk over all keys, on all cores: findings, doubts, and dependencies between transactions.
 //!
 //! One walk serves questions with and without session order. They differ only in keys that one session
-//! wrote: its order is the order of versions then, and the edges that follow from it are kept apart.
+//! wrote: its order is the version order then, and the edges that follow from it are kept apart.
 
 use std::ops::Range;
 
@@ -26,8 +26,8 @@ pub(crate) struct KeyWalk {
     pub(crate) edges: Vec<TxnEdges>,
     /// Whether some edges lead over the helpers of keys.
     pub(crate) has_helpers: bool,
-    /// What follows beside if session order counts: session order itself, and the orders of versions
-    /// that one session made.
+    /// The edges that follow in addition if session order counts: session order itself, and the
+    /// version orders of keys that one session wrote.
     pub(crate) of_sessions: Vec<TxnEdges>,
     /// What follows beside if an update makes the version that follows the one its transaction read.
     pub(crate) of_updates: Vec<TxnEdges>,

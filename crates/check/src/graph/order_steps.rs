@@ -47,7 +47,7 @@ impl<'g> OrderSteps<'g> {
         OrderSteps { context, real_time, begins, sessions }
     }
 
-    /// Who began after a transaction ended, as far as the search has not reached them.
+    /// The transactions that began after a transaction ended and that the search has not reached yet.
     pub(crate) fn in_time(&self, txn: TxnId, memory: u8, reached: &mut Reached) -> &[(i64, TxnId)] {
         let Some(end) = self.real_time.and_then(|rt| rt.end(txn.0)) else { return &[] };
         let first = self.begins.partition_point(|(begin, _)| *begin <= end);
@@ -56,8 +56,8 @@ impl<'g> OrderSteps<'g> {
         self.begins.get(first..until).unwrap_or_default()
     }
 
-    /// Who comes after a transaction in its session, as far as the search has not reached them.
-    /// One of unknown outcome may have come later than all that followed.
+    /// The later transactions of its session that the search has not reached yet. A transaction of
+    /// unknown outcome may have come later than all that followed.
     pub(crate) fn in_session(&self, txn: TxnId, memory: u8, reached: &mut Reached) -> &[TxnId] {
         let session = self.context.history.txn_sessions()[txn.index()];
         let Some(txns) = self.sessions.get(&session) else { return &[] };

@@ -2,7 +2,7 @@
 //!
 //! Snapshots allow a cycle if two anti-dependencies follow each other in it. The graph of snapshots is
 //! that of dependencies, each followed by at most one anti-dependency. Snapshot isolation lets an
-//! anti-dependency follow any dependency, the level of prefixes only those by which something was seen.
+//! anti-dependency follow any dependency, prefix consistency only those by which something was seen.
 //! Two layers stand for the composition of edges ([`isolde_graph::two_layers`]): in the lower layer a
 //! transaction commits, in the upper one it takes its snapshot.
 
@@ -66,9 +66,9 @@ impl Visibility {
         two_layers(graph, number, |_, _| true, |kinds| self.halves(kinds))
     }
 
-    /// The nodes on cycles that the level forbids, by strongly connected part. Of a serial order these
-    /// are all components that are not single nodes; of snapshots, the cyclic parts of the two layers,
-    /// and only components of the graph can have any.
+    /// The nodes on cycles that the level forbids, by strongly connected component. Of a serial order
+    /// these are all components that are not single nodes. Of snapshots, they are the strongly
+    /// connected components of the two layers, and only components of the graph can have any.
     pub(crate) fn cyclic(self, parts: &TxnParts) -> Result<Vec<CyclicPart>, TooLarge> {
         if self.snapshots() {
             return cyclic_in_layers(&parts.graph, &parts.components, |k| self.halves(k));

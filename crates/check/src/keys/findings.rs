@@ -31,21 +31,21 @@ impl LocalFinding {
 pub(crate) enum Doubt {
     /// The value was written more than once, or is also the initial one.
     AmbiguousRead(OpId),
-    /// Elements of the list have the same value: which is which, nobody can tell.
+    /// Elements of the list have the same value and cannot be told apart.
     EqualElements(OpId),
-    /// Nobody in the history wrote it, but the history is not complete.
+    /// No transaction of the history wrote it, but the history is not complete.
     UnknownWriter(OpId),
     /// A predicate read.
     Predicate(OpId),
-    /// What the operation wrote or read, nobody learned.
+    /// The value that the operation wrote or read is not known.
     Unlearned(OpId),
-    /// Nobody knows whether the operation was done.
+    /// It is not known whether the operation was done.
     Unsure(OpId),
     /// The key is used as a list and as something else.
     Mixed(OpId),
-    /// The order of versions that the recorder gave names a value that several transactions wrote.
+    /// The version order that the recorder gave names a value that several transactions wrote.
     AmbiguousOrder(Key),
-    /// The order of versions that the recorder gave puts the initial state after others.
+    /// The version order that the recorder gave puts the initial state after others.
     InitialNotFirst(Key),
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct KeyFacts {
     pub(crate) key: usize,
     pub(crate) reads: Vec<ReadFact>,
     pub(crate) writes: Vec<WriteFact>,
-    /// The source of every read, once it is known who committed.
+    /// The source of every read, once it is known which transactions committed.
     pub(crate) sources: Vec<Source>,
     /// Which writes have which value.
     pub(crate) values: ValueTable,
@@ -35,18 +35,18 @@ pub(crate) struct KeyFacts {
     pub(crate) is_list: bool,
     /// Breaches of the rules inside a transaction.
     pub(crate) breaches: Vec<LocalFinding>,
-    /// The first operation of which nobody knows whether it was done.
+    /// The first operation of which it is not known whether it was done.
     pub(crate) unsure: Option<OpId>,
-    /// The first operation that wrote a value which nobody learned, or a list that shows one.
+    /// The first operation that wrote an unobserved value, or a list that shows one.
     pub(crate) unlearned: Option<OpId>,
     /// How many operations answered that they did nothing.
     pub(crate) failed: u64,
     /// Whether predicate reads are taken to say nothing of the key, because none returned it.
     pub(crate) unsaid: bool,
-    /// A predicate read of which nobody knows what it saw of the key.
+    /// A predicate read of which it is not known what it saw of the key.
     pub(crate) undecided: Option<OpId>,
     /// The first operation, if the key is used as a list and as something else: what an append means
-    /// there (Porcupine's pieces of text, say) is beyond this road.
+    /// there (Porcupine's pieces of text, say) is not decided here.
     pub(crate) mixed: Option<OpId>,
     /// Whether rows that predicate reads did not return bind like rows that were read; if not, they
     /// only show which transaction was seen.
@@ -316,7 +316,7 @@ impl KeyFacts {
             return false;
         }
         if last.is_some_and(|w| !w.certain) || history.op(own.op).effect() != Effect::Done {
-            // Whether there was anything to read, nobody knows.
+            // It is not known whether there was anything to read.
             self.run.looked();
             return true;
         }
@@ -424,7 +424,7 @@ impl KeyFacts {
         }
     }
 
-    /// What is known of the writes of a value, worked out once for all who read it.
+    /// What is known of the writes of a value, worked out once for all its readers.
     pub(crate) fn equal(&self, value: Value) -> Option<Rc<Equal>> {
         let first = self.values.first(&self.writes, value)?;
         if let Some(known) = self.equal.borrow().get(&first) {
@@ -454,7 +454,7 @@ impl KeyFacts {
         for i in 0..self.not_own.len() {
             let (own, read) = self.not_own[i];
             let same = self.values.chain(&self.writes, read.value);
-            // Nobody writes one value so often without meaning to be slow.
+            // Only a history that is made to be slow writes one value more often.
             let mut same = same.take(64).map(|w| self.writes[w as usize]);
             let anomaly = match same.find(|w| w.txn == read.txn) {
                 Some(w) if w.op < own => Anomaly::NotMyLastWrite,
@@ -474,8 +474,8 @@ impl TxnSoFar {
         self.own.clear();
     }
 
-    /// A read came of which nobody knows what it says about others: what was read before it is not what
-    /// the next write overwrites.
+    /// A read came of which it is not known what it says about other transactions: the version that was
+    /// read before it is not the one that the next write overwrites.
     fn looked(&mut self) {
         self.read = MaybeIndex::NONE;
     }

@@ -3,7 +3,7 @@
 //! A predicate is an unknown set of rows, to which no absent one belongs. A result shows that its rows
 //! belong to it, and that they were read. Of a key that is not in the result it shows something if
 //! every value that the key can have is known to belong: then the key was seen absent. Where some
-//! value is known to belong and another may or may not, nobody knows what was seen, and the answer
+//! value is known to belong and another may or may not, it is not known what was seen, and the answer
 //! cannot be "holds". Of a key that no read of the predicate ever returned it shows nothing: it may be
 //! of another table. The verdict has a note that says so.
 
@@ -140,7 +140,7 @@ impl Predicates {
                 let (touch, value) = (*touch, Value::ABSENT);
                 said.reads.push(RowRead { touch, value, missing: true });
             } else {
-                // In an incomplete history, who knows what values the key can have.
+                // In an incomplete history, the key may have values that are not known.
                 said.undecided = said.undecided.or(Some(touch.op));
             }
         }

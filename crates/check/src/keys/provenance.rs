@@ -1,4 +1,4 @@
-//! Who wrote what was read.
+//! The writer of the version that each read returned.
 //!
 //! Every external read is matched with the write of its value. What cannot be matched is an anomaly
 //! (thin air, aborted, intermediate, future) or, where the history does not say enough, a reason to

@@ -17,7 +17,7 @@ pub(crate) struct SortedKeys<'h> {
     pub(crate) explicit_initial: bool,
     /// The values that keys start with, where they differ from the default.
     initial: HashMap<usize, Value>,
-    /// Where each key's given order of versions stands, in [`History::version_orders`].
+    /// Where each key's given version order stands, in [`History::version_orders`].
     pub(crate) given: HashMap<usize, usize>,
 }
 

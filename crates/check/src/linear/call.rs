@@ -32,9 +32,9 @@ pub(crate) struct Call {
     pub(crate) op: OpId,
     pub(crate) txn: TxnId,
     pub(crate) did: Did,
-    /// It took effect at this time or later; `i64::MIN` if nobody knows.
+    /// It took effect at this time or later; `i64::MIN` if that is not known.
     pub(crate) begin: i64,
-    /// It took effect at this time or earlier, by all clocks; `i64::MAX` if nobody knows.
+    /// It took effect at this time or earlier, by all clocks; `i64::MAX` if that is not known.
     pub(crate) end: i64,
     /// Whether it took effect for certain. Otherwise it may be left out.
     pub(crate) certain: bool,

@@ -1,41 +1,41 @@
 //! Compare-and-set on one object, in linear time (algorithm 2 of paper 000, for what real histories
 //! contain).
 //!
-//! It answers where nobody writes but by swapping one value for another (an insert swaps "absent"),
+//! It answers where every write swaps one value for another (an insert swaps "absent"),
 //! and no value is written twice, nor the one that the object starts with. Then the object holds
 //! every value at most once, for one stretch of time, and an order of the calls is a walk from value
 //! to value along the swaps that took effect. What is below is only about such histories; all others
 //! are left to a search.
 //!
 //! **Which swaps count.** The certain ones do. An uncertain one *counts* if a read saw its value, or a
-//! swap that counts replaced it: then every explanation contains it, since nobody else could have
-//! written that value. Conversely, take any explanation, and the last value on its walk that a
+//! swap that counts replaced it: then every explanation contains it, since no other call could
+//! have written that value. Conversely, take any explanation, and the last value on its walk that a
 //! certain swap wrote or a read saw, or the first value if there is none. Going back from there,
 //! every value was replaced by a swap that counts or was read itself, so its writer counts;
 //! and whatever counts is met, because all certain calls are. Behind it only uncertain swaps can
-//! follow that nobody saw: the *tail*. So up to the tail the walk is the same in all explanations, and
+//! follow that no call saw: the *tail*. So up to the tail the walk is the same in all explanations, and
 //! it can be followed link by link: two swaps that count and replace one value, or one that is not
 //! met on the way from the first value, show that there is no explanation.
 //!
 //! **Real time** on the chain. The order is fixed but for reads of one value, which stand between the
 //! swap that wrote it and the one that replaced it, in any order that time likes. So there is an
-//! explanation if and only if nobody begins after the end of one who comes later on the chain: one
+//! explanation if and only if no call begins after the end of a call that is later on the chain: one
 //! sweep from the last version to the first, with the earliest end so far.
 //!
 //! **Denials** are calls that saw that a value was *not* there: a comparison that failed, an insert
-//! that found something. Each stands in the group of any version but one, after everybody who ended
-//! before it began, before everybody who began after it ended. Giving them the earliest version in
-//! the order of their beginnings is never worse: by induction over that order, nobody can stand
-//! earlier in any explanation, because those that ended before it began had begun before, and the least
+//! that found something. Each stands in the group of any version but one, after all calls that
+//! ended before it began, before all calls that began after it ended. Giving them the earliest version
+//! in the order of their beginnings is never worse: by induction over that order, no denial can stand
+//! earlier in any explanation, because calls that ended before it began had begun before, and the least
 //! version that is not below a bound and not the forbidden one does not fall as the bound grows. So
 //! if the earliest version is too late for a call that began after the denial had ended, every other
 //! one is. Among denials of one group, and reads, any order will do that time likes.
 //!
-//! **The tail** matters to nobody but those who deny the last value of the chain: without it they
+//! **The tail** matters only to calls that deny the last value of the chain: without it they
 //! must come before that value, with it also behind. If no explanation without a tail is found, one
 //! swap is put there: the one that began first of those that can follow. If it also ended last, it
-//! can stand where any other could; and a longer tail is no better, since those who stand further
-//! behind can stand behind its first swap, unless somebody denies what an unseen swap wrote. Where
+//! can stand where any other could; and a longer tail is no better, since calls that stand further
+//! behind can stand behind its first swap, unless a call denies the value of an unseen swap. Where
 //! either is not so, and the one swap does not help, the answer is [`Chain::NotApplicable`].
 
 use std::hash::{BuildHasher, RandomState};
@@ -56,8 +56,8 @@ pub(crate) enum Chain {
 }
 
 /// Decides the calls on an object that holds `initial` at first. The history must be complete: a
-/// value that nobody here wrote is taken to be written by nobody. Only time orders the calls: where
-/// the order of a session does not follow from it, a violation is one, but the rest is open.
+/// value that no call here wrote is taken to be written by no call at all. Only time orders the
+/// calls. Where session order does not follow from it, a violation is one, but the rest is open.
 #[cfg(test)]
 pub(crate) fn decide(calls: &[Call], initial: Value) -> Chain {
     Scratch::default().decide(calls, initial)
@@ -89,7 +89,7 @@ pub(crate) fn first_stuck(calls: &[Call], initial: Value) -> Option<usize> {
 /// No version.
 const NONE: u32 = u32::MAX;
 
-/// A value that the object may have held, the swap that wrote it, and those who read it.
+/// A value that the object may have held, the swap that wrote it, and the calls that read it.
 #[derive(Clone, Copy, Debug)]
 struct ChainVersion {
     value: Value,
@@ -155,9 +155,9 @@ struct Denial {
 /// What time says of a place on the chain.
 #[derive(Clone, Copy, Debug)]
 struct Window {
-    /// When the last of those began who come before the readers of this version.
+    /// The last beginning of all calls that come before the readers of this version.
     begun: i64,
-    /// When the first of those ended who come here or later, the swap included.
+    /// The first end of all calls that come here or later, the swap included.
     ended: i64,
 }
 
@@ -228,7 +228,7 @@ impl Scratch {
                 Did::Present => true,
                 Did::Write(_) | Did::Append(_) | Did::ReadList => false,
             };
-            // Who ends before it begins has no time in which it could take effect.
+            // A call that ends before it begins has no time in which it could take effect.
             if !applies || call.end < call.begin {
                 return false;
             }
@@ -247,12 +247,12 @@ impl Scratch {
         !unknown(initial)
     }
 
-    /// Enters reads and denials; false if a read saw what nobody wrote.
+    /// Enters reads and denials; false if a read saw a value that was never written.
     fn observe(&mut self, calls: &[Call]) -> bool {
         self.denials.clear();
         for call in calls {
             match call.did {
-                // Who may not have happened has seen nothing.
+                // A call that may not have happened has seen nothing.
                 _ if !call.certain => {}
                 Did::Read(value) => {
                     let version = self.find(value);
@@ -321,7 +321,7 @@ impl Scratch {
         self.chain.len() == self.counted
     }
 
-    /// Whether nobody begins after the end of one who comes later.
+    /// Whether no call begins after the end of a call that comes later.
     fn in_time(&self) -> bool {
         let mut end = i64::MAX;
         self.chain.iter().rev().all(|&at| {
@@ -454,7 +454,7 @@ mod tests {
         // Two replace one value.
         check("initial 0\na: cas(x,0,1) @[1,9]\nb: cas(x,0,2) @[1,9]", Violated);
         check("a: insert(x,1) @[1,9]\nb: insert(x,2) @[1,9]", Violated);
-        // Nobody wrote what was replaced.
+        // The value that was replaced was never written.
         check("a: insert(x,1) @[1,9]\nb: cas(x,7,2) @[1,9]", Violated);
         // A ring, which hangs on nothing.
         check("initial 0\na: cas(x,1,2) @[1,9]\nb: cas(x,2,1) @[1,9]", Violated);
@@ -513,7 +513,7 @@ mod tests {
         let late = "initial 0\na: cas(x,0,1) unknown @[5,6]\nb: cas(x,0,2) unknown @[2,3]\n";
         check(&format!("{late}c: cas!(x,0,9) @[3,4]"), Linearizable);
         check(&format!("{late}c: cas!(x,0,9) @[0,1]"), Violated);
-        // The one that began first must have ended too early, and nobody looks at the other.
+        // The swap that began first must have ended too early, and no call looks at the other.
         let early = "initial 0\na: cas?(x,0,1) @[1,2]\nb: cas(x,0,2) unknown @[3,4]\n";
         check(&format!("{early}c: r(x,0) @[3,4]\nd: cas!(x,0,9) @[5,6]"), NotApplicable);
         check(&format!("{early}c: r(x,0) @[2,4]\nd: cas!(x,0,9) @[5,6]"), Linearizable);

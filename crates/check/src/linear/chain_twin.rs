@@ -128,7 +128,7 @@ fn object(random: &mut Random, weights: &Weights) -> (Vec<Call>, Value) {
     (calls, initial)
 }
 
-/// Whether nobody can say that the procedure is not made for these calls.
+/// Whether the procedure is certainly made for these calls.
 fn has_unique_values(calls: &[Call], initial: Value) -> bool {
     let mut written: Vec<Value> = vec![initial];
     for call in calls {

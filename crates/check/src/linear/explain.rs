@@ -188,7 +188,7 @@ impl<'o, 'h, 'l> CallExplainer<'o, 'h, 'l> {
         let mut writers: Vec<usize> = Vec::new();
         type Cells = Vec<(u32, Value)>;
         let mut add = |seen: &dyn Fn(usize) -> Cells, written: &dyn Fn(usize) -> Cells| {
-            // Who may have taken no effect need not have seen anything.
+            // A call that may have taken no effect need not have seen anything.
             for &reader in chosen.iter().filter(|i| items[**i].certain) {
                 for cell in seen(reader) {
                     let writes = |i: &usize| *i != reader && written(*i).contains(&cell);

@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
 /// A set of calls as a number: the sum (without carries) of one random number for each. Two sets have
-/// the same one with a chance of 2^-128, whatever the input, since nobody can know the seed.
+/// the same one with a chance of 2^-128, whatever the input, since the seed is not known beforehand.
 pub(crate) type Print = u128;
 
 /// The numbers of calls.

@@ -83,7 +83,7 @@ pub struct Timed<C> {
     pub call: C,
     /// It took effect at this time or later.
     pub begin: i64,
-    /// It took effect at this time or earlier; `i64::MAX` if nobody knows.
+    /// It took effect at this time or earlier; `i64::MAX` if that is not known.
     pub end: i64,
     /// Whether it took effect at all.
     pub certain: bool,

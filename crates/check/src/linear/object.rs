@@ -15,7 +15,7 @@ use crate::keys::context::Context;
 use crate::keys::findings::Doubt;
 use crate::keys::wording::Wording;
 
-/// When a call was made, by whom, and whether it took effect for certain.
+/// When a call was made, by which session, and whether it took effect for certain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
     pub(crate) txn: TxnId,
@@ -85,7 +85,7 @@ fn mixed(words: &Wording<'_>, op: OpId) -> String {
 }
 
 impl<'h> Object<'h> {
-    /// The object of a key; the reason if nobody can tell what was done to it.
+    /// The object of a key; the reason if it is not known what was done to it.
     pub(crate) fn new(
         context: &Context<'h>,
         key: usize,

@@ -9,8 +9,8 @@ use super::model::Model;
 /// A register.
 pub(crate) struct Register<'e> {
     pub(crate) initial: Value,
-    /// Values that somebody else may write at any time: in an incomplete history, what was read and
-    /// nobody is known to have written.
+    /// Values that a call outside the history may write at any time: in an incomplete history, values
+    /// that were read and have no known writer.
     pub(crate) free: &'e HashSet<Value>,
     /// What it may hold at first instead, if not every call is looked at.
     pub(crate) early: Option<Early<'e>>,
@@ -28,9 +28,9 @@ pub(crate) struct Early<'e> {
 /// What a register holds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum HeldValue {
-    /// This value, which nobody else writes.
+    /// This value, which no call outside the history writes.
     Value(Value),
-    /// One of the free values, whichever comes in handy: who is at one of them can be at any other.
+    /// One of the free values, whichever fits: a register that holds one of them can hold any other.
     Free,
     /// The initial value, or one of the early ones: whichever is seen first.
     Early,
@@ -48,8 +48,8 @@ impl Register<'_> {
         value == self.initial || self.early.as_ref().is_some_and(written)
     }
 
-    /// What it holds when it is seen to hold a value. Somebody else may just have written it; that
-    /// this happens no earlier than it has to is enough, since it can happen at any time.
+    /// What it holds when it is seen to hold a value. A call outside the history may just have
+    /// written it. It is enough that this happens no earlier than it has to: it can happen at any time.
     fn seen(&self, state: HeldValue, value: Value) -> Option<HeldValue> {
         match (self.held(value), state) {
             (HeldValue::Free, _) => Some(HeldValue::Free),
@@ -93,8 +93,8 @@ impl Model for Register<'_> {
     }
 
     fn reads_only(&self, call: &Did) -> bool {
-        // With a free value the read may follow a write of somebody else. Where it changes nothing it
-        // can come first all the same: whoever needs that write after it can make it happen.
+        // With a free value the read may follow a write outside the history. Where it changes nothing it
+        // can come first all the same: a call that needs that write after it can assume it there.
         call.reads_only()
     }
 }

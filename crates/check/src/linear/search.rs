@@ -10,8 +10,8 @@
 //!   to come before it is in the order already, and it moves to an earlier place only.
 //! - *Of equal calls that may come next, the one that ended first does*, and of those that never ended,
 //!   the one that began first. Exchanging the two in any order gives another one: both may come now,
-//!   and whoever has to come after the one that ended later has to come after the other too. (Equal are
-//!   only two of which both may be left out, or neither.)
+//!   and a call that has to come after the one that ended later has to come after the other too.
+//!   (Equal are only two of which both may be left out, or neither.)
 //! - *A place is not visited twice* ([`super::memo`]).
 //!
 //! Where sessions bind calls that overlap in time (`after`), equal calls are not the same, as others
@@ -87,7 +87,7 @@ pub(crate) struct OrderSearch<'m, M: Model> {
     certain_left: usize,
     /// How many of them only look.
     looks_left: usize,
-    /// Whether a place was left because nobody could be right any more who only looks.
+    /// Whether a place was left because no call that only looks could be right any more.
     hopeless: bool,
     steps: u64,
     /// Calls that were looked at on the way, which is work too.
@@ -133,7 +133,7 @@ impl<'m, M: Model> OrderSearch<'m, M> {
         let is_optional = |c: &Timed<M::Call>| !c.certain && c.end == i64::MAX;
         let (optional, linked): (Vec<u32>, Vec<u32>) =
             (0..calls.len() as u32).partition(|i| is_optional(&calls[*i as usize]));
-        // Who may be left out and only looks is left out.
+        // A call that may be left out and only looks is left out.
         let mut optional: Vec<u32> =
             optional.into_iter().filter(|i| !model.reads_only(&calls[*i as usize].call)).collect();
         optional.sort_by_key(|i| calls[*i as usize].begin);
@@ -199,7 +199,7 @@ impl<'m, M: Model> OrderSearch<'m, M> {
         let looks = |i: &usize| calls[*i].certain && self.model.reads_only(&calls[*i].call);
         let last = || (0..calls.len()).filter(looks).max_by_key(|i| calls[*i].end);
         if let Some(last) = self.hopeless.then(last).flatten() {
-            // Which of those who look fails first was not tried.
+            // It was not tried which of the calls that only look fails first.
             return last;
         }
         // Without any deadline there is always a call that fails; the first certain one stands for it.
@@ -438,7 +438,7 @@ fn classes<C: Eq + std::hash::Hash>(calls: &[Timed<C>]) -> Vec<u32> {
         .collect()
 }
 
-/// Calls that may be left out, each with the one of its class before it: that one is used first.
+/// Calls that may be left out, each with the earlier call of its class, which is used first.
 fn chained(optional: &[u32], class: &[u32], after: &[u32]) -> Vec<(u32, Option<usize>)> {
     let mut last: HashMap<u32, usize> = HashMap::new();
     let chain = |(at, call): (usize, &u32)| {

@@ -1,7 +1,7 @@
 //! An object that grows at its end: a list to which elements are appended, a text to which pieces are.
 //!
 //! Only what was read matters. What the object holds is therefore a prefix of something that was read,
-//! or nothing that anybody saw, and then all that is known of it is that nobody sees it before it is
+//! or something that no call saw. Of the latter it is only known that no call sees it before it is
 //! replaced.
 
 use super::model::Model;
@@ -22,7 +22,7 @@ pub(crate) struct Grown {
     len: u32,
 }
 
-/// Nothing that anybody read, nor the beginning of it.
+/// A content that is no prefix of anything that a call read.
 const UNSEEN: Grown = Grown { read: u32::MAX, len: 0 };
 
 /// What is done to the object.
@@ -72,7 +72,7 @@ impl<'h, T: Ord> Sequence<'h, T> {
         }
     }
 
-    /// What is there, if anybody saw it.
+    /// The content, if some call saw it.
     pub(crate) fn content(&self, state: Grown) -> Option<&'h [T]> {
         self.read.get(state.read as usize).map(|read| &read[..state.len as usize])
     }
@@ -103,7 +103,7 @@ where
         matches!(call, Grow::Read(_))
     }
 
-    /// What nobody saw grows to nothing that anybody saw.
+    /// A content that no call saw never grows to one that a call saw.
     fn hopeless(&self, state: &Grown) -> bool {
         *state == UNSEEN && !self.replaced
     }

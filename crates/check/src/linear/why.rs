@@ -122,7 +122,7 @@ impl Teller<'_, '_> {
         let begun = writes.iter().copied().filter(|i| items[*i].begin <= items[stuck].end);
         let begun: Vec<usize> = begun.collect();
         let value_words = self.value(value);
-        // What had certainly been replaced when the call began, and by whom.
+        // The value that had certainly been replaced when the call began, and the call that did.
         let replaced = |end: i64| {
             let by = |i: &usize| {
                 let later = items[*i].begin > end && items[*i].end < items[stuck].begin;

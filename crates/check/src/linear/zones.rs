@@ -4,11 +4,12 @@
 //! A write and the reads of its value are a *cluster*: whatever the order, they come together. A cluster
 //! has to come before another one if some call of it ended before some call of the other began, that is,
 //! if its first end lies before the other's last beginning. There is an order if no read ended before
-//! its write began and no two clusters have to come before each other: in a longer cycle, everybody has
-//! to come before the one with the last beginning of all, so that and its successor are such a pair.
+//! its write began and no two clusters have to come before each other: in a longer cycle, every
+//! cluster has to come before the one with the last beginning of all, so that cluster and its
+//! successor are such a pair.
 //!
-//! A write that may be left out is left out if nobody read it. What a register may hold at first is a
-//! cluster whose write ended before everything.
+//! A write that may be left out is left out if its value was never read. What a register may
+//! hold at first is a cluster whose write ended before everything.
 
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
@@ -30,8 +31,7 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Between the two, once twice as far from the beginning of time: whoever has to come before
-    /// another has less.
+    /// Twice the middle of the two: a cluster that has to come before another has a smaller one.
     fn middle(&self) -> i128 {
         i128::from(self.first_end.0) + i128::from(self.last_begin.0)
     }

@@ -16,7 +16,7 @@ pub(crate) struct Dependency {
     pub(crate) version: Option<OpId>,
     /// The list read that shows that one came before the other.
     pub(crate) shown_by: Option<OpId>,
-    /// Whether the order of a session shows it.
+    /// Whether session order shows it.
     pub(crate) by_session: bool,
     /// Whether it follows only where an update makes the version after the one its transaction read.
     pub(crate) of_update: bool,

@@ -1,4 +1,4 @@
-//! The order of versions that the recorder gave.
+//! The version order that the recorder gave.
 
 use hashbrown::{HashMap, HashSet};
 use isolde_history::{TxnId, Value};

@@ -14,7 +14,7 @@ pub(crate) enum Known {
     Given,
     /// One session wrote the key.
     Session,
-    /// What nobody read may come in any order; the rest is known.
+    /// Versions that were never read may come in any order; the rest of the order is known.
     Unread,
     /// It is not.
     Not,

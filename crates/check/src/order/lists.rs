@@ -39,7 +39,7 @@ struct List<'a> {
     places: Vec<MaybeIndex>,
     /// What is known of the appends of each value.
     appends: Appends<'a>,
-    /// Some value was appended more than once: which of the equal elements is which, nobody can tell.
+    /// Some value was appended more than once: equal elements cannot be told apart.
     twice: bool,
 }
 
@@ -84,7 +84,7 @@ impl<'a> List<'a> {
             }
             mark(&mut reads, longest);
         }
-        // With an element that nobody learned, a list shows no order.
+        // A list with an unobserved element shows no order.
         let unlearned = longest.contains(&Value::UNOBSERVED);
         let twice = unlearned || facts.writes.iter().any(|w| w.next_equal.is_some());
         let mut places = vec![MaybeIndex::NONE; facts.writes.len()];
@@ -105,7 +105,7 @@ impl<'a> List<'a> {
         let complete = self.context.history.meta().complete;
         let known = |v: &Value| self.is_known(*v);
         let learned = |elements: &[Value]| !elements.contains(&Value::UNOBSERVED);
-        // In an incomplete history, who knows what the transactions did that are missing.
+        // In an incomplete history, missing transactions may have appended anything.
         let longest_known = learned(self.longest) && (complete || self.longest.iter().all(known));
         let longest: Vec<Value> = self.appends.committed(self.longest).collect();
         for ShownList { read, elements, is_prefix } in &self.reads {
@@ -125,8 +125,8 @@ impl<'a> List<'a> {
         self.appends.of(element).is_some_and(|appends| appends.any_certain)
     }
 
-    /// Elements of a list that the reader's own transaction appends only later, and nobody else at
-    /// all. (The last element is matched with its writer like any other read.)
+    /// Elements of a list that only the reader's own transaction appends, and only later.
+    /// (The last element is matched with its writer like any other read.)
     fn future_elements(&self, found: &mut Findings) {
         let mut reads = self.reads.iter().peekable();
         let mut txn = None;
@@ -210,8 +210,8 @@ impl<'a> List<'a> {
         })
     }
 
-    /// Where the first element stands that is there too often, and who appended it. What nobody
-    /// appended at all is a read from nowhere, whatever its number.
+    /// The position of the first element that is there too often, and the operation that appended
+    /// it. An element that was never appended is a read from nowhere, however often it is there.
     fn first_repeated(&self, elements: &[Value]) -> Option<(usize, OpId)> {
         // How often each may still come.
         let mut left: HashMap<Value, usize> = HashMap::with_capacity(elements.len());
@@ -232,7 +232,8 @@ impl<'a> List<'a> {
         })
     }
 
-    /// Elements that nobody appended. The last one is matched with its writer like any other read.
+    /// Elements that no transaction appended. The last element is matched with its writer like any
+    /// other read.
     fn nobody_appended(&self, found: &mut Findings) {
         let unknown = |elements: &[Value]| {
             elements.iter().position(|v| self.facts.values.first(&self.facts.writes, *v).is_none())
@@ -280,8 +281,8 @@ impl<'a> List<'a> {
         }
     }
 
-    /// The versions in their order: the last element of each transaction that counts. What was
-    /// appended and never read comes after all of them, in an order that nobody knows.
+    /// The versions in their order: the last element of each transaction that counts. Elements that
+    /// were appended and never read come after all of them, in an unknown order.
     fn versions(&self, found: &mut Findings) -> ShownOrder {
         let writes = &self.facts.writes;
         let mut order =

@@ -1,4 +1,4 @@
-//! Ways to know the order of versions of a key, and the dependencies that follow from an order.
+//! Ways to know the version order of a key, and the dependencies that follow from an order.
 //!
 //! A new way to know an order is a new file here that makes a [`shown::ShownOrder`]; the
 //! [`orderer::Orderer`] turns orders into dependencies.

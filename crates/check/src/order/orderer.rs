@@ -1,4 +1,4 @@
-//! The order of versions of a key, as far as the history tells, and the dependencies that follow.
+//! The version order of a key, as far as the history tells, and the dependencies that follow.
 //!
 //! A transaction that reads a version and then writes the key makes the next version: two versions
 //! are adjacent, and every other reader of the first comes before the second. Where every version of a
@@ -24,7 +24,7 @@ use crate::order::readers::Readers;
 use crate::order::shown::ShownOrder;
 use crate::order::{given, lists};
 
-/// What shows that one version came before another, beside the reads of those who wrote them.
+/// Evidence that one version came before another, besides the reads of their writers.
 #[derive(Clone, Copy, Default)]
 struct ShownBy {
     /// The list read.
@@ -57,7 +57,7 @@ pub(crate) struct Orderer {
     pub(crate) abridged: Cell<bool>,
 }
 
-/// The facts of a key whose order is wanted, and who wants its dependencies.
+/// The facts of a key whose order is wanted, and the receiver of its dependencies.
 struct Site<'s, D> {
     context: &'s Context<'s>,
     facts: &'s KeyFacts,
@@ -65,7 +65,7 @@ struct Site<'s, D> {
 }
 
 impl Orderer {
-    /// Finds the order of a key and tells its dependencies, without what the order of sessions tells.
+    /// Finds the order of a key and tells its dependencies, but for those that session order gives.
     pub(crate) fn key<D: Dependencies>(
         &mut self,
         context: &Context<'_>,
@@ -166,7 +166,7 @@ impl Orderer {
                     self.next.push((parent, v));
                     self.made[read] = MaybeIndex::of(v as usize);
                 }
-                // It read something, but from nobody that we know.
+                // It read a value, but the writer is not known.
                 Source::None => self.blind.push(v),
             }
         }

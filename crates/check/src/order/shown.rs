@@ -1,8 +1,8 @@
-//! An order of versions that the history itself shows.
+//! A version order that the history itself shows.
 
 use isolde_history::OpId;
 
-/// The order of versions of a key that the history itself shows: by the reads of a list, or as the
+/// The version order of a key that the history itself shows: by the reads of a list, or as the
 /// recorder gave it.
 #[derive(Default)]
 pub(crate) struct ShownOrder {

@@ -63,7 +63,7 @@ struct ByGraph<'c, 'h> {
     infer: bool,
 }
 
-/// Whether an order of versions explains everything.
+/// Whether a version order explains everything.
 enum OrderFound {
     Yes,
     No,

@@ -1,4 +1,4 @@
-//! The levels that are decided by a graph of dependencies: prefixes and all that is stronger, and
+//! The levels that are decided by a dependency graph: prefix consistency and all that is stronger, and
 //! Adya's cursor stability and repeatable read.
 
 mod by_graph;

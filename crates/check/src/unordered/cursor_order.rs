@@ -1,4 +1,4 @@
-//! An order of versions in which no update is lost, for cursor stability.
+//! A version order in which no update is lost, for cursor stability.
 //!
 //! A transaction that read a version and overwrote it makes the next version of the key. So the order is
 //! a serial execution in which only the reads of such transactions have to return the current version.

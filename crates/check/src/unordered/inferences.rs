@@ -1,7 +1,7 @@
 //! Why an edge was inferred: a path that was there before it, and the read that the path concerns.
 //!
 //! The transactions of these paths belong to a witness as much as those of its cycle: without them
-//! nobody could infer the edge again.
+//! the edge could not be inferred again.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! What is done where the order of versions is open: edges that every explanation must have, orders
+//! What is done where the version order is open: edges that every explanation must have, orders
 //! that are chosen or tried, and ambiguous reads.
 
 pub(crate) mod ambiguous;

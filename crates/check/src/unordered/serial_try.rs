@@ -6,7 +6,7 @@
 //! it respects sessions and real time where the graph has them. A transaction is run only when the
 //! version that it read is the current one of its key: nothing overwrites a version that a transaction
 //! still has to read, and a read of a value that several versions have waits until one of them is
-//! current. Serializability implies snapshot isolation and the level of prefixes, so that the order
+//! current. Serializability implies snapshot isolation and prefix consistency, so that the order
 //! proves those, too.
 //!
 //! The order in which transactions completed is tried first: a server that executes one transaction

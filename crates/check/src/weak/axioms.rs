@@ -27,7 +27,7 @@ pub(crate) fn decide(question: &Question<'_, '_>, base: &Base) -> Result<Verdict
     AxiomQuestion { question: *question, base, level: question.level(), session_order }.decide()
 }
 
-/// What causal consistency forbids, stronger levels do too. It needs no order of versions, and says in
+/// What causal consistency forbids, stronger levels do too. It needs no version order, and says in
 /// plainer words what else rests on inferred edges: the verdict, if it is broken.
 pub(crate) fn by_causality(
     question: &Question<'_, '_>,

@@ -2,8 +2,8 @@
 //!
 //! A transaction reads a key from t1 although t2, which wrote it too, came before the reader by a path
 //! of reads and session order: then t2 committed before t1. Of each chain of transactions
-//! ([`super::chains`]) only the last writer of the key before the reader matters; the others came
-//! before that one. So every read asks once for each chain, which is n*k.
+//! ([`super::chains`]) only the last writer of the key before the reader matters; the other
+//! writers came before it. So every read asks once for each chain, which is n*k.
 //!
 //! What comes before each transaction would be n*k numbers. They are made for a few chains at a time,
 //! and used before the next ones are made, so that memory stays linear.

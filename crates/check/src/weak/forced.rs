@@ -16,8 +16,9 @@ use crate::keys::standing::Standing;
 
 /// A receiver of forced edges.
 pub(crate) trait Forcing {
-    /// What a transaction saw, though it had seen another writer of that key, which therefore came
-    /// before the one who wrote what it saw. That may be the initial state, which nobody came before.
+    /// A transaction read a version, though it had seen another writer of that key. So that writer
+    /// came before the writer of the version. The latter may be the initial state, before which no
+    /// transaction came.
     fn force(&mut self, writer: u32, seen: &Seen);
 }
 
@@ -152,8 +153,8 @@ pub(crate) fn atomic(by_txn: &ByTxn, txn: u32, sources: &mut Sources, to: &mut i
     }
 }
 
-/// What read atomic forces because of what came before one transaction in its session: the last who
-/// wrote a key there is enough, since the others came before it.
+/// What read atomic forces because of what came before one transaction in its session: the last
+/// writer of a key there is enough, since the others came before it.
 pub(crate) fn in_session(
     context: &Context<'_>,
     by_txn: &ByTxn,

@@ -165,8 +165,8 @@ impl<'q, 'c, 'h> Reasoner<'q, 'c, 'h> {
         steps
     }
 
-    /// How the writer of what was read came before another one, if one step shows it: that one read
-    /// the same and overwrote it.
+    /// Whether one step shows that the other writer came after the version's writer: it read the
+    /// same version and overwrote it.
     pub(crate) fn overwrote_directly(&self, writer: u32, seen: &Seen) -> bool {
         let by_txn = self.question.base.by_txn(self.context());
         let read = |s: &Seen| s.source == seen.source && s.key == seen.key;

@@ -1,7 +1,7 @@
 //! Reads with the transactions that they returned values of, by key and by transaction: all that the
 //! weak levels need of a history.
 //!
-//! Their axioms speak of single reads, never of the order of versions beyond what lists and the
+//! Their axioms speak of single reads, never of the version order beyond what lists and the
 //! recorder show. So the walk over all keys keeps the reads with their sources and the writers, as
 //! columns, and nothing else.
 
@@ -42,7 +42,7 @@ pub(crate) const INITIAL: u32 = u32::MAX;
 /// Reads with their sources, and writers, by key.
 pub(crate) struct ReadTable {
     pub(crate) findings: Findings,
-    /// The orders of versions that lists and the recorder show.
+    /// The version orders that lists and the recorder show.
     pub(crate) orders: Vec<TxnEdges>,
     reads: Rows<Seen>,
     writers: Rows<u32>,
@@ -134,7 +134,7 @@ impl ReadTable {
     }
 }
 
-/// Keeps the orders of versions that were shown. What follows from reading a version and overwriting
+/// Keeps the version orders that were shown. What follows from reading a version and overwriting
 /// it proves no more than that its writer came before, below snapshot isolation.
 struct ShownOrders(TxnEdges);
 

@@ -29,3 +29,4 @@ mod signals;
 mod throwaway;
 mod tidy;
 mod trouble;
+mod wording;

@@ -42,12 +42,12 @@ const FLOORS: [(&str, &[&str]); 1] = [(
     ],
 )];
 
-fn root() -> PathBuf {
+pub(super) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
 /// All files of the project, relative to its root.
-fn files() -> Vec<PathBuf> {
+pub(super) fn files() -> Vec<PathBuf> {
     let root = root();
     let mut folders = vec![root.clone()];
     let mut files = Vec::new();
@@ -76,7 +76,7 @@ fn rust_files() -> Vec<(PathBuf, String)> {
 }
 
 /// Tests hold tables of texts that users see, in the width and the number that they have.
-fn is_test(file: &Path) -> bool {
+pub(super) fn is_test(file: &Path) -> bool {
     file.components().any(|c| matches!(c.as_os_str().to_str(), Some("tests" | "tests.rs")))
 }
 
@@ -95,7 +95,7 @@ fn sources() -> BTreeMap<String, BTreeMap<String, String>> {
 }
 
 #[track_caller]
-fn report(complaints: &[String]) {
+pub(super) fn report(complaints: &[String]) {
     assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
 }
 

@@ -80,7 +80,7 @@ fn places(verdict: &Verdict) -> Vec<&u32> {
     exact.chain(in_cycles.filter(|_| others).into_iter().flat_map(|(_, p)| p)).collect()
 }
 
-/// When a transaction is counted: at its end, or at its begin if nobody knows how it ended.
+/// When a transaction is counted: at its end, or at its begin if its outcome is unknown.
 fn moment(Interval { begin, end }: Interval, outcome: Outcome) -> Option<i64> {
     if outcome == Outcome::Unknown { begin.or(end) } else { end.or(begin) }
 }

@@ -120,7 +120,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Where the values came from that cited operations read, among those who are shown.
+    /// The sources of the values that cited operations read, among the transactions that are shown.
     fn sources(&self) -> Vec<Step> {
         if self.witness.stuck.is_some() {
             return Vec::new();
@@ -190,7 +190,7 @@ fn part(history: &History, id: TxnId, support: bool, cited: &HashSet<OpId>) -> P
     }
 }
 
-/// Whether it is a cycle of orders that nobody saw: such a one has its name from the level that leaves no
+/// Whether it is a cycle of inferred orders. Such a cycle has its name from the level that leaves no
 /// other order, not from how it looks.
 fn is_unseen(witness: &Witness) -> bool {
     witness.steps.iter().any(|step| step.because.inferred) && witness.forced.is_empty()

@@ -7,7 +7,7 @@ use isolde_spec::{Step, Witness};
 
 use super::sources::Sources;
 
-/// The operations that somebody who checks a witness must look at: those that its dependencies and
+/// The operations that a reader of a witness must look at: those that its dependencies and
 /// its reasons name, those of local anomalies, and the writes of what they read.
 pub(super) fn cited(witness: &Witness, sources: &Sources<'_>) -> HashSet<OpId> {
     let forced = witness.forced.iter().flat_map(|forced| &forced.path);

@@ -1,5 +1,5 @@
-//! All that is shown of one witness, as data: who, what, when and why. Every renderer (terminal, SVG,
-//! DOT, HTML) draws from this, so that they all say the same.
+//! All that is shown of one witness, as data: transactions, operations, times and reasons. Every
+//! renderer (terminal, SVG, DOT, HTML) draws from this, so that they all say the same.
 
 mod build;
 mod cited;
@@ -45,7 +45,7 @@ pub struct Exhibit {
     pub timeline: Timeline,
     /// How far single operations can be put in order, if that is what fails.
     pub stuck: Option<StuckOrder>,
-    /// How many transactions were left out, because nobody could look at them all.
+    /// How many transactions were left out, because they are too many to look at.
     pub left_out: usize,
     /// How many dependencies of the cycle were left out with them.
     pub steps_left_out: usize,

@@ -22,7 +22,7 @@ pub struct Part {
     pub end: Option<i64>,
     /// What it did, in its order.
     pub ops: Vec<PartOp>,
-    /// How many of its operations were left out, because nobody could look at them all.
+    /// How many of its operations were left out, because they are too many to look at.
     pub left_out: usize,
 }
 
@@ -44,7 +44,7 @@ pub struct PartOp {
 pub enum Role {
     /// It is a dependency of the cycle.
     Cycle,
-    /// It shows why a dependency of the cycle must be that nobody saw.
+    /// It shows why an inferred dependency of the cycle must be.
     Reason,
     /// It only says where a value came from.
     Context,
@@ -67,11 +67,11 @@ pub struct Link {
     pub to_op: Option<usize>,
     /// What it is there for.
     pub role: Role,
-    /// Whether nobody saw it: no other order explains what was read.
+    /// Whether it was inferred: no other order explains the reads.
     pub inferred: bool,
     /// The dependency in words: "T3 overwrote what T2 read of x".
     pub sentence: String,
-    /// Why it must be, if nobody saw it: a sentence, then the steps of the reason.
+    /// Why it must be, if it was inferred: a sentence, then the steps of the reason.
     pub because: Vec<String>,
 }
 

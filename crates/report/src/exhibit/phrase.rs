@@ -119,13 +119,13 @@ impl Phrases<'_> {
         }
     }
 
-    /// What somebody else had done to what was read: "which T2 had overwritten with 5".
+    /// What another transaction had done to the version read: "which T2 had overwritten with 5".
     pub(super) fn replaced(&self, read: OpId, write: OpId) -> String {
         let verbs = ["had appended", "had deleted", "had inserted", "had overwritten with"];
         self.who_replaced(read, write, verbs)
     }
 
-    /// What somebody else did to what was read: "which T2 overwrote with 5".
+    /// What another transaction did to the version read: "which T2 overwrote with 5".
     pub(super) fn replaces(&self, read: OpId, write: OpId) -> String {
         self.who_replaced(read, write, ["appended", "deleted", "inserted", "overwrote with"])
     }

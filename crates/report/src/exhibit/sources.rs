@@ -76,12 +76,12 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// Whether anybody who is involved wrote that value.
+    /// Whether a transaction of the witness wrote that value.
     pub(super) fn somebody_wrote(&self, key: Key, value: Value) -> bool {
         self.by_value.contains_key(&(key, value))
     }
 
-    /// Whether somebody else could see a write: it had begun before the other one had ended.
+    /// Whether another transaction could see a write: the writer had begun before the reader ended.
     fn may_see(&self, write: OpId, reader: TxnId) -> bool {
         let writer = self.history.txn_of(write);
         let begin = self.history.txn(writer).interval().begin;

@@ -33,7 +33,7 @@ struct Teller<'a> {
 }
 
 impl Teller<'_> {
-    /// The operations that show a step, where both are known and somebody saw it.
+    /// The operations that show a step, where both are known and the step was not inferred.
     fn ops(step: &Step) -> Option<(OpId, OpId)> {
         let because = step.because;
         Some((because.from_op?, because.to_op?)).filter(|_| !because.inferred)
@@ -62,8 +62,8 @@ impl Teller<'_> {
         ))
     }
 
-    /// Somebody read a version and wrote the key, over what another one had written meanwhile. That one
-    /// came first by whatever else binds the two.
+    /// A transaction read a version and wrote the key, over what another transaction had written
+    /// meanwhile. The other one came first by whatever else binds the two.
     fn overwritten(&self) -> Option<String> {
         let (p, steps) = (&self.p, &self.w.steps);
         let mut anti = (0..steps.len()).filter(|at| steps[*at].kind == Edges::RW);
@@ -147,7 +147,7 @@ impl Teller<'_> {
         ))
     }
 
-    /// Cycles with one anti-dependency: somebody missed what it had to see.
+    /// Cycles with one anti-dependency: a reader missed a version that it had to see.
     fn missed(&self) -> Option<String> {
         let steps = &self.w.steps;
         let mut anti = (0..steps.len()).filter(|at| steps[*at].kind == Edges::RW);
@@ -217,7 +217,7 @@ impl Teller<'_> {
         }
     }
 
-    /// Dependencies that nobody saw, each with the read that forces it.
+    /// Inferred dependencies, each with the read that forces it.
     fn forced(&self) -> Option<String> {
         let (p, w) = (&self.p, self.w);
         let steps = w.steps.iter().enumerate();

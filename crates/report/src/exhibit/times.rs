@@ -1,5 +1,5 @@
-//! Times of a time line in words, the same wherever it is drawn. A browser cannot count nanoseconds since 1970, and nobody can read
-//! them: large times are told from the first one on.
+//! Times of a time line in words, the same wherever it is drawn. A browser cannot count
+//! nanoseconds since 1970, and people cannot read them: large times are told from the first one on.
 
 use super::{Basis, Timeline};
 use crate::wrap::number;

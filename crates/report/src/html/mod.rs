@@ -101,7 +101,7 @@ impl HtmlReport {
         let _ = writeln!(self.faults, "<li><b>{name}</b>: {error}</li>");
     }
 
-    /// The histories that could not be checked, for everybody to see.
+    /// The histories that could not be checked, where every reader of the page sees them.
     fn faults(&self) -> String {
         if self.faults.is_empty() {
             return String::new();

@@ -9,7 +9,7 @@ use super::sheet::Sheet;
 use super::text::{cut, long, width, width_class};
 use crate::exhibit::{Exhibit, Link, Role};
 
-/// Nobody looks at more: what is beyond is not drawn.
+/// More is too much to look at: what is beyond is not drawn.
 const MOST_PARTS: usize = 120;
 const MOST_LINKS: usize = 600;
 /// How many columns the label of an arrow may take.

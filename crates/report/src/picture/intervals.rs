@@ -11,7 +11,7 @@ use super::sheet::Sheet;
 use super::text::{cut, width, width_class};
 use crate::exhibit::{Exhibit, Part, StuckOrder};
 
-/// Nobody looks at more: what is beyond is not drawn.
+/// More is too much to look at: what is beyond is not drawn.
 const MOST_PARTS: usize = 120;
 /// How many columns an operation, a name and a session may take.
 const OP: usize = 28;

@@ -1,4 +1,4 @@
-//! Who stands beside whom in a layer: few crossings.
+//! The order of items in a layer, with few crossings.
 
 use std::collections::HashSet;
 

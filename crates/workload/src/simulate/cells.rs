@@ -96,7 +96,7 @@ fn own(acts: &[Act], key: u64, otherwise: u64) -> u64 {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct List {
     elements: Vec<u64>,
-    /// The last element that somebody has set out to append.
+    /// The last element that a transaction has set out to append.
     last: u64,
 }
 
@@ -142,7 +142,7 @@ impl Store for Lists {
     fn apply(&mut self, tables: &mut Tables<List>, txn: &Running) {
         for act in &txn.acts {
             let Act::Append { key, value } = *act else { continue };
-            // The keys of planted violations have no row: nobody else reads them.
+            // The keys of planted violations have no row: no other transaction reads them.
             let touch = txn.touched.iter().find(|t| t.key == key);
             if let Some(touch) = touch
                 && let Some((_, list)) = tables.cell(txn.round, touch.row)

@@ -11,13 +11,13 @@ use crate::workload::Workload;
 /// What the simulated database promises, and keeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Database {
-    /// Each read is of what was committed last, and nobody looks for conflicts.
+    /// Each read is of the version that was committed last. Conflicts are not detected.
     ReadCommitted,
-    /// All reads are of one snapshot, and nobody looks for conflicts.
+    /// All reads are of one snapshot. Conflicts are not detected.
     Prefix,
     /// All reads are of one snapshot, and the first of two writers of a key wins.
     Snapshot,
-    /// Whoever writes commits only if what it read is still there.
+    /// A writer commits only if the versions that it read are still current.
     Serializable,
 }
 

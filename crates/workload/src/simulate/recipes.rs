@@ -30,7 +30,7 @@ use Say::{C, I, L, R, W};
 pub(crate) enum End {
     Commits,
     Aborts,
-    /// It commits, and runs in the session of the one before it, after that one.
+    /// It commits, and runs in the session of the transaction before it, after that transaction.
     Follows,
 }
 use End::{Aborts, Commits, Follows};
@@ -52,7 +52,7 @@ pub(crate) struct Recipe {
     anomaly: Anomaly,
     fits: For,
     lines: &'static [Line],
-    /// One more where keys hold lists: who saw in which order they were appended.
+    /// More where keys hold lists: readers that saw in which order elements were appended.
     seen: &'static [Line],
 }
 

@@ -25,7 +25,7 @@ pub struct Simulated {
 pub(crate) struct Recorder<'s, S> {
     /// One, or one for each session.
     sinks: &'s mut [S],
-    /// What is under a key before anybody writes it.
+    /// The value of a key before its first write.
     initial: Value,
     intervals: bool,
     draft: TxnDraft,
@@ -120,7 +120,7 @@ const fn effect(done: bool) -> Effect {
     if done { Effect::Done } else { Effect::Failed }
 }
 
-/// Says in the history how it came about: whoever has it can make it again.
+/// Says in the history how it came about, so that it can be made again.
 fn describe(plan: &Plan, workload: &Workload, sink: &mut impl Sink) {
     let settings = workload.settings();
     let pool = sink.pool();

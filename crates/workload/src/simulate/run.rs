@@ -40,9 +40,9 @@ pub(crate) struct Simulation<'p, T: Store, S> {
     group: Option<Group>,
     /// Lists that have stopped growing and shall be read once more.
     stopped: VecDeque<(u64, Vec<u64>)>,
-    /// Whether nobody will write any more.
+    /// Whether no transaction will write any more.
     closed: bool,
-    /// Who goes on; the others are apart, so that they do not disturb it.
+    /// Chooses the session that goes on; the other streams are apart, so that they do not disturb it.
     random: Random,
     random_planted: Random,
     random_kept: Random,
@@ -52,7 +52,7 @@ pub(crate) struct Simulation<'p, T: Store, S> {
 const TICKS: u64 = u64::MAX;
 const PLANTED: u64 = u64::MAX - 1;
 const KEPT: u64 = u64::MAX - 2;
-/// After how many transactions whoever watches is told.
+/// After how many transactions the watcher is told.
 const WATCH: u64 = 1 << 14;
 
 impl<'p, T: Store, S: Sink> Simulation<'p, T, S> {
@@ -138,7 +138,7 @@ impl<'p, T: Store, S: Sink> Simulation<'p, T, S> {
             self.group = self.beds.due(txns, &mut self.store, &mut self.tables);
         }
         if self.group.is_some() {
-            // Nobody else begins until there is room for all of it.
+            // No other transaction begins until there is room for all of it.
             self.plant();
         } else if let Some((key, elements)) = self.stopped.pop_front() {
             let mut txn = Running { fate: Fate::Commits, ..Running::default() };
@@ -178,7 +178,7 @@ impl<'p, T: Store, S: Sink> Simulation<'p, T, S> {
         }
     }
 
-    /// A transaction that somebody has written already.
+    /// A transaction that is already written out.
     fn begin_written(&mut self, at: usize, mut txn: Running, follow: Option<Running>) {
         let slot = self.slots.seat(at, &mut self.random_planted);
         txn.begin = self.time;
@@ -308,7 +308,7 @@ fn learn(slot: &Slot, seen: &mut [u64]) {
     }
 }
 
-/// A key that nobody will write any more.
+/// A key that will not be written any more.
 fn stop<T: Store>(
     stopped: &mut VecDeque<(u64, Vec<u64>)>,
     read_out: bool,

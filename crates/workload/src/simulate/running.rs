@@ -46,15 +46,15 @@ pub(crate) struct Touch {
     pub(crate) read_own: bool,
 }
 
-/// Who decides what becomes of a transaction.
+/// What decides the outcome of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Fate {
     /// The database, by its rules.
     #[default]
     Open,
-    /// Whoever planted it: it commits, whatever the rules say.
+    /// The plan of the planted violation: it commits, whatever the rules say.
     Commits,
-    /// Its client, or whoever planted it: it is rolled back.
+    /// Its client, or the plan of the planted violation: it is rolled back.
     Aborts,
 }
 

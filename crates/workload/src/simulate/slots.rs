@@ -1,4 +1,4 @@
-//! Who runs at the same time: a slot for each transaction under way, and the sessions that wait.
+//! Transactions that run at the same time: a slot for each of them, and the sessions that wait.
 
 use isolde_history::Outcome;
 

@@ -34,10 +34,10 @@ pub(crate) trait Store {
     /// Does what the transaction wrote.
     fn apply(&mut self, tables: &mut Tables<Self::Cell>, txn: &Running);
 
-    /// So many values that nobody has written; the number before the first.
+    /// `count` values that were never written; the number before the first.
     fn fresh_values(&mut self, count: u64) -> u64;
 
-    /// What there is to read for the last time under a key that nobody will write again.
+    /// The last read of a key that will not be written again, if there is anything to read.
     fn last_read(cell: Self::Cell) -> Option<Vec<u64>>;
 }
 
@@ -53,13 +53,13 @@ pub(crate) fn may_commit<C: Cell>(
     };
     let mut touched = txn.touched.iter();
     match database {
-        // Who has read a list with an own element in it has said where that element is.
+        // A transaction that read a list with an own element in it has shown where that element is.
         Database::ReadCommitted | Database::Prefix => {
             touched.filter(|t| t.read_own).all(is_current)
         }
         Database::Snapshot => touched.filter(|t| t.wrote).all(is_current),
-        // Who only reads comes where its snapshot is; who writes comes where it commits, and
-        // must have read what is there then.
+        // In the serialization order, a reader comes where its snapshot is. A writer comes where it
+        // commits, and must have read the versions that are current then.
         Database::Serializable => {
             txn.touched.iter().all(|t| !t.wrote) || touched.all(|t| !t.read || is_current(t))
         }

@@ -35,20 +35,20 @@ impl<C: Clone + Default> Tables<C> {
         self.tables.push_back(Table { first_key, cells, sessions: 0 });
     }
 
-    /// Names of keys that nobody has used yet.
+    /// Names of keys that were not used yet.
     pub(crate) fn fresh_keys(&mut self, count: u64) -> u64 {
         self.next_key += count;
         self.next_key - count
     }
 
-    /// The name of a row and what is in it; `None` if nobody is in that round any more.
+    /// The name of a row and what is in it; `None` if no session is in that round any more.
     #[inline]
     pub(crate) fn cell(&mut self, round: u32, row: u32) -> Option<(u64, &mut C)> {
         let table = self.tables.get_mut(round.checked_sub(self.first)? as usize)?;
         Some((table.first_key + u64::from(row), table.cells.get_mut(row as usize)?))
     }
 
-    /// A session goes on to another round. Tables that nobody will touch again go, cell by cell.
+    /// A session goes on to another round. Tables that no session will touch again go, cell by cell.
     pub(crate) fn go_on(&mut self, from: u32, to: u32, mut gone: impl FnMut(u64, C)) {
         let at = |round: u32, first: u32| round.saturating_sub(first) as usize;
         while self.tables.len() <= at(to, self.first) {

@@ -41,7 +41,7 @@ impl StrainMaker {
         self
     }
 
-    /// A write of which nobody knows the value.
+    /// A write whose value is not known.
     pub(super) fn write_something(&mut self, key: u32) -> &mut StrainMaker {
         let key = self.builder.pool().int_key(i64::from(key));
         self.draft.write(key, Value::UNOBSERVED);

@@ -1,4 +1,4 @@
-//! Registers: repeated values, and keys whose order of versions nobody saw.
+//! Registers: repeated values, and keys whose version order is not shown.
 
 use isolde_history::SinkError;
 

@@ -1,7 +1,7 @@
 //! Cycles that visit every transaction.
 //!
-//! Key `i` lies between transaction `i` and the next one, and nobody else touches it. Sessions have one
-//! transaction each, so that nothing but the keys connects them.
+//! Key `i` lies between transaction `i` and the next one, and no other transaction touches it. Sessions
+//! have one transaction each, so that nothing but the keys connects them.
 
 use isolde_history::SinkError;
 

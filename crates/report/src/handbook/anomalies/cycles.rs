@@ -1,4 +1,4 @@
-//! Cycles in which nobody missed anything: only writes and reads of each other.
+//! Cycles in which no transaction missed a write: only writes and reads of each other.
 
 use isolde_spec::Anomaly;
 

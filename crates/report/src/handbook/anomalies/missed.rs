@@ -1,4 +1,4 @@
-//! Somebody missed a write of a transaction that was already seen.
+//! A reader missed a write of a transaction that it had already seen.
 
 use isolde_spec::Anomaly;
 
