@@ -270,7 +270,7 @@ fn replay_to_text(target: &dyn Target, runs: &[Recorded], done: &[Replayed]) -> 
     let again = done.iter().filter(again).count();
     if again > 0 {
         told += &format!(
-            "{again} of them came out otherwise the first time, with other schedules beside them, and as \
+            "{again} of them came out otherwise the first time, with other schedules at the same time, and as \
              recorded when they were run alone\n"
         );
     }

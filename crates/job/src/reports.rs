@@ -16,7 +16,7 @@ use crate::output;
 use crate::shown::shown;
 
 /// The endings, for help and errors.
-const ENDINGS: &str = ".html, .json, .xml (JUnit), .txt, .svg and .dot (the plainest witness)";
+const ENDINGS: &str = ".html, .json, .xml (JUnit), .txt, .svg and .dot (the first witness)";
 
 /// A report of one kind, while histories are added to it.
 enum Kind {

@@ -82,7 +82,7 @@ pub(crate) fn refusal(setup: &[String], steps: &[&str]) -> Option<String> {
         Some(Simple::Create | Simple::Insert(_)) | None => false,
     };
     let strange = steps.iter().find(|statement| !can(statement))?;
-    Some(format!("it cannot be asked for '{strange}'"))
+    Some(format!("it does not support '{strange}'"))
 }
 
 /// Words in small letters, numbers, and marks.

@@ -411,7 +411,7 @@ mod tests {
         assert!(!Anomaly::LostUpdate.forbidden_at(Level::Prefix));
         assert!(Anomaly::AbortedRead.forbidden_at(Level::Pl2));
         assert!(Anomaly::G1c.forbidden_at(Level::ReadCommitted));
-        assert!(!Anomaly::ThinAirRead.forbidden_at(Level::RepeatableRead));
+        assert!(Anomaly::ThinAirRead.forbidden_at(Level::RepeatableRead));
         assert!(Anomaly::WriteSkew.forbidden_at(Level::RepeatableRead));
         assert!(!Anomaly::WriteSkew.forbidden_at(Level::CursorStability));
         assert!(!Anomaly::SessionGuaranteeViolation.forbidden_at(Level::RepeatableRead));

@@ -111,7 +111,10 @@ pub(super) fn introduce(block: &Block, pool: &mut Pool, stored: &Stored<'_>) -> 
 pub(super) fn decode(stored: &Stored<'_>) -> Result<Block, Fault> {
     let body = unpack(stored)?;
     block::decode(body).map_err(|part| {
-        Fault::wrong(stored.offset, format!("in the block that starts here, {part} make no sense"))
+        Fault::wrong(
+            stored.offset,
+            format!("in the block that starts here, {part} cannot be decoded"),
+        )
     })
 }
 

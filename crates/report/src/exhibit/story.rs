@@ -213,7 +213,7 @@ impl Teller<'_> {
             (_, Some((old, new))) => {
                 format!("{from} {}, {}", p.read(old), p.replaces(old, new))
             }
-            _ => format!("{to} overwrote what {from} read"),
+            _ => format!("{to} overwrote a version that {from} read"),
         }
     }
 
@@ -241,7 +241,7 @@ impl Teller<'_> {
         let told = self.each_before_the_next();
         if self.w.steps.iter().any(|step| step.because.inferred) {
             return format!(
-                "Nobody saw in which order everything was written, but what was read leaves only \
+                "The version order was not observed, but the reads leave only \
                  this: {told}"
             );
         }

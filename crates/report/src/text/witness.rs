@@ -56,7 +56,7 @@ pub fn transactions_to_text(history: &History, exhibit: &Exhibit) -> String {
     for support in [false, true] {
         let mut of = (0..exhibit.parts.len()).filter(|at| exhibit.parts[*at].support == support);
         let Some(first) = of.next() else { continue };
-        out.push_str(if support { "  beside them\n" } else { "  transactions\n" });
+        out.push_str(if support { "  also involved\n" } else { "  transactions\n" });
         for at in [first].into_iter().chain(of) {
             let (name, line) = (name(at), names::line(history, exhibit.parts[at].txn));
             let prefix = format!("    {name:<wide$}  ");

@@ -308,8 +308,8 @@ fn a_level_on_a_terminal() {
 
         What it is
           Snapshot isolation in real time: a transaction that began after another one had ended sees it, and
-          the order of commits respects real time. Real time is the clients' clock (--clock-skew says how
-          far clocks may differ); without intervals the answer is unknown.
+          the commit order respects real time. Real time is the clients' clock (--clock-skew says how far
+          clocks may differ); without intervals the answer is unknown.
 
         Between its neighbours (stronger ones above)
                strict-serializable

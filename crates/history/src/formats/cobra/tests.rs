@@ -137,7 +137,7 @@ fn reads_that_disagree_on_what_was_there_before_the_run() {
             T0 1: r(7,:"init") r(7,absent)
             T1 2: r(7,absent) r(7,[:"init",98]){writer=5}
             warning: run/T0.log:byte 42: reads disagree on whether this key existed before the run, or with what
-            warning: run/T1.log:byte 42: a read saw the hash 98 where another read has 99: the value is taken for one that nobody wrote
+            warning: run/T1.log:byte 42: a read saw the hash 98 where another read has 99: the value is taken for one that no transaction wrote
             warning: run/T1.log:byte 42: a read names transaction 5 as the writer of what was there before the run
         "#]],
     );
@@ -185,8 +185,8 @@ fn a_read_with_another_hash_than_its_write_is_a_read_of_nothing_known() {
             incomplete
             T0 1: w(7,10)
             T1 2: r(7,[10,98]) r(7,50){writer=5} r(7,[50,2]){writer=5}
-            warning: run/T1.log:byte 9: a read saw the hash 98 where its writer has 99: the value is taken for one that nobody wrote
-            warning: run/T1.log:byte 75: a read saw the hash 2 where another read has 1: the value is taken for one that nobody wrote
+            warning: run/T1.log:byte 9: a read saw the hash 98 where its writer has 99: the value is taken for one that no transaction wrote
+            warning: run/T1.log:byte 75: a read saw the hash 2 where another read has 1: the value is taken for one that no transaction wrote
         "#]],
     );
 }

@@ -461,8 +461,8 @@ fn what_is_not_understood_is_named() {
         (
             "{:type :fail :f :init :value {1 2}}",
             expect![[r#"
-            t:1:1: nobody knows whether the initial state was written
-        "#]],
+                t:1:1: it is not known whether the initial state was written
+            "#]],
         ),
     ] {
         check(text, expect);

@@ -372,7 +372,7 @@ fn refuses_by_name_what_it_cannot_express() {
         timekiller cannot hold it: the transaction at position 1: the write of absent, which is no 64-bit integer
         timekiller cannot hold it: the transaction at position 1: the read of _, which is no 64-bit integer
         timekiller cannot hold it: the transaction at position 1: the read of null, which is no 64-bit integer
-        timekiller cannot hold it: the transaction at position 1: a read whose result nobody learned
+        timekiller cannot hold it: the transaction at position 1: a read whose result was never learned
         timekiller cannot hold it: the transaction at position 1: the element x, which is no 64-bit integer
         timekiller cannot hold it: the transaction at position 1: its write that had no effect, or perhaps none
         timekiller cannot hold it: the transaction at position 1: its compare-and-set

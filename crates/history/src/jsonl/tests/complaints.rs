@@ -216,7 +216,7 @@ fn complaints_about_operations() {
         "[\"read\",1]",
         expect![[r#"
             h.jsonl:2:22: expected the kind of an operation, found '"read",1]]}'
-              hint: r, w, append, list, cas, insert, delete, pred, savepoint, rollback, release; with ! if it failed, with ? if nobody knows
+              hint: r, w, append, list, cas, insert, delete, pred, savepoint, rollback, release; with ! if it failed, with ? if the outcome is unknown
         "#]],
     );
     complaint(

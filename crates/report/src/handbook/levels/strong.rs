@@ -74,7 +74,7 @@ pub(super) static PAGES: [LevelPage; 4] = [
             commits",
         definition: "Snapshot isolation in real time: a transaction that began after another one \
             had ended \
-            sees it, and the order of commits respects real time. Real time is the clients' clock \
+            sees it, and the commit order respects real time. Real time is the clients' clock \
             (--clock-skew says how far clocks may differ); without intervals the answer is \
             unknown.",
         allows: "# Two doctors are on call. Each sees that there is another one, and goes home.\n\

@@ -126,7 +126,7 @@ function rawNode(body) {
     el("div.who", null, el("b", null, part.name),
       el("span.muted", null, `session `, el("bdi", null, part.session)),
       el(`span.outcome.${part.outcome}`, null, part.outcome),
-      part.support && el("span.tag", null, cycle ? "beside the cycle" : "beside them")),
+      part.support && el("span.tag", null, cycle ? "not in the cycle" : "also involved")),
     lineNode(body, at),
     part.leftOut && el("p.muted", null, part.leftOut));
   return el("section.raw", null,

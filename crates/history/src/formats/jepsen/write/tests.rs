@@ -230,7 +230,7 @@ fn what_jepsen_cannot_say_is_refused_by_name() {
         (
             "a: r(x,_) w(x,1)",
             expect![[r#"
-                jepsen-edn cannot hold it: a read of transaction number 0, which committed, whose result nobody learned
+                jepsen-edn cannot hold it: a read of transaction number 0, which committed, whose result was never learned
             "#]],
         ),
         (
