@@ -79,9 +79,10 @@ impl<'h> Checker<'h> {
         if let Some(nothing) = self.nothing_committed(promise) {
             return nothing;
         }
+        self.ways_left.refill();
         let verdict = self.ask(promise);
         match verdict.holds() {
-            None => lattice::by_others(promise, &self.others(), |other| self.ask(other)),
+            None => lattice::by_others(promise, &self.others(promise), |other| self.ask(other)),
             Some(_) => None,
         }
         .unwrap_or(verdict)
@@ -94,11 +95,14 @@ impl<'h> Checker<'h> {
         promise.level != Level::Causal || !self.has_many_chains(&question).unwrap_or(true)
     }
 
-    /// The verdict of a promise by its own plan, with all the effort of one question.
+    /// The verdict of a promise by its own plan. Asked about a small history it has all the effort of
+    /// one question; the questions about a large one that are asked on behalf of another share it.
     fn ask(&self, promise: Promise) -> Verdict {
         let open = self.open.borrow().iter().find(|v| v.promise == promise).cloned();
         open.unwrap_or_else(|| {
-            self.ways_left.refill();
+            if ambiguous::is_small(self.evidence.history()) {
+                self.ways_left.refill();
+            }
             let verdict = self.decide(promise);
             if verdict.holds().is_none() {
                 self.open.borrow_mut().push(verdict.clone());
@@ -108,13 +112,24 @@ impl<'h> Checker<'h> {
     }
 
     /// The promises that may decide another one. Nothing more is asked when the check has to end, and
-    /// what speaks of real time cannot hold where real time is not known.
-    fn others(&self) -> Vec<Promise> {
+    /// what speaks of real time cannot hold where real time is not known. Of a large history, no more is
+    /// asked than one call may answer: levels with session order or levels without it, and no stronger
+    /// ones where something else than the writer of a read is in doubt, which no level can settle.
+    fn others(&self, promise: Promise) -> Vec<Promise> {
         if self.evidence.limits.go_on().is_err() {
             return Vec::new();
         }
         let in_time = self.evidence.real_time().complete;
-        Promise::all().filter(|p| in_time || !p.level.needs_real_time()).collect()
+        let small = ambiguous::is_small(self.evidence.history());
+        let unsettled = |doubt: &Doubt| !matches!(doubt, Doubt::AmbiguousRead(_));
+        let walk = self.evidence.walk();
+        let doubtful = walk.is_ok_and(|walk| walk.findings.doubts.iter().any(unsettled));
+        let may_decide = |other: &Promise| {
+            let stronger = other.implies(promise) && !other.level.of_operations();
+            small || (other.session_order == promise.session_order && !(stronger && doubtful))
+        };
+        let possible = |p: &Promise| in_time || !p.level.needs_real_time();
+        Promise::all().filter(possible).filter(may_decide).collect()
     }
 
     /// The verdict on a history in which nothing is known to have committed: it shows nothing.
@@ -202,7 +217,13 @@ impl<'h> Checker<'h> {
             // Without failed operations, what serializability leaves open its procedures leave open.
             row.levels.contain(promise.level) && (!serial || row.levels == Levels::Sequential)
         };
+        // A large history is not asked about everything in every way to match its ambiguous reads.
+        let context = question.context();
+        let hasty = !context.choices.is_empty() && !ambiguous::is_small(context.history);
         for row in PLAN.iter().filter(speaks) {
+            if hasty && matches!(row.attempt, Try::Causality | Try::Stronger(_)) {
+                continue;
+            }
             // What was found rests on inferred edges: only rows that tell it in plainer words matter.
             if only_inferred.is_some() != (row.given == Given::OnlyInferred) {
                 continue;

@@ -9,7 +9,7 @@
 use std::cell::Cell;
 
 use hashbrown::HashSet;
-use isolde_history::{OpId, TxnId};
+use isolde_history::{History, OpId, TxnId};
 use isolde_spec::{Answer, Verdict, Witness};
 
 use crate::keys::context::Context;
@@ -33,7 +33,14 @@ pub(crate) struct WaysLeft {
 /// How many ways are tried.
 const MAX_WAYS: usize = 256;
 /// How many operations may be looked at in all ways together.
-const MAX_WORK: usize = 4_000_000;
+const MAX_WORK: usize = 1_000_000;
+/// How many operations a history may have to be worth every effort.
+const SMALL: usize = 2_000;
+
+/// Whether a history is worth every effort: each question has all its ways, whatever else was asked.
+pub(crate) fn is_small(history: &History) -> bool {
+    history.op_count() <= SMALL
+}
 
 impl Default for WaysLeft {
     fn default() -> WaysLeft {
@@ -74,6 +81,9 @@ pub(crate) fn decide(
         _ => None,
     });
     let reads: Vec<OpId> = ambiguous.take(MAX_READS + 1).collect();
+    if reads.len() < doubts.len() && !is_small(context.history) {
+        return None;
+    }
     if context.choices.len() + reads.len() > MAX_READS {
         return None;
     }

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::common::{Folder, Ran, has_postgres};
-use crate::trouble::{disturbed, free_port, is_gone, signal};
+use crate::trouble::{disturbed, disturbed_after, free_port, is_gone, signal};
 
 #[test]
 fn a_run_that_a_signal_ended_is_checked_and_does_not_pass() {
@@ -26,7 +26,8 @@ fn a_run_that_a_signal_ended_is_checked_and_does_not_pass() {
 fn a_run_that_a_signal_ended_and_that_found_something_is_violated() {
     let folder = Folder::new("signal-violated");
     let args = ["test", "faulty", "--fault", "lost-update", "--duration", "10m", "--json"];
-    let ran = disturbed(&folder, &args, |pid| signal("-TERM", pid));
+    // The first update is lost after some hundred commits.
+    let ran = disturbed_after(40_000, &folder, &args, |pid| signal("-TERM", pid));
     assert_eq!(ran.code, Some(1), "{ran:#?}");
     assert!(ran.out.contains(r#""ended_by": "SIGTERM""#), "{}", ran.out);
     assert!(ran.out.contains(r#""exit_code": 1"#), "{}", ran.out);

@@ -180,13 +180,23 @@ pub(crate) fn free_port() -> String {
 
 /// Starts a long run, waits until its history grows, does something to it, and waits for the end.
 pub(crate) fn disturbed(folder: &Folder, args: &[&str], disturb: impl FnOnce(u32)) -> Ran {
+    disturbed_after(4096, folder, args, disturb)
+}
+
+/// The same when the history has more than so many bytes: a transaction takes about ten.
+pub(crate) fn disturbed_after(
+    bytes: u64,
+    folder: &Folder,
+    args: &[&str],
+    disturb: impl FnOnce(u32),
+) -> Ran {
     let mut command = folder.command(args);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
     let began = Instant::now();
-    let grows = || walk(folder.path()).any(|len| len > 4096);
+    let grows = || walk(folder.path()).any(|len| len > bytes);
     while !grows() {
-        assert!(began.elapsed() < Duration::from_secs(60), "no history yet");
+        assert!(began.elapsed() < Duration::from_secs(120), "no such history yet");
         std::thread::sleep(Duration::from_millis(20));
     }
     disturb(child.id());
