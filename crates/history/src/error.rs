@@ -96,7 +96,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// A fault at a byte of an input, before anyone has worked out the line: what scanners return.
+/// A fault at a byte of an input, before the line has been worked out: what scanners return.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
     /// The byte.
@@ -120,7 +120,7 @@ impl Fault {
         Fault { offset, expected: complaint.to_string(), hint: None, quote: false }
     }
 
-    /// Complains about a name that nobody learned (`_`): everything nameless would be the same.
+    /// Complains about a name that is unknown (`_`): everything nameless would be the same.
     pub(crate) fn check_name(offset: usize, whose: &str, name: Value) -> Result<Value, Fault> {
         if name == Value::UNOBSERVED {
             return Err(Fault::wrong(offset, format_args!("{whose} must have a name")));

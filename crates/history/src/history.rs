@@ -1,4 +1,4 @@
-//! The history itself: immutable, columnar, with views for those who read one transaction at a time.
+//! The history itself: immutable, columnar, with views for code that reads one transaction at a time.
 
 use std::ops::Range;
 
@@ -74,7 +74,7 @@ impl History {
         self.events.iter().filter_map(|event| SessionEvent::of(&self.pool, event))
     }
 
-    /// The order of versions of some keys, oldest first, as the recorder gave it.
+    /// The version order of some keys, oldest first, as the recorder gave it.
     pub fn version_orders(&self) -> &[(Key, Vec<Value>)] {
         &self.orders
     }
@@ -142,7 +142,7 @@ impl History {
         self.op_at(id.index())
     }
 
-    /// One operation, for those who know its key: operations of one key lie far apart, and a column
+    /// One operation, for callers that know its key: operations of one key lie far apart, and a column
     /// less to look at is a third of the time.
     #[inline]
     pub fn op_on(&self, key: Key, id: OpId) -> Op<'_> {

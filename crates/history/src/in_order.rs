@@ -46,7 +46,7 @@ pub(crate) fn in_order<T: Sync, R: Send, E>(
 
 struct QueueState<R> {
     ready: BTreeMap<usize, R>,
-    /// The next item that nobody works on.
+    /// The next item that no thread works on.
     next: usize,
     /// How many results have been handed over.
     taken: usize,

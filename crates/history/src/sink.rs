@@ -25,7 +25,7 @@ pub trait Sink {
     /// Something on the time line that no client did.
     fn event(&mut self, event: Event) -> Result<(), SinkError>;
 
-    /// The order of a key's versions, oldest first, as the recorder knows it: one for a key.
+    /// The version order of a key, oldest first, as the recorder knows it: one for a key.
     fn version_order(&mut self, key: Key, versions: &[Value]) -> Result<(), SinkError>;
 
     /// Something the user should know about the source.

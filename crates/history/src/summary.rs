@@ -76,7 +76,7 @@ pub struct Evidence {
 }
 
 impl Summary {
-    /// Whether every write is a read-modify-write: then the order of versions follows from values.
+    /// Whether every write is a read-modify-write: then the version order follows from values.
     pub fn every_write_reads_first(&self) -> bool {
         self.writes == self.read_modify_writes
     }

@@ -138,7 +138,7 @@ fn say_level(args: &GenerateArgs, sink: &mut impl Sink) {
     sink.meta().set(name, level);
 }
 
-/// An error of the output is reported by whoever owns the output.
+/// An error of the output is reported by the owner of the output.
 fn fault(error: SimulateError) -> anyhow::Error {
     match error {
         SimulateError::Plan(why) => anyhow!(why),

@@ -46,7 +46,7 @@ use secrets::hidden;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The command runs on a thread of its own, so that only this function ends the process: when the command
-/// is through, or when a signal says that nobody wants to wait for it.
+/// is through, or when a signal says that the user does not want to wait for it.
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
     let interrupts = Interrupts::new(exit.clone());
     let command = move || {
         let code = catch_unwind(AssertUnwindSafe(|| done(run(&args, &interrupts))));
-        // If nobody takes it, a signal was faster.
+        // If it is not received, a signal was faster.
         let _ = exit.send(code.unwrap_or(EXIT_PANIC));
     };
     let started = thread::Builder::new().name("isolde".to_owned()).stack_size(STACK).spawn(command);

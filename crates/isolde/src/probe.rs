@@ -86,7 +86,7 @@ fn cases(args: &ProbeArgs) -> Result<Vec<Case>> {
     if let Some(group) = args.group.iter().find(|g| *g != "all" && !groups.contains(g)) {
         bail!("there is no group '{group}'\n  hint: groups are hermitage, anomalies, more, all");
     }
-    // Who names a case wants it, wherever it is.
+    // A case that is named is wanted, whatever group it is in.
     let chosen = |case: &Case| args.group.iter().any(|g| g == "all" || *g == case.group);
     all.retain(|case| !args.only.is_empty() || chosen(case));
     for path in &args.cases {

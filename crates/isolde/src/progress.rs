@@ -11,7 +11,7 @@ pub(crate) struct Progress {
 
 #[cfg(feature = "progress")]
 impl Progress {
-    /// Something that turns, for work of which nobody knows how long it takes.
+    /// Something that turns, for work of unknown duration.
     pub(crate) fn spinner(what: &str) -> Progress {
         let bar = indicatif::ProgressBar::new_spinner();
         let progress = Progress { bar, length: 0 }.styled("{spinner} {msg} {elapsed}");

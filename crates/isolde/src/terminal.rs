@@ -35,7 +35,7 @@ pub(crate) fn style() -> Style {
     Style { colour, unicode }
 }
 
-/// Prints to standard output. Whoever stops listening does not change what was found.
+/// Prints to standard output. A reader that stops listening does not change what was found.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

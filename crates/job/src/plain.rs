@@ -46,7 +46,7 @@ struct Writer<'a> {
     builder: HistoryBuilder,
     /// The operations that show the anomaly.
     cited: Vec<OpId>,
-    /// What somebody among those who are shown wrote.
+    /// What the transactions that are shown wrote.
     written: HashSet<(Key, Value)>,
     keys: HashMap<Key, u32>,
     values: HashMap<(Key, Value), u32>,
@@ -69,8 +69,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What must have been there before: what was read and nobody here wrote. Of an operation that
-    /// shows nothing, that does not matter.
+    /// What must have been there before: what was read and no transaction here wrote. Of an operation
+    /// that shows nothing, that does not matter.
     fn before(&self, txns: &[TxnId]) -> Result<Vec<(Key, Value)>> {
         let mut before: Vec<(Key, Value)> = Vec::new();
         for op in txns.iter().flat_map(|txn| self.history.txn(*txn).ops()) {

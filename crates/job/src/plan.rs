@@ -154,7 +154,7 @@ impl RunPlan {
         }
     }
 
-    /// What is favoured if nobody says: a planted anomaly shows where its shapes meet.
+    /// What is favoured if the user does not say: a planted anomaly shows where its shapes meet.
     fn shown(&self) -> Option<Anomaly> {
         let first = self.planted.first().copied().filter(|_| self.workload.kind == Kind::Mini);
         first.filter(|anomaly| isolde_workload::favoured().any(|other| other == *anomaly))

@@ -169,7 +169,7 @@ impl Stage {
         }
     }
 
-    /// Removes the tables, unless the server stays for somebody to look at them.
+    /// Removes the tables, unless the server stays for the user to look at them.
     pub fn clean(&self) -> Option<Notice> {
         let kept = self.target.throwaway().is_some_and(|server| server.kept);
         if kept || self.hangs.load(Ordering::Relaxed) {

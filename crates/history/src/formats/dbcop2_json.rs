@@ -8,9 +8,9 @@
 //!             "committed": true}]]}
 //! ```
 //!
-//! or the sessions alone. A version of `null` is what was there before anyone wrote: nothing. So
-//! is version 0 of a variable of which nobody writes version 0. A
-//! transaction that is not committed counts as aborted, for nobody may read what it wrote.
+//! or the sessions alone. A version of `null` is what was there before the first write: nothing. So
+//! is version 0 of a variable of which no transaction writes version 0. A transaction that is not
+//! committed counts as aborted, for no other transaction may read what it wrote.
 
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};

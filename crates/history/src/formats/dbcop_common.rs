@@ -136,7 +136,7 @@ struct ZeroWrites<'s> {
     written: HashSet<Key>,
 }
 
-/// Passes on transactions in which reads of a version 0 that nobody writes find nothing.
+/// Passes on transactions in which reads of a version 0 that no transaction writes find nothing.
 struct ZeroReads<'s> {
     sink: &'s mut dyn Sink,
     written: HashSet<Key>,

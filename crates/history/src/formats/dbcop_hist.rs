@@ -7,9 +7,9 @@
 //! [x==? y:=4]!
 //! ```
 //!
-//! `x:=1` writes, `x==1` reads, `x==?` reads what nobody has written yet, and so does `x==0`
-//! where there is no `x:=0`. Brackets hold a
-//! transaction; one with `!` behind it has not committed. A line of dashes starts the next session.
+//! `x:=1` writes, `x==1` reads, `x==?` reads what no transaction has written yet, and so does `x==0`
+//! where there is no `x:=0`. Brackets hold a transaction; one with `!` behind it has not committed.
+//! A line of dashes starts the next session.
 
 use crate::draft::TxnDraft;
 use crate::error::{Fault, ReadError};

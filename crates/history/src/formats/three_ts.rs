@@ -1,4 +1,5 @@
-//! The schedule notation of 3TS (and of textbooks): who read and wrote which item, in one line.
+//! The schedule notation of 3TS (and of textbooks): one line says which transaction read and wrote
+//! which item.
 //!
 //! ```text
 //! R0a W0a R0b W1b C1 R2a C0 R2b A2
@@ -13,8 +14,8 @@
 //! whose transaction has aborted before the read is undone and no longer counts; one whose
 //! transaction aborts later is read all the same, which is a dirty read. What `W0a` writes is
 //! called `a0`, and `a0'2` when the transaction writes the item for the second time. A read before
-//! any write finds nothing. The order of the writes of an item is the order of its versions: of
-//! each transaction that has not aborted, the last write counts.
+//! any write finds nothing. The order of the writes of an item is its version order: of each
+//! transaction that has not aborted, the last write counts.
 //!
 //! Each transaction is a session of its own. Its interval runs from its first operation to its
 //! commit or abort, as positions in the schedule from 0; each operation has its position, too.

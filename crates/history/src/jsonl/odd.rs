@@ -19,7 +19,7 @@ pub(super) enum Object {
 }
 
 impl Object {
-    /// The members that someone may have meant.
+    /// The members that the writer of the file may have meant.
     const fn members(self) -> &'static [&'static str] {
         match self {
             Object::Transaction => reserved::TRANSACTION,

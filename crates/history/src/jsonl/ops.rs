@@ -51,7 +51,7 @@ fn read(
     if open { rest(json, pool, draft, scratch) } else { Ok(()) }
 }
 
-/// The kind, and `!` or `?` behind it if it was not done or nobody knows.
+/// The kind, and `!` or `?` behind it if it was not done or its effect is not known.
 fn kind(json: &mut Json<'_>) -> Result<(OpKind, Effect), Fault> {
     let at = json.offset();
     let name = json.string("the kind of the operation in quotes")?;

@@ -482,8 +482,8 @@ fn operation(
     Ok(())
 }
 
-/// What comes after the key or the name. A result that nobody learned is left out, unless something
-/// follows it.
+/// What comes after the key or the name. A result that the client never learned is left out, unless
+/// something follows it.
 fn operands(out: &mut Vec<u8>, pool: &Pool, op: &Op<'_>, followed: bool) -> Result<(), SinkError> {
     let observed = match op.kind() {
         OpKind::Delete | OpKind::Savepoint | OpKind::RollbackTo | OpKind::Release => return Ok(()),

@@ -157,7 +157,7 @@ fn counts(ends: &[u32]) -> impl Iterator<Item = u64> + Clone + '_ {
 }
 
 /// Runs follow each other without gaps, so their lengths say everything: one more than the length,
-/// with 0 for a result that nobody learned.
+/// with 0 for a result that the client never learned.
 fn payload_number(code: OpCode, word: u64) -> u64 {
     match (code.kind().has_elements(), word) {
         (true, Run::UNOBSERVED) => 0,
@@ -294,7 +294,7 @@ fn sound_entry(kind: EntryKind, bytes: &[u8], known_values: u32) -> bool {
 
 fn decode_names(reader: &mut VarintReader<'_>, known_values: u32) -> Option<Vec<Value>> {
     let count = reader.get_u32()? as usize;
-    // A name that nobody learned is none.
+    // An unknown name (`_`) is not a name.
     get(reader, count, |bits| {
         Value::from_bits(bits, known_values).filter(|name| *name != Value::UNOBSERVED)
     })

@@ -156,7 +156,7 @@ impl<W: Write> NativeWriter<W> {
         Ok(self.out)
     }
 
-    /// What the user should know, as far as anyone warned.
+    /// What the user should know, as far as there were warnings.
     pub fn warnings(&self) -> &Warnings {
         &self.part.warnings
     }

@@ -12,11 +12,11 @@
 //! | a line | says |
 //! |---|---|
 //! | `a: r(x,0) w(x,1)` | session `a` committed a transaction of two operations |
-//! | `a T7: ... abort` | it is called `T7` and was rolled back; `unknown` if nobody knows |
+//! | `a T7: ... abort` | it is called `T7` and was rolled back; `unknown` if the outcome is not known |
 //! | `... @[5,9] ts(3,8) {level=serializable}` | its interval, timestamps and attributes, in that order |
 //! | `[r(x,0) w(x,1)]@[5,6]{affected=1}` | one statement of two operations, its interval and attributes |
 //! | `r(x,0){path=index}` | an operation with an attribute |
-//! | `cas!(x,1,2)` `cas?(x,1,2)` | it failed; nobody knows whether it failed |
+//! | `cas!(x,1,2)` `cas?(x,1,2)` | it failed; it is not known whether it failed |
 //! | `initial 0`, `initial none`, `given x 5` | every key starts as 0; has no first version; `x` starts as 5 |
 //! | `order x: 1 2 3` | the versions of `x`, oldest first |
 //! | `event partition @[5,9] {node:n1}` | something on the time line |

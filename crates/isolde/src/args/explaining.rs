@@ -6,11 +6,11 @@ use super::AskArgs;
 
 /// Explain a witness of a history, or an anomaly, or a level
 ///
-/// With a history: its witnesses, one line each; with a history and a witness: that one in full, with
-/// its story, its time line and its transactions, or written as a picture or as a small history that
-/// another checker can be asked about. With the name of an anomaly or a level: what the handbook says
-/// of it, with the smallest history that shows it, the databases that do by design, and how to make it
-/// happen. Without anything: the list of anomalies and levels.
+/// With a history: its witnesses, one line each; with a history and a witness: the witness in full,
+/// with its story, its time line and its transactions, or written as a picture or as a small history
+/// that another checker can be asked about. With the name of an anomaly or a level: what the handbook
+/// says of it, with the smallest history that shows it, the databases that do by design, and how to
+/// make it happen. Without anything: the list of anomalies and levels.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  isolde explain\n  isolde explain LostUpdate\n  \
                         isolde explain snapshot-isolation\n  isolde explain history.edn\n  \

@@ -15,7 +15,7 @@
 //!
 //! * The value of a write is its identifier, which is unique; a read's value is the identifier it
 //!   names. The hash of the value says nothing more, unless a read's hash differs from that of the
-//!   write: the value is then the list of identifier and hash, which nobody wrote.
+//!   write: the value is then the list of identifier and hash, which no transaction wrote.
 //! * Some identifiers are special. INIT is what was there before the run (the symbol `init`), NULL
 //!   and DELETE are absence, MISSING is the symbol `missing`. The two of the garbage collector's
 //!   fence are written again and again, so their value is the list of `gc-true` or `gc-false` and

@@ -129,7 +129,7 @@ impl<'a, 's> CobraReader<'a, 's> {
         }
     }
 
-    // ---- first pass: who wrote what ----
+    // ---- first pass: which transaction wrote what ----
 
     /// A read may stand in an earlier file than the write it saw, so the writes come first.
     fn collect(&mut self, input: &'a Input) -> Result<(), Fault> {
@@ -354,7 +354,7 @@ impl<'a, 's> CobraReader<'a, 's> {
         }
     }
 
-    /// The value, or a value of nobody's if the read saw another hash than the write made.
+    /// The value, or one that no transaction wrote if the read saw another hash than the write made.
     fn checked(
         &mut self,
         place: Place<'_>,
@@ -412,7 +412,7 @@ impl<'a, 's> CobraReader<'a, 's> {
         }
     }
 
-    /// Nobody in the logs can have written what was there before the run.
+    /// No transaction in the logs can have written what was there before the run.
     fn initial_writer(&mut self, place: Place<'_>, writer: i64) {
         if !matches!(writer, INIT | NULL | UNKNOWN_WRITER) {
             let message = format!(

@@ -13,7 +13,7 @@ use crate::meta::info;
 use crate::op::{Effect, Op, OpKind};
 use crate::value::{Datum, Value};
 
-/// What stands for a time that nobody noted.
+/// What stands for a time that was not recorded.
 const NO_TIME: &str = "1970-01-01T00:00:00+00:00";
 /// What dbcop takes every key to hold at first.
 const ZERO: Value = Value::from_u32(0);

@@ -1,4 +1,4 @@
-//! The trace of IsoPredict: who read from whom, without values.
+//! The trace of IsoPredict: which transaction read from which, without values.
 //!
 //! ```text
 //! WRITE KEY[x] Txn(1, 0)

@@ -25,7 +25,7 @@ pub(super) fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError
     trace.deliver(sink).map_err(|fault| input.text_error(fault))
 }
 
-/// A trace, before anyone knows what its reads return: the writer may come later in the file.
+/// A trace, before it is known what its reads return: the writer may come later in the file.
 #[derive(Default)]
 struct Trace {
     /// In the order of their first lines.

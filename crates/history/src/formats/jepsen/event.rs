@@ -9,7 +9,7 @@ pub(crate) enum Phase {
     Ok,
     /// It did not take effect.
     Fail,
-    /// Nobody knows.
+    /// It is not known whether it took effect.
     Info,
 }
 
@@ -25,7 +25,7 @@ impl Phase {
     }
 }
 
-/// Who did it.
+/// The process that did it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Process {
     /// The log does not say.
@@ -75,7 +75,7 @@ impl Function {
 }
 
 /// One operation map of the log. Its value and its unusual keys stay where they are until it is
-/// clear whether anyone needs them.
+/// clear whether they are needed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogEvent {
     /// Where the map stands.

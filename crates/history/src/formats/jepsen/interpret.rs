@@ -138,7 +138,7 @@ impl<'a, D: Dialect<'a>> Interpreter<'a, D> {
         }
     }
 
-    /// Whether nobody can tell what a transaction tried to do. (A read's invocation has no value.)
+    /// Whether the log leaves out what a transaction tried to do. (A read's invocation has no value.)
     fn says_nothing(&self, telling: &LogEvent) -> Result<bool, Fault> {
         let may_be_silent = matches!(telling.function, Function::None | Function::Txn);
         Ok(may_be_silent && self.value_is_nil(telling)?)
@@ -346,7 +346,7 @@ impl<'a, 's, D: Dialect<'a>> LogReader<'a, 's, D> {
             self.sink.warn(self.input.text_warning(at, message));
         }
         if let Some(at) = self.interpreter.silent {
-            // What it wrote may have been read, and nobody could know from whom.
+            // What it wrote may have been read, and the log would not say which transaction wrote it.
             self.sink.meta().complete = false;
             let message = "the outcome of this operation is unknown, and so is what it did: \
                            the history is taken as incomplete";

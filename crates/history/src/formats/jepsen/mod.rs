@@ -7,8 +7,8 @@
 //!
 //! The file is a stream of such maps, or one vector or list of them; as JSON, an array of objects or
 //! one object after another, with strings for keywords. A completion is the next event of the same
-//! process: `:ok` has taken effect, `:fail` has not, of `:info` and of what never completes nobody
-//! knows. The position in the log is the clock, since `:time` may be missing or coarse; it is kept
+//! process: `:ok` has taken effect, `:fail` has not; of `:info` and of what never completes it is not
+//! known. The position in the log is the clock, since `:time` may be missing or coarse; it is kept
 //! as the attributes `wall-begin` and `wall-end`. A process that is not a number is no client, and
 //! what it does becomes an event on the time line.
 //!

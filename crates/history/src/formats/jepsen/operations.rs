@@ -18,8 +18,8 @@ use crate::value::Value;
 /// The key of histories about a single object, which has no name in them.
 pub(crate) const REGISTER: &str = "register";
 
-/// How a file says what its operations are. Everything else (who, when, with what outcome) is the
-/// same in all files of the family.
+/// How a file says what its operations are. Everything else (by which process, when, with what
+/// outcome) is the same in all files of the family.
 pub(crate) trait Dialect<'a> {
     /// The notation of the operation maps.
     type Notation: Notation<'a>;
@@ -200,7 +200,7 @@ impl<'a, N: Notation<'a>> Standard<'a, N> {
         pool: &mut Pool,
         draft: &mut TxnDraft,
     ) -> Result<(), Fault> {
-        // Whether a part of a transaction that did not commit was done, nobody has told us.
+        // The log does not say whether a part of a transaction that did not commit was done.
         let committed = draft.outcome == Outcome::Committed;
         let effect = if committed { Effect::Done } else { Effect::Unknown };
         match name {

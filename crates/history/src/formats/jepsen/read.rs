@@ -84,7 +84,7 @@ fn holds_lists<'a, N: Notation<'a>>(bytes: &'a [u8], names: [&[u8]; 3]) -> bool 
         return false;
     }
     micro_operations(bytes, read).any(|at| {
-        // No key is longer than this, unless somebody wants to keep us busy.
+        // No key is longer than this, unless the file is made to keep us busy.
         let end = bytes.len().min(at + 4096);
         returns_list(N::at(&bytes[..end], at)).unwrap_or(false)
     })

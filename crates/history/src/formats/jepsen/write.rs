@@ -1,7 +1,7 @@
 //! Writing histories as Jepsen's EDN: an invocation and a completion for every transaction.
 //!
 //! The order of the lines says what overlapped what, so it follows the intervals; without any, there
-//! are completions only, from which nobody can conclude that one transaction ended before another
+//! are completions only, from which no reader can conclude that one transaction ended before another
 //! began. What the format has no word for is refused.
 
 use std::io::Write;

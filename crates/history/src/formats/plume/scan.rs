@@ -25,7 +25,8 @@ pub(super) struct LineRun {
     pub(super) end: u32,
 }
 
-/// What one part of the file says: operations as columns, and who ran them.
+/// What one part of the file says: operations as columns, and the sessions and transactions that ran
+/// them.
 pub(super) struct PlumePart {
     /// Where it begins in the file.
     pub(super) start: usize,

@@ -96,7 +96,7 @@ fn check_evidence(history: &History) -> Result<(), SinkError> {
         let name = history.pool().as_text(column.name).unwrap_or("?");
         return Err(refused(format_args!("the attribute '{name}' has no counterpart")));
     }
-    // Reading the file says that one again.
+    // Reading the file sets this fact again.
     let known = |name: Value| history.pool().as_text(name) == Some(info::EXPLICIT_INITIAL);
     if let Some((name, _)) = history.meta().info.iter().find(|(name, _)| !known(*name)) {
         let name = spelled(history, *name);
@@ -109,7 +109,7 @@ fn check_evidence(history: &History) -> Result<(), SinkError> {
 }
 
 /// The value that every key starts with, which the format spells 0. `None` if there is none and
-/// nobody can tell.
+/// a reader of the file cannot tell.
 fn initial_value(history: &History) -> Result<Option<Value>, SinkError> {
     let initial = &history.meta().initial;
     let mut of_key = vec![initial.default; history.key_count()];

@@ -9,9 +9,9 @@
 //! `tid` and `sid` name the transaction and its session, `sts` and `cts` are the start and commit
 //! timestamps (physical time and a logical counter), `rtts` is when the record arrived, in
 //! milliseconds. A history is either of plain values (`r`, `w`) or of lists (`r`, `a`): in the
-//! latter a read of `null` is an empty list, in the former a write of `null` is a delete. Every key is absent at first; or 0, if keys
-//! are read as 0 that nobody writes, and none as null. The order of the
-//! transactions of a session in the file is their order in the session.
+//! latter a read of `null` is an empty list, in the former a write of `null` is a delete. Every key
+//! is absent at first; or 0, if keys are read as 0 that no transaction writes, and none as null. The
+//! order of the transactions of a session in the file is their order in the session.
 
 mod read;
 #[cfg(test)]

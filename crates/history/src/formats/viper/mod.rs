@@ -101,7 +101,7 @@ fn transaction_shape(json: &mut Json<'_>, operation_seen: &mut bool) -> Result<b
     Ok(value_seen)
 }
 
-/// Whether the next value is an operation as Viper writes it, and nobody else.
+/// Whether the next value is an operation as only Viper writes it.
 fn operation_shape(json: &mut Json<'_>) -> Result<bool, Fault> {
     if json.peek()? == JsonKind::Object {
         json.begin_object()?;

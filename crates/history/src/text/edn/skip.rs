@@ -1,4 +1,4 @@
-//! Passing over values without interning them: comments, discarded values, values nobody asked for.
+//! Passing over values without interning them: comments, discarded values, values not asked for.
 
 use crate::error::Fault;
 use crate::text::edn::{Edn, MAX_DEPTH, atom, open_string, too_deep};

@@ -86,7 +86,7 @@ impl Log {
     /// The transactions of a session that have ended. A process that completes and invokes at the
     /// same time does so in this order; of different processes the invocation comes first, since
     /// the two overlap. A line after a transaction of unknown outcome leaves room before itself for
-    /// that one's completion.
+    /// that transaction's completion.
     fn session(&mut self, history: &History, session: SessionId) -> Result<(), SinkError> {
         let mut last: Option<Moment> = None;
         let mut open: Vec<TxnId> = Vec::new();
@@ -128,7 +128,7 @@ impl Log {
         Ok(())
     }
 
-    /// Completions for what nobody knows the end of. A log of Jepsen's had them in its gaps; beyond
+    /// Completions for transactions whose end is unknown. A log of Jepsen's had them in its gaps; beyond
     /// its last completion, no completion is needed at all.
     fn unfinished(&mut self, history: &History) {
         let mut gaps = Gaps::of(history, &self.lines);
@@ -209,8 +209,8 @@ impl Gaps {
 }
 
 /// The process of each transaction. Sessions with a number keep it, others get a new one. To Jepsen a
-/// process is dead after an operation of which nobody knows the outcome; a session that goes on
-/// stays the same process all the same, or else the order of its transactions would be lost.
+/// process is dead after an operation of unknown outcome; a session that goes on stays the same
+/// process all the same, or else the order of its transactions would be lost.
 fn processes(history: &History) -> Vec<i64> {
     let pool = history.pool();
     let numbers = pool.session_names().iter().map(|&name| {
