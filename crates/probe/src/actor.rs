@@ -14,13 +14,13 @@ pub(crate) struct Answer {
     pub(crate) said: Result<Said, Failure>,
 }
 
-/// A session, seen by whoever directs it.
+/// A session, seen by the player that directs it.
 pub(crate) struct Actor {
     /// The server's number of the client.
     pub(crate) number: u64,
     orders: Sender<String>,
     thread: JoinHandle<()>,
-    /// Nobody is on its other side as soon as the session is gone.
+    /// Its other end is closed as soon as the session is gone.
     gone: Receiver<()>,
 }
 

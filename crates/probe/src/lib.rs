@@ -1,8 +1,8 @@
 //! Exact interleavings of statements, and what a database makes of them.
 //!
 //! A [`Schedule`] is statements of several sessions in one order. A [`Player`] sends them one by one and
-//! notices who waits for whom; what it observes is the same every time. Schedules are written in SQL and
-//! know nothing of workloads and histories.
+//! notices which session waits for which; what it observes is the same every time. Schedules are
+//! written in SQL and know nothing of workloads and histories.
 
 mod actor;
 pub mod case;

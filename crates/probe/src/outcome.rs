@@ -12,9 +12,9 @@ use crate::statement::{Verb, verb};
 /// What became of an anomaly that was provoked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// It was not seen; nobody waited, nothing failed.
+    /// It was not seen; no session waited, nothing failed.
     Prevented,
-    /// It was not seen; somebody had to wait.
+    /// It was not seen; a session had to wait.
     Blocked,
     /// It was not seen; this error ended a transaction.
     Aborted(String),
@@ -164,7 +164,7 @@ impl Observed for Log<'_> {
                     committed = *said != Said::RolledBack && !dead;
                 }
                 // MariaDB says yes to a COMMIT of what it has rolled back; and of a transaction without
-                // one of its statements nobody can say that it committed as it was meant.
+                // one of its statements it cannot be said that it committed as it was meant.
                 (_, Happened::Failed(_)) => {
                     dead = true;
                     committed &= verb != Verb::Commit;

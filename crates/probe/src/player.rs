@@ -1,8 +1,9 @@
 //! Runs one schedule, step by step.
 //!
 //! The next step is sent when the one before it was answered, or is known to wait for another session.
-//! After each answer those who waited are looked at: whoever was let go is waited for, and does at once
-//! what it had to put off meanwhile. So the same server brings the same events in the same order.
+//! After each answer the sessions that waited are looked at: one that was let go is waited for, and does
+//! at once what it had to put off meanwhile. So the same server brings the same events in the same
+//! order.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -13,28 +14,28 @@ use isolde_target::{Console, Failure, Said, Waiting, Waits};
 use crate::actor::{Actor, Answer};
 use crate::schedule::{Event, Happened, Schedule};
 
-/// How long to wait for an answer before the first look at who waits.
+/// How long to wait for an answer before the first look at which sessions wait.
 const FIRST_LOOK: Duration = Duration::from_millis(4);
 /// Between two looks. A deadlock is a wait for a moment: one look alone is not believed.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(8);
 /// So many looks in a row have to agree.
 const LOOKS: u32 = 2;
-/// After this time a step waits if nobody can tell.
+/// After this time a step counts as waiting if the server cannot tell.
 const PATIENCE: Duration = Duration::from_millis(400);
 /// How long a server may take to end a deadlock before both are left to wait.
 const DEADLOCK: Duration = Duration::from_secs(4);
 
 /// What runs schedules.
 pub struct Player<'w> {
-    /// Who tells who waits; without it, [`patience`](Player::patience) does.
+    /// What tells which sessions wait; without it, [`patience`](Player::patience) does.
     pub waits: Option<&'w mut dyn Waits>,
     /// How long a statement may take before a server that cannot say counts as waiting.
     pub patience: Duration,
     /// How long a statement may take that does not wait. Consoles give up by themselves; this is for
     /// those that do not.
     pub limit: Duration,
-    /// How long somebody has to wait at least before that is believed; longer gives work in the
-    /// background of the server time to let them go.
+    /// How long a session has to wait at least before that is believed; longer gives work in the
+    /// background of the server time to let it go.
     pub calm: Duration,
 }
 
@@ -83,7 +84,7 @@ struct Role {
     number: u64,
     /// The step that was sent and is not answered.
     doing: Option<usize>,
-    /// The answer to it, if it came while somebody else was waited for.
+    /// The answer to it, if it came while another session was waited for.
     answered: Option<Result<Said, Failure>>,
     /// Whether it was said that it waits.
     told: bool,
@@ -137,7 +138,7 @@ impl Stage<'_, '_> {
         Ok(())
     }
 
-    /// Lets those go on who wait no longer, the one that waited for the earliest step first.
+    /// Lets the sessions go on that wait no longer, the one that waited for the earliest step first.
     fn go_on(&mut self) -> Result<(), Failure> {
         loop {
             let waiting: Vec<usize> = self.those(|role| role.doing.is_some() && !role.silent);
@@ -196,7 +197,7 @@ impl Stage<'_, '_> {
             match self.look()? {
                 Some(waiting) if self.all_wait(&still, &waiting) => {
                     let stuck = self.in_circle(&waiting) && begun.elapsed() < DEADLOCK;
-                    // The first who closes a circle is said to wait; then the circle has to end.
+                    // The first session that closes a cycle is said to wait; then the cycle has to end.
                     let first = still.iter().any(|at| !self.roles[*at].told);
                     looks = if stuck && !first { 0 } else { looks + 1 };
                 }
@@ -220,7 +221,8 @@ impl Stage<'_, '_> {
         }
     }
 
-    /// How long to wait where nobody can say who waits: shorter for those who are known to.
+    /// How long to wait where the server cannot say which sessions wait: shorter for those that are
+    /// known to.
     fn patience(&self, which: &[usize]) -> Duration {
         let told = which.iter().all(|at| self.roles[*at].told);
         if told { self.player.patience / 3 } else { self.player.patience }
@@ -230,7 +232,7 @@ impl Stage<'_, '_> {
         which.iter().all(|at| waiting.iter().any(|w| w.client == self.roles[*at].number))
     }
 
-    /// Whether some of those who wait do so for each other: the server will end that.
+    /// Whether some of the sessions that wait do so for each other: the server will end that.
     fn in_circle(&self, waiting: &[Waiting]) -> bool {
         waiting.iter().any(|one| {
             let mut todo = one.behind.clone();
@@ -270,7 +272,7 @@ impl Stage<'_, '_> {
         }
     }
 
-    /// Ends all sessions, those first who are free: that lets go of those who wait for them. Whoever
+    /// Ends all sessions, the free ones first: that lets go of those that wait for them. A session that
     /// still does not answer is left alone.
     fn close(mut self) {
         let begun = Instant::now();

@@ -21,7 +21,7 @@ pub struct Portable<'t> {
     /// The next number of a room or a console.
     number: AtomicU64,
     rooms: Mutex<HashMap<String, Shared>>,
-    /// Consoles hold a part of it: whether somebody is still there.
+    /// Consoles hold a part of it: whether any console is still there.
     alive: Arc<()>,
 }
 
@@ -112,7 +112,7 @@ impl Consoles for Portable<'_> {
 
     fn console(&self, offer: &Offer, room: &str) -> Result<Box<dyn Console>, Failure> {
         let place = self.place(room);
-        // Whoever comes first after the setup has the table made: consoles know no target.
+        // The first console after the setup has the table made: consoles know no target.
         if lock(&place).table.is_none() {
             self.fill(offer, &mut lock(&place))?;
         }
@@ -156,7 +156,7 @@ enum State {
 
 /// A console that understands a few statements.
 struct Few {
-    // Dropped first: as long as it lasts, somebody is there.
+    // Dropped first: as long as it lasts, the console counts as there.
     session: Box<dyn Session>,
     state: State,
     place: Shared,

@@ -18,8 +18,8 @@ const CALM: Duration = Duration::from_millis(250);
 /// Keeps old versions of rows alive on InnoDB as long as the transaction lasts.
 const HOLD: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT";
 
-/// What the background of the server, which removes old versions of rows, gets to do. Somebody who waits
-/// for a row that was deleted is let go when it is removed, sooner or later.
+/// What the background of the server, which removes old versions of rows, gets to do. A session that
+/// waits for a row that was deleted is let go when the row is removed, sooner or later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Background {
     /// What it happens to do.

@@ -56,6 +56,6 @@ pub enum Happened {
     Blocked,
     /// It failed.
     Failed(Failure),
-    /// Nobody knows: no answer came, and no sign that it waits.
+    /// It is unknown: no answer came, and no sign that it waits.
     Silent,
 }

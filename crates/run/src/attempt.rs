@@ -45,7 +45,7 @@ pub(crate) struct Attempt {
     pub(crate) error: Option<(String, ErrorClass)>,
 }
 
-/// How an attempt ended, for whoever has to go on.
+/// How an attempt ended, for the client that has to go on.
 pub(crate) struct Ending {
     pub(crate) outcome: Outcome,
     /// What went wrong, if something did.
@@ -97,7 +97,7 @@ pub(crate) fn finish(session: &mut dyn Session, clock: RunClock, rolls_back: boo
             Ending { ended_at: Some(EndedAt::Commit), ..Ending::fine(Outcome::Aborted, sent) }
         }
         // From here on COMMIT has been sent: without an answer that the protocol makes final,
-        // nobody knows.
+        // the outcome is unknown.
         Err(failure) if failure.after == After::Lost => {
             let failure = Some(failure);
             Ending { failure, usable: false, ..Ending::fine(Outcome::Unknown, sent) }

@@ -233,7 +233,7 @@ impl Client {
 
     fn request(&mut self, plan: &TxnPlan, step: &Step, key: u64) -> Request {
         let seen = self.seen.get(&key).copied().flatten();
-        // A compare-and-set by someone who knows of no value expects that there is none.
+        // A compare-and-set by a session that knows of no value expects that there is none.
         let kind = match (step.kind, seen) {
             (OpKind::Cas, None) => OpKind::InsertIfAbsent,
             (kind, _) => kind,
@@ -248,7 +248,7 @@ impl Client {
         Request { table, row: step.row, kind, path, value, expected }
     }
 
-    /// A value that nobody else writes, in this run: sessions take turns.
+    /// A value that no other session writes, in this run: sessions take turns.
     fn fresh(&mut self) -> i64 {
         let value = self.written * i64::from(self.shared.sessions) + i64::from(self.number) + 1;
         self.written += 1;

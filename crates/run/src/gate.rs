@@ -2,7 +2,7 @@
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Closed at first; opened for all at once, or for nobody.
+/// Closed at first; opened for all at once, or for none.
 #[derive(Default)]
 pub(crate) struct Gate {
     /// Whether to begin, once it is known.
@@ -22,7 +22,7 @@ impl Gate {
         }
     }
 
-    /// Lets everybody begin, or sends everybody home.
+    /// Lets all sessions begin, or tells all of them not to.
     pub(crate) fn open(&self, go: bool) {
         *self.go.lock().unwrap_or_else(PoisonError::into_inner) = Some(go);
         self.known.notify_all();

@@ -60,7 +60,7 @@ impl<'t> Recorder<'t> {
     }
 
     /// Records until all sessions are gone, or are left behind. An error ends it at once: sessions that
-    /// find nobody listening go on until they are told to stop.
+    /// find the recorder gone go on until they are told to stop.
     pub(crate) fn run(
         mut self,
         notes: &Receiver<Note>,
@@ -161,7 +161,8 @@ impl<'t> Recorder<'t> {
         let value = pool.int(act.value);
         let draft = &mut self.draft;
         // A statement that failed ended the transaction, which did not commit; its write is
-        // recorded as one, so that whoever reads the value all the same reads from an aborted one.
+        // recorded as one, so that a transaction that reads the value all the same reads from an
+        // aborted one.
         let effect = match act.answer {
             Some(Answer::Done(false)) => Effect::Failed,
             _ => Effect::Done,

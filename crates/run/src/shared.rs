@@ -27,7 +27,8 @@ pub(crate) struct Shared {
     pub(crate) next_session: AtomicU32,
     /// Whether sessions remember what they saw, which only compare-and-set asks for.
     pub(crate) remembers: bool,
-    /// Set when sessions hang and are left behind: nobody waits for what they would still record.
+    /// Set when sessions hang and are left behind: the recorder does not wait for what
+    /// they would still record.
     pub(crate) abandoned: AtomicBool,
 }
 

@@ -37,7 +37,7 @@ impl Tables {
         }
     }
 
-    /// Makes sure that the table of that round is there. Others who need it wait meanwhile.
+    /// Makes sure that the table of that round is there. Other sessions that need it wait meanwhile.
     pub(crate) fn ensure(&self, round: u32) -> Result<(), Failure> {
         if round < self.made.load(Ordering::Acquire) {
             return Ok(());
@@ -48,7 +48,7 @@ impl Tables {
             self.target.create(&Table { number: self.number(round), contents, rows, filled })?;
             self.made.store(round + 1, Ordering::Release);
         }
-        // Rounds never go back, so nobody will touch what all have left behind.
+        // Rounds never go back, so no session will touch what all have left behind.
         let slowest = self.rounds.iter().map(|r| r.load(Ordering::Acquire)).min().unwrap_or(0);
         while *dropped < slowest.min(round) {
             self.target.drop_table(self.number(*dropped))?;

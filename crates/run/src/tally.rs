@@ -19,7 +19,7 @@ pub struct Progress {
     pub committed: u64,
     /// Attempts that were aborted.
     pub aborted: u64,
-    /// Attempts whose outcome nobody knows.
+    /// Attempts whose outcome is unknown.
     pub unknown: u64,
     /// Lost connections.
     pub lost: u64,

@@ -27,7 +27,7 @@ use crate::within::{Stuck, within};
 
 /// How many attempts may wait for the recorder; beyond it the sessions wait.
 const WAITING: usize = 16 * 1024;
-/// How often whoever watches is told how far the run is.
+/// How often the watcher is told how far the run is.
 const WATCH_EVERY: Duration = Duration::from_millis(100);
 /// How long sessions may take to end by themselves when others hang.
 const FAREWELL: Duration = Duration::from_millis(500);
@@ -91,7 +91,7 @@ pub enum RunError {
 
 /// How a run is watched and stopped.
 pub struct Controls<'c> {
-    /// Ends the run when somebody sets it.
+    /// Ends the run when it is set.
     pub stop: &'c AtomicBool,
     /// Called ten times a second with the counts.
     pub watch: &'c mut dyn FnMut(&Progress),
@@ -231,7 +231,7 @@ fn play(
         let recorder = scope.spawn(move || {
             let done = recorder.run(&receiver, &shared.abandoned);
             if done.is_err() {
-                // Nothing is worth doing that nobody will know of.
+                // Nothing is worth doing that will not be recorded.
                 shared.tally.end();
             }
             done
@@ -239,7 +239,7 @@ fn play(
         let (interrupted, hung) = watch(shared, &clients, controls);
         let gave_up = clients.gave_up();
         let progress = shared.tally.progress(shared.clock.elapsed());
-        // Nobody is left for whom a server should be away.
+        // No session is left for which a server should be away.
         shared.tally.end();
         let faults = mischief.join().unwrap_or_default();
         // What the others have recorded by now is still in the channel.

@@ -15,8 +15,8 @@ pub enum Stuck {
     Panicked(String),
 }
 
-/// Does something that calls a database, and gives up waiting after a while. Nobody can end a thread that
-/// hangs inside an engine; it stays until this process ends.
+/// Does something that calls a database, and gives up waiting after a while. A thread that hangs
+/// inside an engine cannot be ended; it stays until this process ends.
 pub fn within<T: Send + 'static>(
     most: Duration,
     work: impl FnOnce() -> T + Send + 'static,

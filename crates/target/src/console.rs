@@ -1,4 +1,4 @@
-//! SQL as it is typed: any statement, any answer, and who waits for whom.
+//! SQL as it is typed: any statement, any answer, and which client waits for which.
 //!
 //! Workloads need none of this: their accesses are [`Request`](crate::Request)s. Schedules of exact
 //! interleavings are written in SQL.
@@ -33,13 +33,13 @@ pub trait Console: Send {
 /// A client that waits for a lock.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Waiting {
-    /// Who waits.
+    /// The client that waits.
     pub client: u64,
-    /// For whom, as far as the server tells.
+    /// The clients that it waits for, as far as the server tells.
     pub behind: Vec<u64>,
 }
 
-/// Tells who waits for a lock.
+/// Tells which clients wait for a lock.
 pub trait Waits: Send {
     /// Those of the clients that wait at this moment for something that another one holds. A client
     /// that was let go by a statement that has ended is never among them.
@@ -48,7 +48,7 @@ pub trait Waits: Send {
 
 /// A target that understands SQL.
 pub trait Consoles: Send + Sync {
-    /// Makes a room: an empty schema or database with a name that nobody else uses. In it, tables may
+    /// Makes a room: an empty schema or database with a name that nothing else uses. In it, tables may
     /// have any name.
     fn make_room(&self) -> Result<String, Failure>;
 
@@ -61,12 +61,13 @@ pub trait Consoles: Send + Sync {
     /// A console in a room, whose transactions run at that offer.
     fn console(&self, offer: &Offer, room: &str) -> Result<Box<dyn Console>, Failure>;
 
-    /// Whether the server removes old rows at moments of its own that decide who waits for whom.
+    /// Whether the server removes old rows at moments of its own that decide which client waits for
+    /// which.
     fn purges(&self) -> bool {
         false
     }
 
-    /// Who tells who waits; `None` if this server cannot say, and only patience can tell.
+    /// What tells which clients wait; `None` if this server cannot say, and only patience can tell.
     fn waits(&self) -> Result<Option<Box<dyn Waits>>, Failure>;
 
     /// Why a schedule cannot be run, if not every statement is understood.

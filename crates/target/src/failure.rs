@@ -52,7 +52,7 @@ impl Failure {
     }
 
     /// The database answered what cannot be, whatever the isolation: a row that is there twice, a value
-    /// that nobody could have written. The session is given up, and the run is not called good.
+    /// that no transaction could have written. The session is given up, and the run is not called good.
     pub fn impossible(request: &Request, found: &str) -> Failure {
         let (table, row, path) = (request.table, request.row, request.path.name());
         let message = format!("row {row} of table {table}, reached by {path}: {found}");
@@ -86,7 +86,7 @@ impl Failure {
     }
 
     /// Whether the server is known to have ended the transaction at this request. Of a lost connection
-    /// nobody knows when the server will notice.
+    /// it is unknown when the server will notice.
     pub fn ended_here(&self) -> bool {
         self.ended && self.after != After::Lost
     }

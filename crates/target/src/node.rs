@@ -31,7 +31,7 @@ impl Mishap {
 /// One server of a target: the only one, or a node of a cluster.
 ///
 /// Every mishap is undone by [`mend`](Node::mend), which returns when the server answers again. Only
-/// throwaway servers have nodes: nobody else's server is killed.
+/// throwaway servers have nodes: a server that is not ours is never killed.
 pub trait Node: Send + Sync {
     /// What it is called, such as `n1`.
     fn name(&self) -> &str;

@@ -87,7 +87,7 @@ impl Drop for Relay {
         for line in lines.values() {
             line.over.store(true, Ordering::Relaxed);
             line.cut();
-            // Wakes whoever accepts, so that it sees that it is over.
+            // Wakes the thread that accepts, so that it sees that it is over.
             let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, line.port));
         }
     }
@@ -99,7 +99,7 @@ fn accept(listener: &TcpListener, line: &Arc<Line>, host: &str, port: u16) {
         if line.over.load(Ordering::Relaxed) {
             return;
         }
-        // Whom the server does not want, the relay does not want: dropping it closes it.
+        // A client that the server does not want, the relay does not want: dropping it closes it.
         let _ = join(client, line, host, port);
     }
 }
@@ -112,7 +112,7 @@ fn join(client: TcpStream, line: &Arc<Line>, host: &str, port: u16) -> io::Resul
     let ways =
         [(client.try_clone()?, server.try_clone()?), (server.try_clone()?, client.try_clone()?)];
     let mut open = line.open();
-    // What has ended is not kept; who peers at it is told nothing any more.
+    // A connection that has ended is not kept; its peer's address can no longer be asked for.
     open.retain(|[client, _]| client.peer_addr().is_ok());
     open.push([client, server]);
     drop(open);

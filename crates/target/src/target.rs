@@ -25,7 +25,7 @@ pub enum Contents {
 /// A table to be made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Table {
-    /// Its number; a target makes a name of it that nobody else uses.
+    /// Its number; a target makes a name of it that nothing else uses.
     pub number: u32,
     /// What its rows hold.
     pub contents: Contents,
@@ -44,7 +44,7 @@ pub enum Ended {
     RolledBack,
 }
 
-/// Where a throwaway server is, for those who want to look at it or keep it.
+/// Where a throwaway server is, for a user to look at it or keep it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Throwaway {
     /// How to connect; with its password, so it belongs on a screen and in no record.
@@ -152,7 +152,7 @@ pub trait Session: Send {
     fn begin(&mut self) -> Result<(), Failure>;
 
     /// Starts a transaction that will only read, and lock nothing. Whether the server was told so: those
-    /// that can declare it do if it changes nothing that anybody wants to test.
+    /// that can declare it do if it changes nothing that is to be tested.
     fn begin_reading(&mut self) -> Result<bool, Failure> {
         self.begin().map(|()| false)
     }

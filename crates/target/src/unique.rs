@@ -1,4 +1,4 @@
-//! Names and passwords that nobody else has.
+//! Names and passwords that are used nowhere else.
 
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};

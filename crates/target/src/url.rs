@@ -7,7 +7,7 @@ use crate::target::OpenError;
 pub(crate) struct Url {
     /// What comes before `://`.
     pub(crate) scheme: String,
-    /// Who connects, if it says.
+    /// The user that connects, if it says.
     pub(crate) user: Option<String>,
     /// The password, if there is one.
     pub(crate) password: Option<String>,
@@ -31,7 +31,7 @@ impl Url {
         let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("has no '://'"))?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (place, database) = rest.split_once('/').unwrap_or((rest, ""));
-        // A password may hold an '@' that nobody escaped; a host cannot.
+        // A password may hold an '@' that was not escaped; a host cannot.
         let (who, at) = place.rsplit_once('@').unwrap_or(("", place));
         let (user, password) = match who.split_once(':') {
             Some((user, password)) => (user, Some(decode(password))),

@@ -2,8 +2,8 @@
 //! that break or are slow.
 //!
 //! [`Fault`] is what the user asks for, `plan.rs` says when each happens (from a seed), `play.rs` does it
-//! and undoes it. A fault changes nothing about how outcomes are judged: whoever got no final answer to
-//! COMMIT does not know.
+//! and undoes it. A fault changes nothing about how outcomes are judged: a client that got no final
+//! answer to COMMIT does not know.
 
 mod fault;
 mod happened;

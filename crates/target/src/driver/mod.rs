@@ -56,7 +56,7 @@ struct Driver {
     command: String,
     timeout: Duration,
     about: DriverAbout,
-    /// A text that nobody else has, for the names of tables.
+    /// A text that no other run has, for the names of tables.
     run: String,
     control: Mutex<Talk>,
     /// The tables that are there.

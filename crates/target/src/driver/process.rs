@@ -57,7 +57,7 @@ pub(super) struct Process {
     /// Gone when it came to its end.
     output: Option<ChildStdout>,
     complaints: Complaints,
-    /// What was read, and which part of it nobody has taken.
+    /// What was read, and which part of it has not been taken.
     buffer: Vec<u8>,
     from: usize,
     to: usize,
@@ -162,7 +162,7 @@ impl Process {
     pub(super) fn dying(&mut self) -> NoLine {
         self.watch(Instant::now() + DYING);
         if self.ended.is_none() && self.is_over() {
-            // Nobody of its family outlives it.
+            // No process of its group outlives it.
             self.ended = self.kill();
         }
         NoLine::Ended(self.ended)
@@ -200,7 +200,8 @@ impl Process {
         }
     }
 
-    /// Whether the process has ended. It is not buried: as long as it is not, nobody else gets its number.
+    /// Whether the process has ended. It is not buried: as long as it is not, no other process gets its
+    /// number.
     pub(super) fn is_over(&self) -> bool {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         self.ended.is_some() || !matches!(waitid(WaitId::Pid(self.pid()), look), Ok(None))
@@ -256,7 +257,7 @@ fn ready(output: &ChildStdout, patience: Duration) -> io::Result<bool> {
     Ok(fds.iter().any(|fd| !fd.revents().is_empty()))
 }
 
-/// A text of somebody else as one that a terminal can show: no control characters, and not too long.
+/// A text from a driver as one that a terminal can show: no control characters, and not too long.
 pub(super) fn printable(text: &str, most: usize) -> String {
     let mut shown: String =
         text.chars().take(most).map(|c| if c.is_control() { ' ' } else { c }).collect();

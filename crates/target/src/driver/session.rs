@@ -90,7 +90,7 @@ impl Session for DriverSession {
 }
 
 /// What an answer says, if it fits the request. A number with a fraction or of more than 64 bits is no
-/// value that anybody wrote.
+/// value that any transaction wrote.
 fn read(kind: OpKind, answer: &Value) -> Option<Answer> {
     Some(match (kind, answer) {
         (OpKind::Read, Value::Null) => Answer::Value(None),

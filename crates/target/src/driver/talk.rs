@@ -16,7 +16,7 @@ pub(super) const PROTOCOL: u64 = 1;
 /// How long a session that is closed may take to end.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What drivers that died said last, for whoever asks afterwards.
+/// What drivers that died said last, for a caller that asks afterwards.
 pub(super) type LastWords = Arc<Mutex<Option<String>>>;
 
 /// Takes what was said last.
@@ -34,7 +34,7 @@ pub(super) struct Talk {
     /// The number of the last request.
     id: u64,
     request: Vec<u8>,
-    /// Whether nothing more can be asked, since nobody knows what the next answer would belong to.
+    /// Whether nothing more can be asked, since it is unknown what the next answer would belong to.
     over: bool,
     last_words: LastWords,
 }
@@ -223,7 +223,7 @@ fn failure(error: &Value) -> Result<Failure, String> {
 }
 
 /// Whether the server ended the transaction at this very request. Of one that is aborted that goes without
-/// saying; of one that was lost nobody knows.
+/// saying; of one that was lost it is unknown.
 fn ended(error: &Value, after: After) -> Result<bool, String> {
     match error.get("ended") {
         None => Ok(after == After::Aborted),

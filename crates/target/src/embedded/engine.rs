@@ -7,7 +7,7 @@ use crate::offer::Offer;
 pub(crate) enum Fault {
     /// Another transaction was in the way. Nothing of this one takes effect, also at commit.
     Conflict(String),
-    /// Anything else. At commit nobody knows whether the transaction took effect.
+    /// Anything else. At commit it is unknown whether the transaction took effect.
     Other(String),
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T, Failure>) -> Result<T,
 
 /// Drops something of an engine, which may panic if an earlier call did.
 pub(crate) fn drop_guarded<T>(thing: T) {
-    // There is nobody left to be told: whoever drops a transaction has its failure already.
+    // No caller is left to be told: the code that drops a transaction has its failure already.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(thing)));
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn open(
 ) -> Result<Box<dyn Target>, OpenError> {
     let folder = Scratch::new("mace").map_err(cannot)?;
     let mut options = Options::new(folder.path().join("data"));
-    // Nobody needs a temporary folder after a crash.
+    // A temporary folder is not needed after a crash.
     options.sync_on_write = false;
     let db = Mace::new(options.validate().map_err(cannot)?).map_err(cannot)?;
     let bucket = db.new_bucket("rows", BucketOptions::default()).map_err(cannot)?;

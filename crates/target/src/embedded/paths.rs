@@ -7,7 +7,7 @@ use crate::path::Path;
 /// Ways with their weights.
 type Ways = &'static [(Path, u32)];
 
-/// Ways to find a row; the whole table is read only for those who ask.
+/// Ways to find a row; the whole table is read only if asked for.
 const FIND: Ways = &[(Path::PrimaryKey, 1)];
 const FIND_SCAN: Ways = &[(Path::PrimaryKey, 3), (Path::Range, 1), (Path::Scan, 0)];
 const FIND_SCAN_LOCK: Ways =

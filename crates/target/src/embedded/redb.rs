@@ -54,7 +54,7 @@ impl Engine for Redb {
 
     fn begin(&self, _offer: &str) -> Result<WriteTransaction, Fault> {
         let mut txn = self.db.begin_write().map_err(Fault::other)?;
-        // Nobody needs a temporary file after a crash.
+        // A temporary file is not needed after a crash.
         txn.set_durability(Durability::None).map_err(Fault::other)?;
         Ok(txn)
     }

@@ -132,7 +132,7 @@ struct Etcd {
     version: String,
     /// What our keys begin with.
     prefix: String,
-    /// The node of the next session, if nobody says whose it is.
+    /// The node of the next session, if the caller does not say which client it is for.
     next: AtomicU32,
     relay: Option<Relay>,
     /// The throwaway nodes, and below their networks, which go after them.

@@ -1,4 +1,4 @@
-//! SQL as it is typed, on MariaDB and its relatives, and who waits for a lock.
+//! SQL as it is typed, on MariaDB and its relatives, and which clients wait for a lock.
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error};
@@ -85,7 +85,7 @@ impl Consoles for MySql {
         }
         let conn = self.plain_conn().map_err(|e| failure::in_transaction(&e))?;
         let mut waits = InnoDbWaits { conn };
-        // It takes the privilege PROCESS, which not everybody has.
+        // It takes the privilege PROCESS, which not every user has.
         match waits.waiting(&[]) {
             Ok(_) => Ok(Some(Box::new(waits))),
             Err(_) => Ok(None),
@@ -146,8 +146,8 @@ impl Console for MySqlConsole {
 
 /// A connection that looks at InnoDB's transactions.
 ///
-/// `information_schema.innodb_trx` would be easier to read, but it shows what was there when anybody
-/// read it last, unless nobody did for a tenth of a second: neither can a look be trusted, nor do looks
+/// `information_schema.innodb_trx` would be easier to read, but it shows what was there when any client
+/// read it last, unless none did for a tenth of a second: neither can a look be trusted, nor do looks
 /// of several schedules at once ever become fresh. The engine's status is always that of the moment.
 struct InnoDbWaits {
     conn: Conn,

@@ -12,7 +12,8 @@ const INDEX_READ: &[&str] = &["SELECT v FROM {t} FORCE INDEX (s) WHERE s = $1"];
 const RANGE_READ: &[&str] =
     &["SELECT v FROM {t} FORCE INDEX (PRIMARY) WHERE k >= $1 AND k < $1 + 1"];
 
-/// Every way to do every access. Scans lock all rows at the stronger levels: for those who ask.
+/// Every way to do every access. Scans lock all rows at the stronger levels, so they are used only if
+/// asked for.
 pub(super) static WAYS: [Way; 24] = [
     way(OpKind::Read, Path::PrimaryKey, 10, PK_READ),
     way(OpKind::Read, Path::Index, 4, INDEX_READ),

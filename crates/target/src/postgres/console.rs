@@ -1,4 +1,4 @@
-//! SQL as it is typed, on PostgreSQL, and who waits for whom.
+//! SQL as it is typed, on PostgreSQL, and which client waits for which.
 
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{DataRowBody, Field, Message, RowDescriptionBody};

@@ -27,8 +27,8 @@ pub(super) static OFFERS: [Offer; 3] = [
 ];
 
 /// The same with a hot standby, over whose sessions a transaction may be spread. The two agree on the
-/// order of commits, but not on the moment from which each is seen: two readers, one here and one there,
-/// may see two commits in opposite orders, which snapshot isolation forbids (a long fork).
+/// commit order, but not on the moment from which each commit is seen: two readers, one here and one
+/// there, may see two commits in opposite orders, which snapshot isolation forbids (a long fork).
 pub(super) static PAIR_OFFERS: [Offer; 3] = [
     Offer {
         name: "read-committed",
@@ -71,9 +71,9 @@ const RANGE_READ: &[&str] = &["SELECT v FROM {t} WHERE k >= $1 AND k < $1 + 1"];
 /// Every way to do every access.
 ///
 /// A whole scan conflicts with every writer at SERIALIZABLE, so it is rare, and scans that write
-/// are for those who ask. So is `replace` (DELETE, then INSERT): at READ COMMITTED a statement that
+/// are used only if asked for. So is `replace` (DELETE, then INSERT): at READ COMMITTED a statement that
 /// waited for the DELETE finds no row, since the INSERT made another one. That is what
-/// PostgreSQL documents, but to a checker it is a read of nothing that nobody wrote.
+/// PostgreSQL documents, but to a checker it is a read of nothing that no transaction wrote.
 pub(super) static WAYS: [Way; 25] = [
     way(OpKind::Read, Path::PrimaryKey, 10, PK_READ),
     way(OpKind::Read, Path::Index, 4, INDEX_READ),

@@ -64,7 +64,7 @@ impl PostgresSession {
     }
 
     /// Prepares a way the first time it is taken: outside of transactions it would be simpler, but
-    /// nobody says beforehand which tables and ways there will be.
+    /// it is not known beforehand which tables and ways there will be.
     fn prepare(&mut self, request: &Request) -> Result<PostgresReady, Failure> {
         let Some(way) = sql::find(&WAYS, request.kind, request.path) else {
             let what = format!("{:?} by {}", request.kind, request.path.name());

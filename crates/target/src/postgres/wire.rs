@@ -28,7 +28,7 @@ pub(super) struct PostgresAddress {
     pub(super) host: String,
     /// The port.
     pub(super) port: u16,
-    /// Who connects.
+    /// The user that connects.
     pub(super) user: String,
     /// The password, empty if there is none.
     pub(super) password: String,
@@ -98,7 +98,7 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    /// Connects and proves who we are.
+    /// Connects and authenticates.
     pub(super) fn connect(address: &PostgresAddress) -> Result<Wire, Trouble> {
         let places = (address.host.as_str(), address.port).to_socket_addrs()?;
         let mut last = Trouble::Gone("the host has no address".to_owned());
@@ -291,7 +291,7 @@ impl Wire {
 
 impl Drop for Wire {
     fn drop(&mut self) {
-        // Nobody waits for an answer; a server that is gone does not mind.
+        // No caller waits for an answer; a server that is gone does not mind.
         self.out.clear();
         frontend::terminate(&mut self.out);
         let _ = self.send();

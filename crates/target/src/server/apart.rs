@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use crate::target::OpenError;
 use crate::unique;
 
-/// How often another number is tried if somebody has a network of the same.
+/// How often another number is tried if there is a network of that number already.
 const ATTEMPTS: u32 = 8;
 
 /// A process that holds a namespace open.

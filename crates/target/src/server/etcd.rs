@@ -19,7 +19,7 @@ const ETCD: Program = Program {
     install: "apt-get install etcd-server",
 };
 
-/// Who runs it, if we are root.
+/// The user that runs it, if we are root.
 const USER: &str = "etcd";
 
 /// Tells the name of the node that answers at a host and a port.
@@ -92,8 +92,8 @@ fn node(
     name_at: NameAt<'_>,
 ) -> Result<EtcdNode, OpenError> {
     let EtcdSeat { name, host, peer, inside } = seat;
-    // etcd does not tell its folder. Its name is one that only our node has, so who answers by that name
-    // serves the folder that it was given.
+    // etcd does not tell its folder. Its name is one that only our node has, so the server that
+    // answers by that name serves the folder that it was given.
     let given = Mutex::new(String::new());
     let orders = |folder: &Path, port: u16| {
         let data = folder.join("data").to_string_lossy().into_owned();

@@ -34,7 +34,7 @@ pub(crate) const USER: &str = "root";
 /// The database of a throwaway server.
 pub(crate) const DATABASE: &str = "isolde";
 
-/// Many short transactions; nobody waits long for a lock.
+/// Many short transactions; none waits long for a lock.
 const SETTINGS: &[&str] = &[
     "--skip-networking=0",
     "--skip-name-resolve",
@@ -50,7 +50,7 @@ const SETTINGS: &[&str] = &[
 const ALWAYS: &[&str] =
     &["--skip-log-bin", "--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M"];
 
-/// On data that nobody will miss: nothing waits for a disk. What a killed server had acknowledged may
+/// For data that may be lost: nothing waits for a disk. What a killed server had acknowledged may
 /// be gone.
 const CARELESS: &[&str] = &["--innodb-flush-method=nosync", "--innodb-flush-log-at-trx-commit=0"];
 const DURABLE: &[&str] = &["--innodb-flush-log-at-trx-commit=1"];
@@ -112,7 +112,7 @@ const GALERA: Program = Program {
 const RSYNC: Program =
     Program { names: &["rsync"], places: &["/usr/bin"], install: "apt-get install rsync" };
 
-/// A port on which nobody listens.
+/// A port on which no process listens.
 pub(crate) fn free_port() -> Result<u16, OpenError> {
     place::port(None)
 }
@@ -206,7 +206,7 @@ fn commands(
     }
     serve.extend(options.settings.iter().map(|(name, value)| format!("--{name}={value}")));
     if plan.seat.is_none_or(|seat| seat.first) {
-        // Who joins a cluster gets the accounts from it, and so does who comes back to it.
+        // A node that joins a cluster gets the accounts from it, and so does one that comes back to it.
         if plan.seat.is_some() {
             again = Some(serve.clone());
             serve.push("--wsrep-new-cluster".to_owned());
@@ -216,8 +216,8 @@ fn commands(
     Ok(Orders { folder: folder.to_owned(), user, init, serve, again, stop: "TERM", inside })
 }
 
-/// What a server does before it listens: nobody gets in without the password. The accounts without one
-/// are for the socket, which is in a folder that nobody else can enter.
+/// What a server does before it listens: no client gets in without the password. The accounts without
+/// one are for the socket, which is in a folder that no other user can enter.
 fn first_statements(password: &str, folder: &Path) -> Result<PathBuf, OpenError> {
     let text = format!(
         "CREATE DATABASE IF NOT EXISTS {DATABASE};\n\

@@ -1,7 +1,7 @@
 //! Throwaway servers: started in a fresh folder on a free port of 127.0.0.1, stopped and removed
 //! whatever happens. For Unix only.
 //!
-//! A port is never trusted: somebody else's server may answer there. So each server gets a random
+//! A port is never trusted: a server that is not ours may answer there. So each server gets a random
 //! password that only it knows, and says which folder it serves before its first write.
 
 mod apart;

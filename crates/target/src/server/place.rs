@@ -19,9 +19,9 @@ pub(super) struct User {
     pub(super) group: u32,
 }
 
-/// The user to become: nobody else, unless we are root.
+/// The user to become: none, unless we are root.
 pub(super) fn user(preferred: &str) -> Option<User> {
-    // The owner of our own entry in /proc is who we are; std has no other safe way to ask.
+    // The owner of our own entry in /proc is our user; std has no other safe way to ask.
     let root = fs::metadata("/proc/self").map(|m| m.uid()).is_ok_and(|uid| uid == 0);
     let passwd = if root { fs::read_to_string("/etc/passwd").ok()? } else { return None };
     find_user(&passwd, preferred).or_else(|| find_user(&passwd, "nobody"))
@@ -81,7 +81,7 @@ pub(super) fn same_folder(ours: &Path, theirs: &str) -> Result<(), OpenError> {
     .hint("nothing was written to it; start again"))
 }
 
-/// A port on which nobody listens: the given one or any.
+/// A port on which no process listens: the given one or any.
 pub(super) fn port(given: Option<u16>) -> Result<u16, OpenError> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, given.unwrap_or(0)));
     match (listener.and_then(|l| l.local_addr()), given) {

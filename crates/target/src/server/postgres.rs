@@ -35,7 +35,7 @@ const SETTINGS: &[&str] = &[
     "log_min_error_statement=panic",
     "log_min_messages=fatal",
 ];
-/// On data that nobody will miss: nothing waits for a disk. What a killed server had acknowledged may
+/// For data that may be lost: nothing waits for a disk. What a killed server had acknowledged may
 /// be gone.
 const CARELESS: &[&str] = &["fsync=off", "synchronous_commit=off", "full_page_writes=off"];
 /// After a crash, one call for all files instead of one for each: back in half the time. From version 14

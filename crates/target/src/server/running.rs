@@ -10,7 +10,7 @@ use super::supervise::{Orders, Supervised, tail};
 use crate::open::OpenOptions;
 use crate::target::{OpenError, Throwaway};
 
-/// How often a start is tried if somebody takes the port between our look and the server's.
+/// How often a start is tried if another process takes the port between our look and the server's.
 const ATTEMPTS: usize = 3;
 
 /// A running throwaway server.
@@ -34,7 +34,7 @@ pub(super) struct Start<'a> {
     pub(super) user: &'a str,
     /// The commands, for a folder and a port.
     pub(super) orders: &'a dyn Fn(&Path, u16) -> Result<Orders, OpenError>,
-    /// Asks whether it answers, and who it is.
+    /// Asks whether it answers, and which folder it serves.
     pub(super) probe: Probe<'a>,
     /// How to connect.
     pub(super) url: &'a dyn Fn(u16) -> String,
@@ -112,7 +112,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The log of a server that died by itself is evidence; nobody may have asked for it yet.
+        // The log of a server that died by itself is evidence; it may not have been asked for yet.
         if self.process.exited() {
             let _ = self.copy_log(&self.process.log());
         }

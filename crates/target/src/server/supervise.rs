@@ -65,7 +65,7 @@ struct Pipe {
 pub(super) struct Orders {
     /// The fresh folder, which holds everything that the server writes.
     pub(super) folder: PathBuf,
-    /// Who runs it, if not we.
+    /// The user that runs it, if not ours.
     pub(super) user: Option<User>,
     /// The command that prepares the folder.
     pub(super) init: Vec<String>,
@@ -161,7 +161,7 @@ impl Supervised {
                 return Err(OpenError::new(format!("{problem}\n{}", tail(&self.log(), 20)))
                     .hint(format!("it had to run in {}", self.folder.display())));
             }
-            // The pid appears when the folder is prepared; until then nobody can listen.
+            // The pid appears when the folder is prepared; until then no server can listen.
             if self.pid().is_some() && answers()? {
                 return Ok(());
             }
@@ -202,7 +202,7 @@ impl Drop for Supervised {
         while !self.shell_ended() && Instant::now() < deadline {
             sleep(Duration::from_millis(10));
         }
-        // The shell has removed it already, unless somebody killed the shell.
+        // The shell has removed it already, unless the shell was killed.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

@@ -73,7 +73,7 @@ impl Bench {
         Ok(number)
     }
 
-    /// What a row of that table holds before anybody writes.
+    /// What a row of that table holds before the first write.
     pub(super) fn initial(&self) -> Result<Vec<i64>, Found> {
         Ok(if self.way()?.0 == OpKind::Write { vec![0] } else { Vec::new() })
     }
@@ -194,7 +194,7 @@ impl Actor {
             let CheckClient { mut session, way } = client;
             let mut fate = Fate { read: Vec::new(), end: Ok(Ended::RolledBack) };
             for step in 0..STEPS {
-                // Whoever gives the steps is gone if the check has failed.
+                // The sender of the steps is gone if the check has failed.
                 if todo.recv().is_err() || fate.end.is_err() {
                     break;
                 }
@@ -220,7 +220,7 @@ impl Actor {
         Actor { steps, done, thread }
     }
 
-    /// Takes a step, and waits until it is taken or seems to wait for somebody.
+    /// Takes a step, and waits until it is taken or seems to wait for another session.
     pub(super) fn step(&self) {
         if self.steps.send(()).is_ok() {
             match self.done.recv_timeout(WAITS) {

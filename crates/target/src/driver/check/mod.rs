@@ -20,7 +20,7 @@ type Try = fn(&Bench) -> Result<(), Found>;
 /// What the first check expects, without which there is no other.
 const HELLO: (&str, &str) = ("hello", "it says its name, version, levels and kinds of access");
 
-/// All the others, in the order in which whoever writes a driver gets there.
+/// All the others, in the order in which the author of a driver gets there.
 const CHECKS: &[(&str, &str, Try)] = &[
     ("create", "a table is made", course::create),
     ("open", "every level that it offers can be opened", course::open),

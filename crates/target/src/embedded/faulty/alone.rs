@@ -6,7 +6,7 @@ use isolde_spec::Anomaly;
 use super::store::{Key, RowValue, Store};
 use super::txn::{Did, FaultyTxn};
 
-/// The first of the values that nobody writes.
+/// The first of the values that no transaction writes.
 const THIN_AIR: i64 = 1 << 60;
 
 /// What a session wrote last, to guess what it writes next: sessions take turns with the integers, so

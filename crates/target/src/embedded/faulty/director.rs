@@ -1,4 +1,4 @@
-//! Who decides when something goes wrong: now and then, one anomaly after another, well apart.
+//! What decides when something goes wrong: now and then, one anomaly after another, well apart.
 
 use isolde_spec::Anomaly;
 
@@ -10,7 +10,7 @@ use super::txn::FaultyTxn;
 /// How many transactions commit in the right way between two anomalies, so that nothing of the one
 /// has to do with the other.
 const CALM: u64 = 300;
-/// How many after a scene that nobody wanted to end.
+/// How many after a scene that was abandoned.
 const SHORT_CALM: u64 = 50;
 
 /// The fourteen that it can plant.
@@ -42,7 +42,7 @@ pub(super) enum Ruling {
     Refuse,
 }
 
-/// Who decides.
+/// What decides when something goes wrong.
 #[derive(Default, Debug)]
 pub(super) struct Director {
     planted: Vec<Anomaly>,

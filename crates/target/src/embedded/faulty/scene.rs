@@ -1,17 +1,18 @@
 //! Anomalies between transactions: a scene, in which a few of them play parts.
 //!
-//! A scene begins when a transaction commits, in the ordinary way, that fits the first part. Whoever
-//! begins from then on plays: its reads are answered as the next part wants it, and if it turns out at
-//! commit that it did what the part asks for, it commits. All others are told of a conflict, so between
-//! the first and the last commit of a scene there is nothing but the scene. Those who have
-//! played wait until it is over: so all parts are in sessions of their own, and overlap in time.
+//! A scene begins when a transaction commits, in the ordinary way, that fits the first part. A
+//! transaction that begins from then on plays: its reads are answered as the next part wants it, and if
+//! it turns out at commit that it did what the part asks for, it commits. All others are told of a
+//! conflict, so between the first and the last commit of a scene there is nothing but the scene. Those
+//! that have played wait until it is over: so all parts are in sessions of their own, and overlap in
+//! time.
 //!
 //! Nothing of it is wrong but what the last part reads. A scene that is abandoned leaves no trace.
 //!
-//! Which of two updates was lost, nobody can see; who wants to know whether some order of the two
-//! explains the rest tries the one in which they were recorded first. So that this is the right one every time,
-//! the first of a lost update waits, and nobody else commits, until the session of the second begins
-//! something new: what it did is recorded by then.
+//! Which of two updates was lost cannot be seen; a checker that wants to know whether some order of the
+//! two explains the rest tries the one in which they were recorded first. So that this is the right one
+//! every time, the first of a lost update waits, and no other transaction commits, until the session of
+//! the second begins something new: what it did is recorded by then.
 
 use isolde_spec::Anomaly;
 
@@ -34,7 +35,7 @@ pub(super) struct Scene {
     first: Vec<Key>,
     /// What the second wrote, if it wrote.
     second: Vec<Key>,
-    /// What nobody should see: a value that was rolled back, or overwritten by its own writer.
+    /// What no transaction should see: a value that was rolled back, or overwritten by its own writer.
     hidden: i64,
     /// The only session that plays, if it is one.
     pub(super) only: Option<u64>,
@@ -102,7 +103,7 @@ impl Scene {
         })
     }
 
-    /// The part of whoever begins now.
+    /// The part of a transaction that begins now.
     pub(super) fn part(&self) -> Part {
         Part { scene: self.number, number: self.played }
     }

@@ -14,7 +14,7 @@ use crate::failure::{After, Failure};
 use crate::request::{Answer, Request};
 use crate::target::{Ended, Session};
 
-/// How long somebody waits for the end of a scene before it is abandoned.
+/// How long a session waits for the end of a scene before it is abandoned.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// All there is.
@@ -45,7 +45,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits while a scene is on that somebody has to wait for; gives it up if it takes too long.
+    /// Waits while a scene is on that a session has to wait for; gives it up if it takes too long.
     fn wait(&self, state: MutexGuard<'_, State>, on: impl Fn(&Director) -> bool) {
         let waited = self.over.wait_timeout_while(state, PATIENCE, |state| on(&state.director));
         let (mut state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -148,7 +148,7 @@ impl Session for FaultySession {
             self.shared.over.notify_all();
         }
         let on = director.scene.as_ref().map(|scene| (scene.number, scene.keeps(session)));
-        // It has played, and waits; those who were refused in the middle of a scene go on.
+        // It has played, and waits; those that were refused in the middle of a scene go on.
         if let Some((number, true)) = on
             && (scene.is_none() || answer.is_ok())
         {

@@ -21,11 +21,11 @@ struct Version {
     cell: RowValue,
 }
 
-/// All rows, each with the versions that somebody may still want to see, oldest first.
+/// All rows, each with the versions that a transaction may still want to see, oldest first.
 #[derive(Default, Debug)]
 pub(super) struct Store {
     rows: HashMap<Key, Vec<Version>>,
-    /// Who is about to write which row. Nobody waits: the second one has a conflict.
+    /// Which transaction is about to write which row. None waits: the second one has a conflict.
     locks: HashMap<Key, u64>,
     /// The number of the last commit.
     last: u64,
@@ -66,8 +66,8 @@ impl Store {
         self.rows.get(&key).and_then(|versions| versions.last()).is_some_and(|v| v.at > snapshot)
     }
 
-    /// Announces a write. One writer a row, so that nobody commits between a read and a write of the
-    /// same statement.
+    /// Announces a write. One writer a row, so that no other transaction commits between a read and a
+    /// write of the same statement.
     pub(super) fn lock(&mut self, key: Key, txn: u64) -> Result<(), Failure> {
         if *self.locks.entry(key).or_insert(txn) == txn {
             return Ok(());

@@ -20,11 +20,11 @@ pub(super) enum Mode {
     ReadCommitted,
     /// All reads see one snapshot, and of two that write the same row the first wins.
     Snapshot,
-    /// The same, and who writes must have read what is still there when it commits.
+    /// The same, and a transaction that writes must have read what is still there when it commits.
     Serializable,
 }
 
-/// One thing that it did, for whoever plants anomalies.
+/// One thing that it did, for the code that plants anomalies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Did {
     Read(Key),
@@ -137,7 +137,7 @@ impl FaultyTxn {
         change: impl FnOnce(RowValue) -> RowValue,
     ) -> Result<Answer, Failure> {
         store.lock(key, self.number)?;
-        // Who plays a part in a scene shall not notice what happened in it.
+        // A transaction that plays a part in a scene shall not notice what happened in it.
         let checks = self.mode != Mode::ReadCommitted && self.part.is_none();
         if checks && store.changed_since(key, self.snapshot) {
             store.unlock(key, self.number);
@@ -162,7 +162,8 @@ impl FaultyTxn {
 
     /// Whether it may commit.
     pub(super) fn validate(&self, store: &Store) -> Result<(), Failure> {
-        // Who only read was serialized when it began; who writes is serialized now.
+        // A transaction that only read was serialized when it began; one that writes is serialized
+        // now.
         let checks = self.mode == Mode::Serializable && !self.writes.is_empty();
         if checks && self.reads.iter().any(|key| store.changed_since(*key, self.snapshot)) {
             return Err(conflict(After::Aborted));
@@ -210,7 +211,7 @@ fn sorted(keys: impl Iterator<Item = Key>) -> Vec<Key> {
     keys
 }
 
-/// The failure of a transaction that somebody else was in the way of.
+/// The failure of a transaction that another one was in the way of.
 pub(super) fn conflict(after: After) -> Failure {
     Failure::conflict(after, "conflict", "another transaction was in the way")
 }

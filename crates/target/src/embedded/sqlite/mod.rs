@@ -96,7 +96,7 @@ fn connect(file: &FilePath, busy: Duration, ours: bool) -> rusqlite::Result<Conn
     let connection = Connection::open_with_flags(file, flags)?;
     connection.busy_timeout(busy)?;
     if ours {
-        // Nobody needs a temporary file after a crash.
+        // A temporary file is not needed after a crash.
         connection.pragma_update(None, "synchronous", "OFF")?;
     }
     Ok(connection)
