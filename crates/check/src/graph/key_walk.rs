@@ -29,7 +29,8 @@ pub(crate) struct KeyWalk {
     /// The edges that follow in addition if session order counts: session order itself, and the
     /// version orders of keys that one session wrote.
     pub(crate) of_sessions: Vec<TxnEdges>,
-    /// What follows beside if an update makes the version that follows the one its transaction read.
+    /// The edges that follow in addition if an update makes the version after the one its transaction
+    /// read.
     pub(crate) of_updates: Vec<TxnEdges>,
     pub(crate) divergences: Vec<(Key, Divergence)>,
     /// How many pairs of updates there are of which one was lost.

@@ -55,7 +55,9 @@ fn chart(txns: usize, series: &[Series<'_>], note: &str) -> Value {
         for position in one.places {
             let position = usize::try_from(*position).unwrap_or(usize::MAX);
             let bin = (position.saturating_sub(1) / size).min(bins - 1);
-            counts.iter_mut().skip(bin).take(1).for_each(|count| *count += 1);
+            if let Some(count) = counts.get_mut(bin) {
+                *count += 1;
+            }
         }
         rows.push(json!([one.name, counts]));
     }
