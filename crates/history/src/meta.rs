@@ -67,6 +67,15 @@ pub mod info {
     /// True where explicit writes of the initial value are the initial writes themselves, as in
     /// formats whose initial value is implicit and whose recorders write it all the same.
     pub const EXPLICIT_INITIAL: &str = "explicit-initial";
+    /// What the order of commit timestamps is: [`SERIAL`] where it is a serial order.
+    pub const COMMIT_ORDER: &str = "commit-order";
+    /// Of [`COMMIT_ORDER`]: every transaction behaves as if it ran at its commit timestamp.
+    pub const SERIAL: &str = "serial";
+    /// Where transactions that only read stand in the order of timestamps: [`AT_COMMIT`], or at their
+    /// start, which goes without saying.
+    pub const READS_AT: &str = "reads-at";
+    /// Of [`READS_AT`]: at their commit timestamp.
+    pub const AT_COMMIT: &str = "commit";
 }
 
 /// What is known of a run as a whole.
