@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use isolde_history::{History, OpKind};
-use isolde_spec::{Answer, Level, Promise, Verdict, Witness};
+use isolde_spec::{Answer, By, Level, Promise, Verdict, Witness};
 
 use crate::graph::evidence::Evidence;
 use crate::keys::findings::Doubt;
@@ -18,7 +18,7 @@ use crate::options::{Method, Options};
 use crate::plan::{Given, Levels, PLAN, Row, Try};
 use crate::question::Question;
 use crate::unordered::ambiguous::{self, WaysLeft};
-use crate::{strong, weak};
+use crate::{strong, timestamps, weak};
 
 /// Decides whether a history keeps a promise.
 pub fn check(history: &History, promise: Promise, options: &Options) -> Verdict {
@@ -82,6 +82,8 @@ impl<'h> Checker<'h> {
         self.ways_left.refill();
         let verdict = self.ask(promise);
         match verdict.holds() {
+            // By timestamps, nothing follows from other promises.
+            None if promise.by == By::Timestamps => None,
             None => lattice::by_others(promise, &self.others(promise), |other| self.ask(other)),
             Some(_) => None,
         }
@@ -215,7 +217,7 @@ impl<'h> Checker<'h> {
         let serial = promise.level == Level::Sequential && !question.has_failed_operations();
         let speaks = |row: &&Row| {
             // Without failed operations, what serializability leaves open its procedures leave open.
-            row.levels.contain(promise.level) && (!serial || row.levels == Levels::Sequential)
+            row.levels.speak_of(promise) && (!serial || row.levels == Levels::Sequential)
         };
         // A large history is not asked about everything in every way to match its ambiguous reads.
         let context = question.context();
@@ -270,6 +272,12 @@ impl<'h> Checker<'h> {
             (apart, why.unwrap_or_else(|| why_of(row)))
         };
         match row.attempt {
+            Try::Timestamps => {
+                let Evidence { context, options, limits, .. } = question.evidence;
+                let (standings, promise) = (&context.standings, question.promise);
+                let keep = options.witnesses;
+                timestamps::decide(context, standings, promise, keep, limits).map(Some)
+            }
             Try::Axiom => weak::decide(question, self.weak()?).map(Some),
             Try::Causality => weak::by_causality(question, self.weak()?, why),
             Try::Graph => strong::decide(question, Method::Graph, why).map(Some),

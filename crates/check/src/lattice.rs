@@ -46,6 +46,9 @@ fn broken_with(verdict: &Verdict, promise: Promise) -> Verdict {
 /// What a promise is called beside another one; nothing if they are the same.
 fn named(promise: Promise, beside: Promise) -> Option<String> {
     let level = promise.level;
+    if promise.by != beside.by {
+        return Some(Promise { session_order: true, ..promise }.to_string());
+    }
     if level != beside.level {
         return Some(level.to_string());
     }

@@ -8,7 +8,7 @@
 //!
 //! A new procedure is a new [`Try`] and a new row.
 
-use isolde_spec::Level;
+use isolde_spec::{By, Level, Promise};
 
 use crate::options::Method;
 
@@ -44,6 +44,8 @@ pub(crate) enum Levels {
     Transactions,
     /// All but linearizability.
     NotLinearizable,
+    /// All that are asked by timestamps.
+    Timed,
 }
 
 /// What the evidence has to be like.
@@ -115,6 +117,8 @@ pub(crate) enum Try {
     Stronger(&'static [Level]),
     /// Another level, which means the same here.
     Same(Level),
+    /// The rules of the server's timestamps.
+    Timestamps,
 }
 
 /// Which answers of a row are final.
@@ -146,7 +150,15 @@ impl Levels {
             Levels::Linearizable => level == Level::Linearizable,
             Levels::Transactions => !level.of_operations(),
             Levels::NotLinearizable => level != Level::Linearizable,
+            // Where there are no rules, the procedure says so.
+            Levels::Timed => true,
         }
+    }
+
+    /// Whether a row is about a promise: by timestamps only those that say so.
+    pub(crate) fn speak_of(self, promise: Promise) -> bool {
+        let by = if self == Levels::Timed { By::Timestamps } else { By::Values };
+        by == promise.by && self.contain(promise.level)
     }
 }
 
@@ -172,6 +184,7 @@ impl Try {
             Try::Contradictions | Try::ByKeys | Try::ByGroups | Try::ProgramOrder => {
                 "linearization"
             }
+            Try::Timestamps => "timestamps",
         }
     }
 }
@@ -189,6 +202,9 @@ const fn row(
 /// The plan. What a row needs of the evidence is worked out only when the row is reached.
 #[rustfmt::skip]
 pub(crate) const PLAN: &[Row] = &[
+    // ---- by the server's timestamps: nothing is left to infer ----
+    row(Levels::Timed, Given::Anything, Try::Timestamps, Decides::Both,
+        "timestamps say what each transaction sees"),
     // ---- linearizability: single operations in real time ----
     row(Levels::Linearizable, Given::ListsApart, Try::Same(Level::StrictSerializable), Decides::Holds,
         "lists show the order of their elements"),

@@ -55,7 +55,7 @@ impl Asking {
         let bounds = self.bounds.again();
         let late = || bounds.is_late();
         let checker = Checker::with_limits(history, self.options, bounds.limits(&late));
-        checker.check(Promise { level, session_order: self.session_order })
+        checker.check(Promise { session_order: self.session_order, ..Promise::of(level) })
     }
 
     /// Asks several levels about a history, or every one if none is named. Each verdict is told as soon
@@ -84,7 +84,8 @@ struct Desk<'h, 't> {
 impl Desk<'_, '_> {
     fn ask(&mut self, level: Level) -> Decided {
         let began = Instant::now();
-        let verdict = self.checker.check(Promise { level, session_order: self.session_order });
+        let verdict =
+            self.checker.check(Promise { session_order: self.session_order, ..Promise::of(level) });
         let seconds = began.elapsed().as_secs_f64();
         (self.told)(&verdict);
         Decided { verdict, holds_without_session_order: false, seconds }
@@ -136,7 +137,7 @@ impl Desk<'_, '_> {
                 violated.push(level);
                 continue;
             }
-            let promise = Promise { level, session_order: false };
+            let promise = Promise::of(level).without_session_order();
             if !self.checker.is_quick(promise) {
                 continue;
             }

@@ -64,6 +64,16 @@ pub enum Anomaly {
     PrefixViolation,
     /// No order of single operations explains what they returned.
     NotLinearizable,
+    /// A transaction that wrote says that it committed before it started, or just then.
+    BadTimestamps,
+    /// Two writers have one commit timestamp.
+    TimestampTie,
+    /// A version was read that was committed after the reader's place.
+    UncommittedVersionRead,
+    /// A version was read that had been overwritten at the reader's place.
+    StaleRead,
+    /// Two transactions that overlap wrote the same key.
+    ConcurrentWrites,
 }
 
 /// How a pattern is found.
@@ -77,6 +87,8 @@ pub enum Finding {
     Cycle(&'static [Pattern]),
     /// By trying the orders of operations on one object.
     Orders,
+    /// By comparing what was done with the server's timestamps.
+    Timestamps,
 }
 
 /// What the catalogue says of an anomaly.
@@ -327,6 +339,47 @@ pub static CATALOGUE: &[Catalogued] = &[
         Finding::Orders,
         "no order of the operations on an object explains what they returned",
     ),
+    // What only the server's timestamps show.
+    entry(
+        Anomaly::BadTimestamps,
+        "BadTimestamps",
+        None,
+        Level::SnapshotIsolation,
+        Finding::Timestamps,
+        "a transaction commits, by its timestamps, before it starts, or writes and commits just then",
+    ),
+    entry(
+        Anomaly::UncommittedVersionRead,
+        "UncommittedVersionRead",
+        None,
+        Level::SnapshotIsolation,
+        Finding::Timestamps,
+        "a transaction read a version that, by its timestamp, was committed too late to be seen",
+    ),
+    entry(
+        Anomaly::StaleRead,
+        "StaleRead",
+        None,
+        Level::SnapshotIsolation,
+        Finding::Timestamps,
+        "a transaction read a version that, by timestamps, was already overwritten",
+    ),
+    entry(
+        Anomaly::ConcurrentWrites,
+        "ConcurrentWrites",
+        None,
+        Level::SnapshotIsolation,
+        Finding::Timestamps,
+        "two transactions wrote the same key, and neither committed before the other started",
+    ),
+    entry(
+        Anomaly::TimestampTie,
+        "TimestampTie",
+        None,
+        Level::SnapshotIsolation,
+        Finding::Timestamps,
+        "two transactions that depend on each other have the same commit timestamp",
+    ),
 ];
 
 const fn entry(
@@ -397,7 +450,7 @@ mod tests {
     fn every_anomaly_is_catalogued_once() {
         let mut seen: Vec<Anomaly> = CATALOGUE.iter().map(|e| e.anomaly).collect();
         seen.sort_unstable();
-        let count = Anomaly::NotLinearizable as usize + 1;
+        let count = Anomaly::ConcurrentWrites as usize + 1;
         assert_eq!(seen.len(), count);
         assert!(seen.iter().enumerate().all(|(i, a)| *a as usize == i));
     }

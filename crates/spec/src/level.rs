@@ -180,7 +180,38 @@ impl fmt::Display for Level {
     }
 }
 
-/// A level, and whether it binds the transactions of a session to their order.
+/// What a promise is judged by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
+pub enum By {
+    /// What was written and read: some order of the transactions has to explain it.
+    #[default]
+    Values,
+    /// The server's own timestamps: they say what each transaction sees, and it has to see exactly that.
+    Timestamps,
+}
+
+impl By {
+    /// Everything that a promise can be judged by.
+    pub const ALL: [By; 2] = [By::Values, By::Timestamps];
+
+    /// The name on the command line and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            By::Values => "values",
+            By::Timestamps => "timestamps",
+        }
+    }
+
+    /// Whether there are rules for a level.
+    pub const fn judges(self, level: Level) -> bool {
+        match self {
+            By::Values => true,
+            By::Timestamps => matches!(level, Level::SnapshotIsolation | Level::Serializable),
+        }
+    }
+}
+
+/// A level, whether it binds the transactions of a session to their order, and what it is judged by.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Promise {
     /// The level.
@@ -188,33 +219,71 @@ pub struct Promise {
     /// Whether session order counts (it does unless the database promises nothing across the
     /// transactions of a session).
     pub session_order: bool,
+    /// What it is judged by.
+    pub by: By,
 }
 
 impl Promise {
-    /// The level with session order.
+    /// The level with session order, by values.
     pub const fn of(level: Level) -> Promise {
-        Promise { level, session_order: true }
+        Promise { level, session_order: true, by: By::Values }
     }
 
-    /// Every promise: each level with session order and without.
+    /// The level with session order, by the server's timestamps.
+    pub const fn by_timestamps(level: Level) -> Promise {
+        Promise { level, session_order: true, by: By::Timestamps }
+    }
+
+    /// The same without session order.
+    #[must_use]
+    pub const fn without_session_order(self) -> Promise {
+        Promise { session_order: false, ..self }
+    }
+
+    /// Every promise by values: each level with session order and without.
     pub fn all() -> impl Iterator<Item = Promise> {
-        let both = |level| [true, false].map(|session_order| Promise { level, session_order });
+        let both = |level| [Promise::of(level), Promise::of(level).without_session_order()];
         Level::ALL.into_iter().flat_map(both)
     }
 
     /// Whether every history that keeps this promise keeps the other one.
     ///
+    /// What is right by timestamps has one order of the transactions that explains it, so it is right
+    /// by values; by timestamps, no promise follows from another one.
+    ///
     /// ```
     /// use isolde_spec::{Level, Promise};
-    /// let loose = Promise { level: Level::Serializable, session_order: false };
+    /// let loose = Promise::of(Level::Serializable).without_session_order();
     /// assert!(Promise::of(Level::Serializable).implies(loose));
     /// assert!(!loose.implies(Promise::of(Level::Causal)));
     /// // Session order does not count at repeatable read.
     /// assert!(loose.implies(Promise::of(Level::RepeatableRead)));
+    /// let timed = Promise::by_timestamps(Level::SnapshotIsolation);
+    /// assert!(timed.implies(Promise::of(Level::Prefix)));
+    /// assert!(!Promise::of(Level::StrictSerializable).implies(timed));
     /// ```
     pub fn implies(self, other: Promise) -> bool {
         let in_order = self.session_order || !other.session_order;
-        self.level.implies(other.level) && (in_order || !other.level.counts_session_order())
+        match (self.by, other.by) {
+            (_, By::Values) => {
+                self.level.implies(other.level) && (in_order || !other.level.counts_session_order())
+            }
+            (By::Timestamps, By::Timestamps) => self.level == other.level && in_order,
+            (By::Values, By::Timestamps) => false,
+        }
+    }
+}
+
+impl fmt::Display for Promise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.level.name())?;
+        if self.by == By::Timestamps {
+            f.write_str(" by timestamps")?;
+        }
+        if !self.session_order {
+            f.write_str(" without session order")?;
+        }
+        Ok(())
     }
 }
 

@@ -11,12 +11,14 @@ mod excerpt;
 mod level;
 mod pattern;
 mod summary;
+mod timed;
 mod verdict;
 
 pub use anomaly::{Anomaly, CATALOGUE, Catalogued, Finding};
 pub use edge::Edges;
 pub use excerpt::{aborted_before, excerpt};
-pub use level::{Level, Promise};
+pub use level::{By, Level, Promise};
 pub use pattern::{Pattern, Reads};
 pub use summary::{How, Standing, Summary};
+pub use timed::{Assumed, Axiom, Seen, Timed};
 pub use verdict::{Answer, Because, Counted, Forced, Procedure, Step, Stuck, Verdict, Witness};

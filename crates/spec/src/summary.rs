@@ -1,6 +1,6 @@
 //! What verdicts on several levels say together.
 
-use crate::level::Level;
+use crate::level::{By, Level};
 use crate::verdict::Verdict;
 
 /// Where the line runs between the levels that hold and the others.
@@ -37,9 +37,11 @@ pub enum How {
 }
 
 impl Summary {
-    /// Of verdicts on different levels of one history, in any order.
+    /// Of verdicts on different levels of one history, in any order. Promises that are judged by more
+    /// than values stand for themselves, and are left out.
     pub fn of<'v>(verdicts: impl IntoIterator<Item = &'v Verdict>) -> Summary {
         let mut verdicts: Vec<&Verdict> = verdicts.into_iter().collect();
+        verdicts.retain(|verdict| verdict.promise.by == By::Values);
         verdicts.sort_by_key(|v| v.promise.level);
         let levels = |wanted: Option<bool>| {
             let those = verdicts.iter().filter(move |v| v.holds() == wanted);

@@ -5,6 +5,7 @@ use isolde_history::{Key, OpId, TxnId};
 use crate::anomaly::Anomaly;
 use crate::edge::Edges;
 use crate::level::{Level, Promise};
+use crate::timed::Timed;
 
 /// The answer to one question, never a bare yes or no.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +88,8 @@ pub struct Witness {
     pub forced: Vec<Forced>,
     /// How far single operations can be put in order, if that is what fails.
     pub stuck: Option<Stuck>,
+    /// What the server's timestamps show, if the promise is judged by them.
+    pub timed: Option<Timed>,
 }
 
 /// Why an inferred step must be: a reader read one of two versions and had seen the other.
@@ -124,6 +127,7 @@ impl Witness {
             support: Vec::new(),
             forced: Vec::new(),
             stuck: None,
+            timed: None,
         }
     }
 

@@ -41,6 +41,8 @@ pub(crate) struct KeyFacts {
     pub(crate) unlearned: Option<OpId>,
     /// How many operations answered that they did nothing.
     pub(crate) failed: u64,
+    /// Those of them that say something about the version that they saw.
+    pub(crate) refused: Vec<(OpId, TxnId)>,
     /// Whether predicate reads are taken to say nothing of the key, because none returned it.
     pub(crate) unsaid: bool,
     /// A predicate read of which it is not known what it saw of the key.
@@ -146,6 +148,18 @@ const OTHER: u8 = 2;
 impl KeyFacts {
     /// Makes the facts of a key.
     pub(crate) fn load(&mut self, keys: &SortedKeys<'_>, standings: &[Standing], key: usize) {
+        if !self.load_unindexed(keys, standings, key) {
+            self.index();
+        }
+    }
+
+    /// The same, without the table of values unless something needs it: says whether it is there.
+    pub(crate) fn load_unindexed(
+        &mut self,
+        keys: &SortedKeys<'_>,
+        standings: &[Standing],
+        key: usize,
+    ) -> bool {
         self.clear(key);
         let said = self.said_by_predicates(keys, standings, key);
         let mut rows = said.reads.iter().peekable();
@@ -171,13 +185,22 @@ impl KeyFacts {
         if uses == LIST | OTHER {
             self.clear(key);
             self.mixed = first;
-            return;
+            return false;
         }
         self.is_list = uses == LIST;
         if keys.explicit_initial {
             let initial = keys.initial(key);
             self.writes.retain(|w| initial != Some(w.value));
         }
+        let needed = !self.not_own.is_empty();
+        if needed {
+            self.index();
+        }
+        needed
+    }
+
+    /// Enters the values that were written, and names what needs them.
+    pub(crate) fn index(&mut self) {
         self.values.index(&mut self.writes);
         self.name_own_reads();
     }
@@ -246,6 +269,7 @@ impl KeyFacts {
         self.writes.clear();
         self.sources.clear();
         self.list_reads.clear();
+        self.refused.clear();
         self.breaches.clear();
         self.not_own.clear();
         self.run.restart();
@@ -279,6 +303,10 @@ impl KeyFacts {
         }
         if op.effect() == Effect::Failed && op.kind() != OpKind::Read {
             self.failed += 1;
+            let compares = matches!(op.kind(), OpKind::Cas | OpKind::InsertIfAbsent);
+            if compares && self.run.wrote.is_none() {
+                self.refused.push((op.id(), touch.txn));
+            }
         }
         if op.kind() == OpKind::ListRead {
             self.list_read(touch.txn, op);
@@ -500,7 +528,7 @@ fn misses_own(own: &[Own], elements: &[Value]) -> Anomaly {
 /// The value that an operation observed, if it says so. A failed compare-and-set has seen some other
 /// value, and a failed insert some value: neither names one.
 #[inline]
-fn what_it_read(op: &Op<'_>) -> Option<Value> {
+pub(crate) fn what_it_read(op: &Op<'_>) -> Option<Value> {
     let done = op.effect() == Effect::Done;
     let value = match op.kind() {
         OpKind::Read => op.value(),

@@ -61,7 +61,7 @@ impl Tally {
         }
         for at in levels {
             for session_order in [seed.is_multiple_of(5), !seed.is_multiple_of(5)] {
-                let promise = Promise { level: LEVELS[at], session_order };
+                let promise = Promise { session_order, ..Promise::of(LEVELS[at]) };
                 self.ask(seed, (&history, &options, &all), at, promise);
             }
         }
@@ -76,7 +76,7 @@ impl Tally {
     ) {
         let ours = check(history, promise, options);
         let theirs = twin::decide(history, promise, 0);
-        let Promise { level, session_order } = promise;
+        let Promise { level, session_order, .. } = promise;
         let together = all.check(promise).holds();
         if together != ours.holds() && (ours.holds().is_some() || together != theirs) {
             self.wrong.push(format!(

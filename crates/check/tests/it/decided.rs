@@ -175,7 +175,7 @@ fn clear_histories_are_never_left_open_at_weak_levels() {
                 continue;
             }
             count += 1;
-            let promise = Promise { level, session_order };
+            let promise = Promise { session_order, ..Promise::of(level) };
             if let Answer::Unknown(why) = check(&history, promise, &Options::default()).answer {
                 open.push(format!("seed {seed}, {promise:?}: {why}\n{}", to_text(&history)));
             }

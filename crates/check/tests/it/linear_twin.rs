@@ -42,7 +42,7 @@ fn compare(level: Level, object: Object, tally: &mut Tally, seed: u64) {
     }
     for (session_order, skew) in [(true, 0), (false, 0), (true, 3)] {
         let options = Options { clock_skew: skew, ..Options::default() };
-        let ours = check(&history, Promise { level, session_order }, &options);
+        let ours = check(&history, Promise { session_order, ..Promise::of(level) }, &options);
         let real_time = level == Level::Linearizable;
         let theirs = some_order(&history, Orders { sessions: session_order, real_time, skew });
         let sessions = if session_order { "yes" } else { "no" };

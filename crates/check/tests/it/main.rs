@@ -18,6 +18,8 @@ mod metamorphic;
 mod own_verdicts;
 mod planted;
 mod settled;
+mod timed_against_twin;
+mod timed_twin;
 mod twin;
 mod twin_labelled;
 mod twin_predicates;

@@ -13,7 +13,8 @@ fn levels() -> impl Iterator<Item = Level> {
 }
 
 fn promises() -> impl Iterator<Item = Promise> {
-    let both = |level| [true, false].map(|session_order| Promise { level, session_order });
+    let both =
+        |level| [true, false].map(|session_order| Promise { session_order, ..Promise::of(level) });
     levels().flat_map(both)
 }
 

@@ -18,7 +18,7 @@ fn verdicts(text: &str, session_order: bool, skew: i64) -> String {
     let mut unknown = Vec::new();
     for level in levels() {
         let name = level.short().unwrap_or(level.name());
-        match twin::decide(&history, Promise { level, session_order }, skew) {
+        match twin::decide(&history, Promise { session_order, ..Promise::of(level) }, skew) {
             Some(true) => {}
             Some(false) => fail.push(name),
             None => unknown.push(name),

@@ -212,7 +212,7 @@ proptest! {
         let oracle = Oracle::new(&made);
         for level in [Level::ReadCommitted, Level::ReadAtomic, Level::Causal] {
             for session_order in [true, false] {
-                let verdict = check(&history, Promise { level, session_order }, &Options::default());
+                let verdict = check(&history, Promise { session_order, ..Promise::of(level) }, &Options::default());
                 let expected = oracle.holds(level, session_order);
                 prop_assert_eq!(
                     verdict.holds(), Some(expected), "{} sessions {}\n{}", level, session_order, &text

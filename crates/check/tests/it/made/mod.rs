@@ -46,5 +46,5 @@ pub fn all_promises() -> impl Iterator<Item = Promise> {
 }
 
 fn with_and_without(level: Level) -> [Promise; 2] {
-    [true, false].map(|session_order| Promise { level, session_order })
+    [true, false].map(|session_order| Promise { session_order, ..Promise::of(level) })
 }

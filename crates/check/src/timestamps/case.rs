@@ -1,0 +1,115 @@
+//! One question by timestamps: the keys, the moments, and where each transaction stands.
+
+use isolde_history::{History, TxnId, Value};
+use isolde_spec::Promise;
+
+use crate::keys::sorted_keys::SortedKeys;
+use crate::keys::standing::Standing;
+use crate::timestamps::moments::{Moment, Moments};
+use crate::timestamps::rules::{Ordering, Stamps};
+use crate::timestamps::supply::{self, wrote};
+
+/// One question by timestamps.
+pub(crate) struct TimedCase<'k, 'h> {
+    pub(crate) keys: &'k SortedKeys<'h>,
+    pub(crate) promise: Promise,
+    pub(crate) ordering: Ordering,
+    /// Which transactions count. Those of unknown outcome do if a commit point was found for them.
+    pub(crate) standings: Vec<Standing>,
+    pub(crate) moments: Moments,
+    /// In commit order: up to when each transaction sees commits. (A snapshot shows them up to the start.)
+    limits: Vec<Moment>,
+    /// Transactions of unknown outcome for which commit points are looked for, ascending.
+    pub(crate) open: Vec<TxnId>,
+    /// Whether the history holds every transaction that ran.
+    pub(crate) complete: bool,
+}
+
+impl<'k, 'h> TimedCase<'k, 'h> {
+    pub(crate) fn new(
+        keys: &'k SortedKeys<'h>,
+        promise: Promise,
+        standings: Vec<Standing>,
+        complete: bool,
+    ) -> TimedCase<'k, 'h> {
+        let history = keys.history;
+        let ordering = supply::ordering(history, promise.level);
+        let moments = Moments::new(history);
+        let limits = match ordering {
+            Ordering::Snapshots => Vec::new(),
+            Ordering::Commits { .. } => {
+                let limit = |id: u32| limit(history, ordering, &moments, TxnId(id));
+                (0..history.txn_count() as u32).map(limit).collect()
+            }
+        };
+        let open = Vec::new();
+        TimedCase { keys, promise, ordering, standings, moments, limits, open, complete }
+    }
+
+    /// Up to when a transaction sees commits.
+    #[inline]
+    pub(crate) fn limit(&self, txn: TxnId) -> Moment {
+        match self.ordering {
+            Ordering::Snapshots => self.moments.start_of(txn),
+            Ordering::Commits { .. } => self.limits[txn.index()],
+        }
+    }
+
+    /// In commit order, where a transaction that wrote stands: it does not see what was committed just then.
+    pub(crate) fn exclusive_place(&self, txn: TxnId) -> Option<Moment> {
+        let at = self.moments.commit_of(txn);
+        let below = Moment(at.0.wrapping_sub(1));
+        let exclusive = matches!(self.ordering, Ordering::Commits { .. })
+            && at != Moment::NEVER
+            && self.limit(txn) == below;
+        exclusive.then_some(at)
+    }
+
+    /// Says when a transaction of unknown outcome committed.
+    pub(crate) fn set_commit(&mut self, txn: TxnId, commit: Moment) {
+        self.moments.commit[txn.index()] = commit;
+        if let Ordering::Commits { .. } = self.ordering {
+            self.limits[txn.index()] = limit(self.keys.history, self.ordering, &self.moments, txn);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn counts(&self, txn: TxnId) -> bool {
+        self.standings[txn.index()].counts()
+    }
+
+    /// Whether a commit point of the transaction is still looked for.
+    #[inline]
+    pub(crate) fn is_open(&self, txn: TxnId) -> bool {
+        !self.open.is_empty() && self.open.binary_search(&txn).is_ok()
+    }
+
+    /// The timestamps of a transaction.
+    pub(crate) fn stamps(&self, txn: TxnId) -> Stamps<Moment> {
+        let (start, commit) = (self.moments.start_of(txn), self.moments.commit_of(txn));
+        Stamps { start: start.known(), commit: commit.known() }
+    }
+
+    /// Whether the recorder gave any version order.
+    pub(crate) fn given_orders(&self) -> bool {
+        !self.keys.given.is_empty()
+    }
+
+    /// The version order of a key that the recorder gave.
+    pub(crate) fn given_order(&self, key: usize) -> Option<&'h [Value]> {
+        let at = *self.keys.given.get(&key)?;
+        self.keys.history.version_orders().get(at).map(|(_, values)| values.as_slice())
+    }
+}
+
+/// Up to when a transaction sees commits, in commit order. Moments have room between them, so that the time
+/// just before one is no other's.
+fn limit(history: &History, ordering: Ordering, moments: &Moments, txn: TxnId) -> Moment {
+    let wrote = wrote(&history.txn(txn));
+    let (start, commit) = (moments.start_of(txn).known(), moments.commit_of(txn).known());
+    match (Stamps { start, commit }).place(ordering, wrote) {
+        Some(place) if place.inclusive => place.at,
+        Some(place) => Moment(place.at.0 - 1),
+        None => Moment::NEVER,
+    }
+}

@@ -1,0 +1,125 @@
+//! From findings by timestamps to witnesses: what should have been read, what was read, and who wrote both.
+
+use isolde_history::{Key, OpId, TxnId, Value};
+use isolde_spec::{Assumed, Axiom, Seen, Timed, Witness};
+
+use crate::timestamps::case::TimedCase;
+use crate::timestamps::finding::TimedFinding;
+use crate::timestamps::judged_key::JudgedKey;
+use crate::timestamps::moments::Moment;
+use crate::timestamps::timeline::TimedVersion;
+use crate::timestamps::unknown::AssumedPoint;
+
+/// Explains findings. The facts of the last key are kept: findings of one key often follow each other.
+pub(crate) struct TimedExplainer<'c, 'k, 'h> {
+    case: &'c TimedCase<'k, 'h>,
+    assumed: &'c [AssumedPoint],
+    key: JudgedKey,
+    loaded: Option<usize>,
+}
+
+impl<'c, 'k, 'h> TimedExplainer<'c, 'k, 'h> {
+    pub(crate) fn new(
+        case: &'c TimedCase<'k, 'h>,
+        assumed: &'c [AssumedPoint],
+    ) -> TimedExplainer<'c, 'k, 'h> {
+        TimedExplainer { case, assumed, key: JudgedKey::default(), loaded: None }
+    }
+
+    /// The witness of a finding.
+    pub(crate) fn witness(&mut self, finding: &TimedFinding) -> Witness {
+        let history = self.case.keys.history;
+        let (mut expected, mut read) = (Vec::new(), None);
+        if let (Axiom::Ext, Some(op)) = (finding.axiom, finding.op) {
+            expected = self.expected(finding.txn, op);
+            read = self.read(op, finding.other);
+        }
+        let writes = expected.iter().chain(&read).filter_map(|seen| seen.write);
+        let mut ops: Vec<OpId> =
+            finding.op.into_iter().chain(finding.other).chain(writes).collect();
+        let mut seen = Vec::new();
+        ops.retain(|op| {
+            !seen.contains(op) && {
+                seen.push(*op);
+                true
+            }
+        });
+        let of_ops = ops.iter().map(|op| history.txn_of(*op));
+        let mut txns: Vec<TxnId> = of_ops.chain([finding.txn]).chain(finding.opponent).collect();
+        txns.sort_unstable();
+        txns.dedup();
+        let timed = Timed {
+            axiom: finding.axiom,
+            txn: finding.txn,
+            place: self.place(finding.txn),
+            expected,
+            read,
+            opponent: finding.opponent,
+            assumed: self.assumed_of(&txns),
+        };
+        Witness { ops, txns, timed: Some(timed), ..Witness::of(finding.anomaly) }
+    }
+
+    fn place(&self, txn: TxnId) -> Option<isolde_history::Timestamp> {
+        let at = self.case.exclusive_place(txn).or(self.case.limit(txn).known())?;
+        self.case.moments.timestamp(at)
+    }
+
+    fn load(&mut self, op: OpId) {
+        let key = self.case.keys.history.op(op).key().index();
+        if self.loaded != Some(key) {
+            self.key.load(self.case, key);
+            self.loaded = Some(key);
+        }
+    }
+
+    /// What a transaction should have read.
+    fn expected(&mut self, reader: TxnId, op: OpId) -> Vec<Seen> {
+        self.load(op);
+        let count = self.key.timeline.count_until(self.case.limit(reader));
+        let newest = self.key.timeline.newest(count, reader).to_vec();
+        if newest.is_empty() {
+            return vec![self.initial(op)];
+        }
+        newest.iter().map(|version| self.version(version, count)).collect()
+    }
+
+    fn version(&self, version: &TimedVersion, count: usize) -> Seen {
+        let facts = &self.key.facts;
+        let list = facts.is_list.then(|| self.key.timeline.list(count).to_vec());
+        let write = Some(facts.writes[version.write as usize].op);
+        Seen { value: version.value, list, write, initial: false }
+    }
+
+    fn initial(&self, op: OpId) -> Seen {
+        let key: Key = self.case.keys.history.op(op).key();
+        let value = self.case.keys.first_value(key.index());
+        let list = self.key.facts.is_list.then(Vec::new);
+        Seen { value, list, write: None, initial: true }
+    }
+
+    /// What was read, and which write that was.
+    fn read(&self, op: OpId, write: Option<OpId>) -> Option<Seen> {
+        let of = self.case.keys.history.op(op);
+        let list = of.elements().map(<[Value]>::to_vec);
+        let value = match &list {
+            Some(list) => list.last().copied().unwrap_or(Value::ABSENT),
+            None => crate::keys::key_facts::what_it_read(&of)?,
+        };
+        let first = self.case.keys.first_value(of.key().index());
+        let initial =
+            write.is_none() && (value == first || list.as_ref().is_some_and(Vec::is_empty));
+        Some(Seen { value, list, write, initial })
+    }
+
+    fn assumed_of(&self, txns: &[TxnId]) -> Vec<Assumed> {
+        let stamp = |moment: Option<Moment>| moment.and_then(|m| self.case.moments.timestamp(m));
+        let of = self.assumed.iter().filter(|point| txns.contains(&point.txn));
+        let told = |point: &AssumedPoint| Assumed {
+            txn: point.txn,
+            after: stamp(point.after),
+            until: stamp(point.until),
+        };
+        of.map(told).collect()
+    }
+}

@@ -1,0 +1,430 @@
+//! The rules, held against what was done to one key.
+
+use isolde_history::{Effect, Key, OpId, OpKind, TxnId, Value};
+use isolde_spec::{Anomaly, Axiom};
+
+use crate::keys::accesses::{ListRead, ReadFact, WriteFact};
+use crate::keys::findings::{Doubt, LocalFinding};
+use crate::keys::key_facts::KeyFacts;
+use crate::keys::standing::Standing;
+use crate::timestamps::case::TimedCase;
+use crate::timestamps::finding::{TimedDoubt, TimedFinding, TimedFindings};
+use crate::timestamps::lists;
+use crate::timestamps::moments::Moment;
+use crate::timestamps::rules::{self, Ordering, Place, WrongSource};
+use crate::timestamps::timeline::{TimedVersion, Timeline};
+
+/// A key under examination, in memory that the next key uses again.
+#[derive(Default)]
+pub(crate) struct JudgedKey {
+    pub(crate) facts: KeyFacts,
+    pub(crate) timeline: Timeline,
+    /// Whether the facts are indexed by value.
+    indexed: bool,
+}
+
+/// A read that returned another version than it should have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum WrongRead {
+    /// It is called so, and returned this write, if it is known which.
+    Named(Anomaly, Option<OpId>),
+    /// Whether it is wrong is not known.
+    InDoubt(TimedDoubt),
+    /// It returned a write of a transaction whose commit point is still looked for.
+    Open,
+}
+
+impl JudgedKey {
+    /// Finds everything that is wrong with a key.
+    pub(crate) fn judge(&mut self, case: &TimedCase<'_, '_>, key: usize, out: &mut TimedFindings) {
+        self.load(case, key);
+        self.inside_transactions(case, out);
+        if self.has_doubts(case, out) {
+            return;
+        }
+        if case.given_orders() && !self.follows_given_order(case) {
+            out.doubts.push(TimedDoubt::GivenOrder(Key(key as u32)));
+        }
+        self.ties(case, out);
+        if case.ordering == Ordering::Snapshots {
+            self.conflicts(out);
+        }
+        if self.facts.is_list { self.list_reads(case, out) } else { self.reads(case, out) }
+    }
+
+    /// Makes the facts of a key, and puts its versions in order.
+    pub(crate) fn load(&mut self, case: &TimedCase<'_, '_>, key: usize) {
+        self.facts.missing_binds = true;
+        self.indexed = self.facts.load_unindexed(case.keys, &case.standings, key);
+        self.timeline.load(&self.facts, &case.moments);
+    }
+
+    fn index(&mut self) {
+        if !self.indexed {
+            self.facts.index();
+            self.indexed = true;
+        }
+    }
+
+    /// INT.
+    fn inside_transactions(&self, case: &TimedCase<'_, '_>, out: &mut TimedFindings) {
+        for breach in &self.facts.breaches {
+            let ops = breach.ops();
+            let Some(&op) = ops.last() else { continue };
+            let txn = case.keys.history.txn_of(op);
+            if case.counts(txn) {
+                let other = ops.first().copied().filter(|first| *first != op);
+                let finding = TimedFinding::new(breach.anomaly, Axiom::Int, txn);
+                out.findings.push(TimedFinding { op: Some(op), other, ..finding });
+            }
+        }
+    }
+
+    /// What makes it unknown which versions the key had. What was read of it is not judged then.
+    fn has_doubts(&self, case: &TimedCase<'_, '_>, out: &mut TimedFindings) -> bool {
+        let facts = &self.facts;
+        let mixed = facts.mixed.map(Doubt::Mixed);
+        let unsure = facts.unsure.map(Doubt::Unsure);
+        let unlearned = facts.unlearned.map(Doubt::Unlearned);
+        let doubts = [mixed, unsure, unlearned];
+        doubts.into_iter().flatten().for_each(|doubt| out.doubt(doubt));
+        // What a predicate read did not return is no version that timestamps could name.
+        let missing = |read: &&ReadFact| read.missing && case.counts(read.txn);
+        let missing = facts.reads.iter().find(missing).map(|read| read.op);
+        out.doubts
+            .extend(facts.undecided.or(missing).map(|op| TimedDoubt::Of(Doubt::Predicate(op))));
+        doubts.iter().any(Option::is_some)
+    }
+
+    /// Whether the order that the recorder gave, if it did, is that of the commits.
+    fn follows_given_order(&mut self, case: &TimedCase<'_, '_>) -> bool {
+        let Some(order) = case.given_order(self.facts.key) else { return true };
+        self.index();
+        let facts = &self.facts;
+        let mut last = Moment::NEVER;
+        for value in order {
+            let mut writers = facts.values.chain(&facts.writes, *value);
+            let version = |w: &u32| facts.writes[*w as usize].is_version();
+            let Some(write) = writers.find(version) else { continue };
+            let commit = case.moments.commit_of(facts.writes[write as usize].txn);
+            if commit < last || writers.any(|w| version(&w)) {
+                return false;
+            }
+            last = commit;
+        }
+        true
+    }
+
+    /// Writers of the key with one commit timestamp: each but the first of them is one finding. In commit
+    /// order they leave the answer open.
+    fn ties(&self, case: &TimedCase<'_, '_>, out: &mut TimedFindings) {
+        for pair in self.timeline.versions.windows(2).filter(|p| p[0].commit == p[1].commit) {
+            let [first, second] = [pair[0], pair[1]];
+            match case.ordering {
+                Ordering::Snapshots => {
+                    let op = Some(self.write(&second).op);
+                    let other = Some(self.write(&first).op);
+                    let opponent = Some(first.txn);
+                    let finding =
+                        TimedFinding::new(Anomaly::TimestampTie, Axiom::Stamps, second.txn);
+                    out.findings.push(TimedFinding { op, other, opponent, ..finding });
+                }
+                Ordering::Commits { .. } => {
+                    let key = self.facts.key();
+                    out.doubts.push(TimedDoubt::Tie(first.txn, second.txn, key));
+                }
+            }
+        }
+    }
+
+    fn write(&self, version: &TimedVersion) -> &WriteFact {
+        &self.facts.writes[version.write as usize]
+    }
+
+    /// NOCONFLICT: once for each transaction, on the one that commits first. Timestamps that contradict
+    /// themselves are told elsewhere, and overlap nothing.
+    fn conflicts(&self, out: &mut TimedFindings) {
+        let versions = &self.timeline.versions;
+        // Commits ascend: whoever overlaps an earlier writer overlaps the one before it.
+        if versions.windows(2).all(|p| p[0].commit <= p[1].start) {
+            return;
+        }
+        let good: Vec<&TimedVersion> =
+            versions.iter().filter(|v| v.start != Moment::NEVER && v.start < v.commit).collect();
+        let spans: Vec<(Moment, Moment)> = good.iter().map(|v| (v.start, v.commit)).collect();
+        for (i, j) in rules::conflicts(&spans) {
+            let (first, second) = (self.write(good[i]), self.write(good[j]));
+            let read = |w: &WriteFact| w.read_before.get().map(|at| self.facts.reads[at].value);
+            let same = read(first).is_some() && read(first) == read(second);
+            let anomaly = rules::name_of_conflict(same);
+            let finding = TimedFinding::new(anomaly, Axiom::NoConflict, first.txn);
+            out.findings.push(TimedFinding {
+                op: Some(first.op),
+                other: Some(second.op),
+                opponent: Some(second.txn),
+                ..finding
+            });
+        }
+    }
+
+    /// EXT, of a register.
+    fn reads(&mut self, case: &TimedCase<'_, '_>, out: &mut TimedFindings) {
+        let first = case.keys.first_value(self.facts.key);
+        for i in 0..self.facts.reads.len() {
+            let read = self.facts.reads[i];
+            if !read.standing.counts() || read.missing {
+                continue;
+            }
+            let limit = case.limit(read.txn);
+            let count = self.timeline.count_until(limit);
+            let newest = count.checked_sub(1).map(|last| &self.timeline.versions[last]);
+            let value = newest.map_or(first, |version| version.value);
+            let own = newest.is_some_and(|version| version.txn == read.txn);
+            if case.ordering != Ordering::Snapshots {
+                self.tie_of_reader(case, read.txn, count, out);
+            }
+            if value != read.value || own {
+                self.perhaps_wrong(case, &read, count, out);
+            }
+        }
+        self.refused(case, out);
+    }
+
+    /// In commit order: a transaction that wrote, and read what another one wrote at the same time.
+    fn tie_of_reader(
+        &self,
+        case: &TimedCase<'_, '_>,
+        reader: TxnId,
+        count: usize,
+        out: &mut TimedFindings,
+    ) {
+        let tied = self.tied(case, reader, count).find(|version| version.txn != reader);
+        if let Some(version) = tied {
+            out.doubts.push(TimedDoubt::Tie(version.txn, reader, self.facts.key()));
+        }
+    }
+
+    /// In commit order: the versions with the commit timestamp of a reader that wrote, after the first so
+    /// many, which are those that it sees.
+    fn tied(
+        &self,
+        case: &TimedCase<'_, '_>,
+        reader: TxnId,
+        count: usize,
+    ) -> impl Iterator<Item = &TimedVersion> {
+        let at = case.exclusive_place(reader);
+        let after = self.timeline.versions[count..].iter();
+        after.take_while(move |version| Some(version.commit) == at)
+    }
+
+    /// A read that is not of the newest visible version at first sight.
+    #[cold]
+    fn perhaps_wrong(
+        &mut self,
+        case: &TimedCase<'_, '_>,
+        read: &ReadFact,
+        count: usize,
+        out: &mut TimedFindings,
+    ) {
+        let right = || self.right_values(case, read.txn, count).contains(&read.value);
+        // Where a transaction of unknown outcome stands may not be known at all.
+        if case.limit(read.txn) == Moment::NEVER || self.is_second_look(read.op) || right() {
+            return;
+        }
+        self.index();
+        match self.wrong_read(case, read) {
+            WrongRead::Named(anomaly, other) => out.findings.push(external(anomaly, read, other)),
+            WrongRead::InDoubt(doubt) => out.doubts.push(doubt),
+            WrongRead::Open => {}
+        }
+    }
+
+    /// Whether an operation is the second of two reads that differ, which is told by INT.
+    fn is_second_look(&self, op: OpId) -> bool {
+        let differ = |b: &LocalFinding| {
+            b.anomaly == Anomaly::NonRepeatableReads && b.ops().last() == Some(&op)
+        };
+        self.facts.breaches.iter().any(differ)
+    }
+
+    /// The values that a reader may have read: that of the newest visible version; of several with one
+    /// commit timestamp any.
+    pub(crate) fn right_values(
+        &self,
+        case: &TimedCase<'_, '_>,
+        reader: TxnId,
+        count: usize,
+    ) -> Vec<Value> {
+        let newest = self.timeline.newest(count, reader);
+        let tied = self.tied(case, reader, count).filter(|version| version.txn != reader);
+        let mut values: Vec<Value> = newest.iter().chain(tied).map(|v| v.value).collect();
+        if newest.is_empty() {
+            values.push(case.keys.first_value(self.facts.key));
+        }
+        values
+    }
+
+    /// What a wrong read of a register is called.
+    fn wrong_read(&self, case: &TimedCase<'_, '_>, read: &ReadFact) -> WrongRead {
+        let facts = &self.facts;
+        let initial = read.is_of(case.keys.first_value(facts.key));
+        let mut sources: Vec<(WrongSource<Moment>, Option<OpId>)> = Vec::new();
+        sources.extend(initial.then_some((WrongSource::Overwritten, None)));
+        let mut writers = 0;
+        for w in facts.values.chain(&facts.writes, read.value) {
+            let write = &facts.writes[w as usize];
+            writers += 1;
+            if case.is_open(write.txn) {
+                return WrongRead::Open;
+            }
+            sources.push((source(case, write, read), Some(write.op)));
+        }
+        let unlearned = read.value == Value::UNOBSERVED;
+        if unlearned {
+            return WrongRead::InDoubt(TimedDoubt::Of(Doubt::Unlearned(read.op)));
+        }
+        if !case.complete {
+            let once = writers + usize::from(initial) == 1 && self.are_unique(case, read.value);
+            if !once {
+                return WrongRead::InDoubt(TimedDoubt::Of(Doubt::UnknownWriter(read.op)));
+            }
+        }
+        let place = case.place_of(read.txn);
+        let named = sources.iter().map(|(source, op)| (source.name(place), *op));
+        let best = named.min_by_key(|(anomaly, _)| rules::rank(*anomaly));
+        let (anomaly, op) = best.unwrap_or((Anomaly::ThinAirRead, None));
+        WrongRead::Named(anomaly, op)
+    }
+
+    /// Whether values are unique, as far as one can see: then no transaction that is missing in the history
+    /// wrote this one. A delete leaves nothing that could be unique.
+    fn are_unique(&self, case: &TimedCase<'_, '_>, value: Value) -> bool {
+        let deletes = case.keys.history.op_counts()[OpKind::Delete as usize] > 0;
+        let unique = |w: &WriteFact| w.next_equal.is_none();
+        !(value == Value::ABSENT && deletes) && self.facts.writes.iter().all(unique)
+    }
+
+    /// Operations that were refused: they saw something else than what they asked for.
+    fn refused(&mut self, case: &TimedCase<'_, '_>, out: &mut TimedFindings) {
+        for i in 0..self.facts.refused.len() {
+            let (op, txn) = self.facts.refused[i];
+            if !case.counts(txn) || case.limit(txn) == Moment::NEVER {
+                continue;
+            }
+            let count = self.timeline.count_until(case.limit(txn));
+            self.tie_of_reader(case, txn, count, out);
+            let right = self.right_values(case, txn, count);
+            let asked = asked_for(case, op);
+            if right.iter().any(|value| Some(*value) != asked) {
+                continue;
+            }
+            if !case.complete || self.any_open(case) {
+                out.doubt(Doubt::UnknownWriter(op));
+                continue;
+            }
+            // It saw an older version, if there ever was another one.
+            let first = case.keys.first_value(self.facts.key);
+            let seen = self.timeline.versions[..count].iter().map(|v| v.value).chain([first]);
+            let stale = seen.into_iter().any(|value| Some(value) != asked);
+            let anomaly = if stale { Anomaly::StaleRead } else { Anomaly::UncommittedVersionRead };
+            let finding = TimedFinding::new(anomaly, Axiom::Ext, txn);
+            out.findings.push(TimedFinding { op: Some(op), ..finding });
+        }
+    }
+
+    fn any_open(&self, case: &TimedCase<'_, '_>) -> bool {
+        self.facts.writes.iter().any(|w| case.is_open(w.txn))
+    }
+
+    /// EXT, of a list.
+    fn list_reads(&mut self, case: &TimedCase<'_, '_>, out: &mut TimedFindings) {
+        for i in 0..self.facts.list_reads.len() {
+            let read = self.facts.list_reads[i];
+            if !case.counts(read.txn) {
+                continue;
+            }
+            let count = self.timeline.count_until(case.limit(read.txn));
+            let elements = self.foreign(case, &read);
+            let as_expected = self.timeline.list(count) == elements;
+            if case.ordering != Ordering::Snapshots {
+                self.tie_of_reader(case, read.txn, count, out);
+            }
+            if !as_expected {
+                self.perhaps_wrong_list(case, &read, count, out);
+            }
+        }
+    }
+
+    /// The elements of a list read that are not the reader's own.
+    pub(crate) fn foreign<'h>(&self, case: &TimedCase<'_, 'h>, read: &ListRead) -> &'h [Value] {
+        let elements = case.keys.history.op(read.op).elements().unwrap_or_default();
+        &elements[..read.foreign as usize]
+    }
+
+    #[cold]
+    fn perhaps_wrong_list(
+        &mut self,
+        case: &TimedCase<'_, '_>,
+        read: &ListRead,
+        count: usize,
+        out: &mut TimedFindings,
+    ) {
+        if case.limit(read.txn) == Moment::NEVER || self.is_second_look(read.op) {
+            return;
+        }
+        self.index();
+        let elements = self.foreign(case, read);
+        let tied = self.tied(case, read.txn, count).count();
+        let wrong = lists::wrong_read(case, self, read, elements, (count, tied));
+        match wrong {
+            None | Some(WrongRead::Open) => {}
+            Some(WrongRead::InDoubt(doubt)) => out.doubts.push(doubt),
+            Some(WrongRead::Named(anomaly, other)) => {
+                let opponent = other.map(|op| case.keys.history.txn_of(op));
+                let finding = TimedFinding::new(anomaly, Axiom::Ext, read.txn);
+                out.findings.push(TimedFinding { op: Some(read.op), other, opponent, ..finding });
+            }
+        }
+    }
+}
+
+/// Where a read of a value that was written here came from.
+pub(crate) fn source(
+    case: &TimedCase<'_, '_>,
+    write: &WriteFact,
+    read: &ReadFact,
+) -> WrongSource<Moment> {
+    if write.txn == read.txn {
+        return if write.op > read.op { WrongSource::OwnLater } else { WrongSource::Aborted };
+    }
+    if write.undone || matches!(write.standing, Standing::RolledBack | Standing::Unproved) {
+        return WrongSource::Aborted;
+    }
+    match case.moments.commit_of(write.txn).known() {
+        _ if !write.last => WrongSource::Intermediate,
+        Some(commit) => WrongSource::Committed(commit),
+        None => WrongSource::Overwritten,
+    }
+}
+
+fn external(anomaly: Anomaly, read: &ReadFact, other: Option<OpId>) -> TimedFinding {
+    let finding = TimedFinding::new(anomaly, Axiom::Ext, read.txn);
+    TimedFinding { op: Some(read.op), other, ..finding }
+}
+
+/// What an operation that was refused would have needed to see.
+pub(crate) fn asked_for(case: &TimedCase<'_, '_>, op: OpId) -> Option<Value> {
+    let op = case.keys.history.op(op);
+    match op.kind() {
+        OpKind::Cas if op.effect() == Effect::Failed => op.expected(),
+        OpKind::InsertIfAbsent => Some(Value::ABSENT),
+        _ => None,
+    }
+}
+
+/// Where a transaction stands, for the rules.
+impl TimedCase<'_, '_> {
+    pub(crate) fn place_of(&self, txn: TxnId) -> Place<Moment> {
+        Place { at: self.limit(txn), inclusive: true }
+    }
+}

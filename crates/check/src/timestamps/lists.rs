@@ -1,0 +1,173 @@
+//! What lists show: every element that is visible, in the order of commits, and no other.
+
+use isolde_history::{OpId, TxnId, Value};
+use isolde_spec::Anomaly;
+
+use crate::keys::accesses::{ListRead, ReadFact};
+use crate::keys::findings::Doubt;
+use crate::keys::standing::Standing;
+use crate::timestamps::case::TimedCase;
+use crate::timestamps::finding::TimedDoubt;
+use crate::timestamps::judged_key::{JudgedKey, WrongRead, source};
+use crate::timestamps::rules;
+use crate::timestamps::timeline::Timeline;
+
+/// What is wrong with a list read, if anything is. The reader sees the first so many versions, and perhaps
+/// some of as many tied ones after them.
+pub(crate) fn wrong_read(
+    case: &TimedCase<'_, '_>,
+    key: &JudgedKey,
+    read: &ListRead,
+    elements: &[Value],
+    seen: (usize, usize),
+) -> Option<WrongRead> {
+    let facts = &key.facts;
+    let written = |element: &&Value| facts.values.first(&facts.writes, **element).is_some();
+    let open = |w: u32| case.is_open(facts.writes[w as usize].txn);
+    let of_open = |e: &Value| facts.values.chain(&facts.writes, *e).any(open);
+    if elements.iter().any(of_open) {
+        return Some(WrongRead::Open);
+    }
+    let known: Vec<Value> = elements.iter().filter(written).copied().collect();
+    let all_known = known.len() == elements.len();
+    let in_doubt = WrongRead::InDoubt(TimedDoubt::Of(Doubt::UnknownWriter(read.op)));
+    if case.complete && !all_known {
+        return Some(WrongRead::Named(Anomaly::ThinAirRead, None));
+    }
+    if fits(&key.timeline, &known, read.txn, seen) {
+        return (!all_known).then_some(in_doubt);
+    }
+    if !case.complete && facts.writes.iter().any(|w| w.next_equal.get().is_some()) {
+        return Some(in_doubt);
+    }
+    let (anomaly, op) = name(case, key, read, &known, seen.0);
+    Some(WrongRead::Named(anomaly, op))
+}
+
+/// Whether elements are those of the visible versions, whatever the order of those with one timestamp.
+fn fits(
+    timeline: &Timeline,
+    elements: &[Value],
+    reader: TxnId,
+    (count, tied): (usize, usize),
+) -> bool {
+    let versions = &timeline.versions;
+    let blocks_of = |from: usize, to: usize| -> Vec<&[Value]> {
+        let foreign = (from..to).filter(|at| versions[*at].txn != reader);
+        foreign.map(|at| timeline.block(at)).collect()
+    };
+    let (mut at, mut rest) = (0, elements);
+    while at < count {
+        let same = versions[at..count].partition_point(|v| v.commit <= versions[at].commit);
+        let blocks = blocks_of(at, at + same);
+        let len = blocks.iter().map(|block| block.len()).sum();
+        let Some((these, after)) = rest.split_at_checked(len) else { return false };
+        if !is_made_of(these, &blocks) {
+            return false;
+        }
+        (at, rest) = (at + same, after);
+    }
+    rest.is_empty() || is_made_of(rest, &blocks_of(count, count + tied))
+}
+
+/// More blocks than this are not tried in every order; that two have one timestamp is told anyway.
+const MANY_BLOCKS: usize = 6;
+
+/// Whether elements are some of the blocks, each at most once, in any order.
+fn is_made_of(elements: &[Value], blocks: &[&[Value]]) -> bool {
+    if let [block] = blocks {
+        return elements == *block;
+    }
+    if blocks.len() > MANY_BLOCKS {
+        return true;
+    }
+    let mut todo: Vec<(&[Value], u8)> = vec![(elements, 0)];
+    while let Some((rest, used)) = todo.pop() {
+        if rest.is_empty() {
+            return true;
+        }
+        for (i, block) in blocks.iter().enumerate().filter(|(i, _)| used & (1 << i) == 0) {
+            if let Some(after) = rest.strip_prefix(*block).filter(|_| !block.is_empty()) {
+                todo.push((after, used | 1 << i));
+            }
+        }
+    }
+    false
+}
+
+/// What a list is called that does not show what it should, and the write to look at.
+fn name(
+    case: &TimedCase<'_, '_>,
+    key: &JudgedKey,
+    read: &ListRead,
+    elements: &[Value],
+    count: usize,
+) -> (Anomaly, Option<OpId>) {
+    let mut worst: Option<(usize, Anomaly, OpId)> = None;
+    for element in elements {
+        // An element that is visible, and only in the wrong place, counts as overwritten here.
+        let (anomaly, op) = source_of(case, key, read, *element);
+        let rank = rules::rank(anomaly);
+        if anomaly != Anomaly::StaleRead && worst.is_none_or(|(least, _, _)| rank > least) {
+            worst = Some((rank, anomaly, op));
+        }
+    }
+    if let Some((_, anomaly, op)) = worst.filter(|(_, a, _)| *a != Anomaly::IntermediateRead) {
+        return (anomaly, Some(op));
+    }
+    let last = elements.last().map(|element| source_of(case, key, read, *element).1);
+    let mut shown = elements.to_vec();
+    shown.sort_unstable_by_key(|value| value.to_bits());
+    let twice = shown.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
+    let appended = |value: Value| key.facts.values.chain(&key.facts.writes, value).count();
+    if twice.is_some_and(|value| appended(value) < 2) {
+        return (Anomaly::DuplicateElements, last);
+    }
+    if let Some(op) = last.filter(|op| cuts_its_writer(case, key, *op, elements)) {
+        return (Anomaly::IntermediateRead, Some(op));
+    }
+    let missed = key.timeline.list(count).iter().any(|element| !elements.contains(element));
+    (if missed { Anomaly::StaleRead } else { Anomaly::IncompatibleOrder }, last)
+}
+
+/// Where an element came from: of equal ones, from the writer that comes nearest to being right.
+fn source_of(
+    case: &TimedCase<'_, '_>,
+    key: &JudgedKey,
+    read: &ListRead,
+    element: Value,
+) -> (Anomaly, OpId) {
+    let facts = &key.facts;
+    let place = case.place_of(read.txn);
+    let as_read = ReadFact {
+        txn: read.txn,
+        op: read.op,
+        value: element,
+        standing: Standing::Committed,
+        empty_list: None,
+        last: read.op,
+        missing: false,
+    };
+    let writers = facts.values.chain(&facts.writes, element).map(|w| &facts.writes[w as usize]);
+    let named = writers.map(|write| {
+        // Every element of a list that was committed stays visible, not only the last.
+        let write = &crate::keys::accesses::WriteFact { last: true, ..*write };
+        (source(case, write, &as_read).name(place), write.op)
+    });
+    named
+        .min_by_key(|(anomaly, _)| rules::rank(*anomaly))
+        .unwrap_or((Anomaly::ThinAirRead, read.op))
+}
+
+/// Whether a list ends amid the elements of one transaction.
+fn cuts_its_writer(
+    case: &TimedCase<'_, '_>,
+    key: &JudgedKey,
+    last: OpId,
+    elements: &[Value],
+) -> bool {
+    let writer = case.keys.history.txn_of(last);
+    let own = key.facts.writes.iter().filter(|w| w.txn == writer && !w.undone && w.op > last);
+    let mut own = own.peekable();
+    own.peek().is_some() && own.all(|w| !elements.contains(&w.value))
+}

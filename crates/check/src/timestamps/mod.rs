@@ -1,0 +1,24 @@
+//! Promises by the server's own timestamps (Chronos).
+//!
+//! A server that says when each transaction started and committed says what it saw. So there is nothing to
+//! infer: versions are in the order of their commits, each transaction sees what had been committed by its
+//! place, and every operation either fits or is wrong. Sorted once, each key is decided on its own.
+//!
+//! [`rules`] has the rules as functions of timestamps, for streams too.
+
+mod case;
+mod explain;
+mod finding;
+mod gaps;
+mod judged_key;
+mod lists;
+mod moments;
+mod procedure;
+pub mod rules;
+mod sessions;
+mod supply;
+mod timeline;
+mod unknown;
+
+pub(crate) use procedure::decide;
+pub use supply::Supply;

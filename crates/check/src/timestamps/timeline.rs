@@ -1,0 +1,139 @@
+//! The versions of one key in the order of their commits, and what a place shows of them.
+
+use isolde_history::{TxnId, Value};
+
+use crate::keys::key_facts::KeyFacts;
+use crate::timestamps::moments::{Moment, Moments};
+
+/// A version of a key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimedVersion {
+    pub(crate) commit: Moment,
+    pub(crate) start: Moment,
+    pub(crate) value: Value,
+    pub(crate) txn: TxnId,
+    /// The last write of the transaction, an index of the key's writes.
+    pub(crate) write: u32,
+}
+
+/// The versions of one key, in memory that the next key uses again.
+#[derive(Default)]
+pub(crate) struct Timeline {
+    /// By commit, then by the order of the history.
+    pub(crate) versions: Vec<TimedVersion>,
+    /// Of a list: all elements in the order of versions, and where those of each version end.
+    pub(crate) elements: Vec<Value>,
+    pub(crate) ends: Vec<u32>,
+    /// Where the last look-up ended: reads come nearly in the order of their places.
+    finger: usize,
+}
+
+impl Timeline {
+    /// Puts the versions of a key in order.
+    pub(crate) fn load(&mut self, facts: &KeyFacts, moments: &Moments) {
+        self.versions.clear();
+        self.finger = 0;
+        for (i, write) in facts.writes.iter().enumerate() {
+            let commit = moments.commit_of(write.txn);
+            if write.is_version() && commit != Moment::NEVER {
+                let start = moments.start_of(write.txn);
+                let (value, txn, write) = (write.value, write.txn, i as u32);
+                self.versions.push(TimedVersion { commit, start, value, txn, write });
+            }
+        }
+        if !self.versions.is_sorted_by_key(|v| v.commit) {
+            self.versions.sort_by_key(|v| v.commit);
+        }
+        self.elements.clear();
+        self.ends.clear();
+        if facts.is_list {
+            for version in &self.versions {
+                let before = self.elements.len();
+                let own = facts.writes[..=version.write as usize].iter().rev();
+                let own = own.take_while(|w| w.txn == version.txn).filter(|w| !w.undone);
+                self.elements.extend(own.map(|w| w.value));
+                self.elements[before..].reverse();
+                self.ends.push(self.elements.len() as u32);
+            }
+        }
+    }
+
+    /// How many versions were committed up to a moment. Near the last answer it takes no time.
+    #[inline]
+    pub(crate) fn count_until(&mut self, limit: Moment) -> usize {
+        let versions = &self.versions;
+        let seen = |at: usize| versions.get(at).is_some_and(|v| v.commit <= limit);
+        let mut at = self.finger;
+        if seen(at) {
+            let mut step = 1;
+            while seen(at + step) {
+                at += step;
+                step *= 2;
+            }
+            let end = (at + step).min(versions.len());
+            at = at + 1 + versions[at + 1..end].partition_point(|v| v.commit <= limit);
+        } else if at > 0 && !seen(at - 1) {
+            let mut step = 1;
+            while step <= at && !seen(at - step) {
+                step *= 2;
+            }
+            let from = at.saturating_sub(step);
+            at = from + versions[from..at].partition_point(|v| v.commit <= limit);
+        }
+        self.finger = at;
+        at
+    }
+
+    /// The newest versions among the first so many that are not the reader's own: one, or several if they
+    /// have the same commit timestamp; none if the initial state is visible.
+    pub(crate) fn newest(&self, count: usize, reader: TxnId) -> &[TimedVersion] {
+        let mut end = count;
+        while end > 0 && self.versions[end - 1].txn == reader {
+            end -= 1;
+        }
+        let Some(last) = end.checked_sub(1) else { return &[] };
+        let commit = self.versions[last].commit;
+        let start = self.versions[..end].partition_point(|v| v.commit < commit);
+        &self.versions[start..end]
+    }
+
+    /// The elements of a version of a list.
+    pub(crate) fn block(&self, version: usize) -> &[Value] {
+        let start = version.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        &self.elements[start..self.ends[version] as usize]
+    }
+
+    /// The elements that the first so many versions made.
+    #[inline]
+    pub(crate) fn list(&self, count: usize) -> &[Value] {
+        let end = count.checked_sub(1).map_or(0, |last| self.ends[last] as usize);
+        &self.elements[..end]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_is_found_from_every_other() {
+        let version = |commit: i64| TimedVersion {
+            commit: Moment(commit),
+            start: Moment(commit - 1),
+            value: Value::ABSENT,
+            txn: TxnId(0),
+            write: 0,
+        };
+        let mut timeline = Timeline::default();
+        for count in 0..20 {
+            timeline.versions = (0..count).map(|i| version(10 * i)).collect();
+            for from in 0..=count as usize {
+                for limit in -5..200 {
+                    timeline.finger = from;
+                    let expected = timeline.versions.partition_point(|v| v.commit.0 <= limit);
+                    assert_eq!(timeline.count_until(Moment(limit)), expected, "{count} {from}");
+                }
+            }
+        }
+    }
+}
