@@ -183,13 +183,13 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// What a line says.
 #[derive(Clone, PartialEq, Debug)]
-struct Reply {
+struct DriverReply {
     answer: Result<Value, Failure>,
     ts: Option<Value>,
 }
 
 /// What a line says; the error is that of a line that is no answer.
-fn understand(line: &[u8], id: u64) -> Result<Reply, String> {
+fn understand(line: &[u8], id: u64) -> Result<DriverReply, String> {
     let shown = || printable(&String::from_utf8_lossy(line), 80);
     let Ok(Value::Object(mut members)) = serde_json::from_slice(line) else {
         return Err(format!("a line of its output is no JSON object: {}", shown()));
@@ -202,7 +202,7 @@ fn understand(line: &[u8], id: u64) -> Result<Reply, String> {
         (None, Some(error)) => Err(failure(&error)?),
         _ => return Err(format!("an answer has either 'ok' or 'error': {}", shown())),
     };
-    Ok(Reply { answer, ts: members.remove("ts") })
+    Ok(DriverReply { answer, ts: members.remove("ts") })
 }
 
 fn failure(error: &Value) -> Result<Failure, String> {
