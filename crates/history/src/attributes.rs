@@ -42,6 +42,8 @@ pub mod names {
     pub const SQL: &str = "sql";
     /// Operation: the access path (primary key, secondary index, scan, ...).
     pub const PATH: &str = "path";
+    /// Operation: the server's own revision of the version that it read (etcd's `mod_revision`).
+    pub const REVISION: &str = "revision";
     /// Transaction: when it began by the wall clock, where [`Interval`](crate::Interval) counts
     /// events instead.
     pub const WALL_BEGIN: &str = "wall-begin";

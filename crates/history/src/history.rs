@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::attributes::{Entity, names};
+use crate::attributes::{AttrColumn, Entity, names};
 use crate::columns::Columns;
 use crate::draft::TxnDraft;
 use crate::error::SinkError;
@@ -57,6 +57,11 @@ impl History {
     pub fn info(&self, name: &str) -> Option<Value> {
         let entry = self.meta.info.iter().find(|(n, _)| self.pool.as_text(*n) == Some(name));
         entry.map(|&(_, v)| v)
+    }
+
+    /// A fact about the run that is a text.
+    pub fn info_text(&self, name: &str) -> Option<&str> {
+        self.pool.as_text(self.info(name)?)
     }
 
     /// Everything on the time line: faults, and what recorders say of sessions.
@@ -320,6 +325,12 @@ impl<'h> Txn<'h> {
         self.history.columns.attrs.of(Entity::Txn, self.id.0)
     }
 
+    /// The recorder's own number of it in its session, from which lost transactions can be told. For all
+    /// transactions, [`History::seqs`] is faster.
+    pub fn seq(&self) -> Option<i64> {
+        self.history.wide_int(self.attr(names::SEQ)?)
+    }
+
     /// The snapshot it read from, as the server told.
     pub fn snapshot(&self) -> Option<Snapshot> {
         Snapshot::from_value(&self.history.pool, self.attr(names::SNAPSHOT)?)
@@ -410,12 +421,36 @@ impl History {
     }
 
     fn attr(&self, entity: Entity, id: u32, name: &str) -> Option<Value> {
-        let columns = self.columns.attrs.columns.iter();
-        let name = columns
-            .filter(|c| c.entity == entity)
-            .find(|c| self.pool.as_text(c.name) == Some(name))?
-            .name;
+        let name = self.attr_column(entity, name)?.name;
         self.columns.attr(entity, id, name)
+    }
+
+    fn attr_column(&self, entity: Entity, name: &str) -> Option<&AttrColumn> {
+        let mut columns = self.columns.attrs.columns.iter().filter(|c| c.entity == entity);
+        columns.find(|c| self.pool.as_text(c.name) == Some(name))
+    }
+
+    /// An attribute of all transactions that have it, in their order: the column itself, where
+    /// [`Txn::attr`] looks it up by name each time.
+    pub fn txn_attrs(&self, name: &str) -> impl Iterator<Item = (TxnId, Value)> + '_ {
+        let column = self.attr_column(Entity::Txn, name).into_iter();
+        column.flat_map(|c| c.ids.iter().map(|id| TxnId(*id)).zip(c.values.iter().copied()))
+    }
+
+    /// The recorder's own number of each transaction in its session (see [`Txn::seq`]), where it has one.
+    ///
+    /// ```
+    /// let history = isolde_history::notation::parse("a: w(x,1) {seq=4}\na: w(x,2)\nb: w(x,3) {seq=7}").unwrap();
+    /// let seqs: Vec<_> = history.seqs().map(|(txn, seq)| (txn.index(), seq)).collect();
+    /// assert_eq!(seqs, [(0, 4), (2, 7)]);
+    /// assert_eq!(history.txns().last().and_then(|txn| txn.seq()), Some(7));
+    /// ```
+    pub fn seqs(&self) -> impl Iterator<Item = (TxnId, i64)> + '_ {
+        self.txn_attrs(names::SEQ).filter_map(|(txn, seq)| Some((txn, self.wide_int(seq)?)))
+    }
+
+    fn wide_int(&self, value: Value) -> Option<i64> {
+        self.pool.as_wide_int(value).and_then(|int| i64::try_from(int).ok())
     }
 
     /// An attribute of an operation by name (see [`names`]).

@@ -51,7 +51,11 @@ pub struct Evidence {
     pub statement_intervals: usize,
     /// Transactions with a start and a commit timestamp.
     pub timestamps: usize,
-    /// Of these, the ones with a logical part.
+    /// Transactions with a start timestamp alone.
+    pub start_timestamps: usize,
+    /// Transactions with a commit timestamp alone.
+    pub commit_timestamps: usize,
+    /// Of all these, the ones with a logical part.
     pub hybrid_timestamps: usize,
     /// Transactions or statements with a snapshot.
     pub snapshots: usize,
@@ -181,10 +185,15 @@ impl Summary {
             for t in [interval.begin, interval.end].into_iter().flatten() {
                 span = Some(span.map_or((t, t), |(a, b)| (a.min(t), b.max(t))));
             }
-            if let (Some(start), Some(commit)) = (txn.start_ts(), txn.commit_ts()) {
-                e.timestamps += 1;
-                e.hybrid_timestamps += usize::from(start.logical != 0 || commit.logical != 0);
+            let stamps = (txn.start_ts(), txn.commit_ts());
+            match stamps {
+                (Some(_), Some(_)) => e.timestamps += 1,
+                (Some(_), None) => e.start_timestamps += 1,
+                (None, Some(_)) => e.commit_timestamps += 1,
+                (None, None) => {}
             }
+            let mut stamps = [stamps.0, stamps.1].into_iter().flatten();
+            e.hybrid_timestamps += usize::from(stamps.any(|stamp| stamp.logical != 0));
         }
         self.time_span = span;
         let columns = history.columns();
@@ -254,6 +263,13 @@ mod tests {
         assert_eq!((e.intervals, e.half_intervals, e.statement_intervals), (1, 1, 1));
         assert_eq!((e.timestamps, e.hybrid_timestamps, e.snapshots), (1, 1, 1));
         assert_eq!(s.time_span, Some((3, 9)));
+    }
+
+    #[test]
+    fn timestamps_of_one_kind_are_counted() {
+        let e = summary("a: ts(1,_)\na: ts(_,2.1)\na: ts(_,3)\na: r(x,1)").evidence;
+        assert_eq!((e.timestamps, e.start_timestamps, e.commit_timestamps), (0, 1, 2));
+        assert_eq!(e.hybrid_timestamps, 1);
     }
 
     #[test]

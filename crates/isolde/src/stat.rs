@@ -176,10 +176,15 @@ fn evidence(s: &Summary) -> Vec<String> {
         let (some, all) = (number(e.statement_intervals), number(s.statements));
         lines.push(format!("intervals of {some} of {all} statements"));
     }
-    if e.timestamps > 0 {
-        let kind = if e.hybrid_timestamps > 0 { "hybrid" } else { "64-bit" };
-        let some = number(e.timestamps);
-        lines.push(format!("{kind} start and commit timestamps of {some} of {of} transactions"));
+    let kind = if e.hybrid_timestamps > 0 { "hybrid" } else { "64-bit" };
+    for (count, what) in [
+        (e.timestamps, "start and commit timestamps"),
+        (e.start_timestamps, "start timestamps alone"),
+        (e.commit_timestamps, "commit timestamps alone"),
+    ] {
+        if count > 0 {
+            lines.push(format!("{kind} {what} of {} of {of} transactions", number(count)));
+        }
     }
     if e.snapshots > 0 {
         lines.push(counted(e.snapshots, "snapshot"));
@@ -317,6 +322,8 @@ fn evidence_json(history: &History, s: &Summary) -> serde_json::Value {
         "half_intervals": e.half_intervals,
         "statement_intervals": e.statement_intervals,
         "timestamps": e.timestamps,
+        "start_timestamps": e.start_timestamps,
+        "commit_timestamps": e.commit_timestamps,
         "hybrid_timestamps": e.hybrid_timestamps,
         "snapshots": e.snapshots,
         "version_orders": e.version_orders,

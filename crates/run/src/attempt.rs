@@ -1,7 +1,7 @@
 //! One attempt at one transaction: what was done, and what became of it.
 
 use isolde_history::{EndedAt, ErrorClass, OpKind, Outcome};
-use isolde_target::{After, Answer, Ended, Failure, Path, Request, Session};
+use isolde_target::{After, Answer, Ended, Failure, Path, Request, Session, Timestamps};
 
 use crate::clock::RunClock;
 
@@ -18,6 +18,8 @@ pub(crate) struct Act {
     pub(crate) expected: i64,
     /// What came back; nothing if the statement failed.
     pub(crate) answer: Option<Answer>,
+    /// The server's revision of the version that it read, if the server tells.
+    pub(crate) revision: Option<i64>,
     pub(crate) begin: i64,
     /// When the server answered, be it by an error.
     pub(crate) end: Option<i64>,
@@ -41,6 +43,8 @@ pub(crate) struct Attempt {
     pub(crate) ended_at: Option<EndedAt>,
     /// Whether it was declared read-only to the server.
     pub(crate) read_only: bool,
+    /// When it happened, as the server says.
+    pub(crate) timestamps: Timestamps,
     /// The code of the failure that ended it, and what kind that is.
     pub(crate) error: Option<(String, ErrorClass)>,
 }
@@ -56,11 +60,14 @@ pub(crate) struct Ending {
     pub(crate) sent: Option<i64>,
     /// Where the server ended it by itself, if it did.
     pub(crate) ended_at: Option<EndedAt>,
+    /// When the transaction happened, as the server says; nothing of one that was aborted.
+    pub(crate) timestamps: Timestamps,
 }
 
 impl Ending {
     fn fine(outcome: Outcome, sent: i64) -> Ending {
-        Ending { outcome, failure: None, usable: true, sent: Some(sent), ended_at: None }
+        let (sent, timestamps) = (Some(sent), Timestamps::default());
+        Ending { outcome, failure: None, usable: true, sent, ended_at: None, timestamps }
     }
 }
 
@@ -78,7 +85,8 @@ pub(crate) fn give_up(
         After::Lost => (None, false),
     };
     let ended_at = failure.ended_here().then_some(at);
-    Ending { outcome: Outcome::Aborted, failure: Some(failure), usable, sent, ended_at }
+    let (outcome, failure, timestamps) = (Outcome::Aborted, Some(failure), Timestamps::default());
+    Ending { outcome, failure, usable, sent, ended_at, timestamps }
 }
 
 /// Ends a transaction whose statements all succeeded.
@@ -92,15 +100,19 @@ pub(crate) fn finish(session: &mut dyn Session, clock: RunClock, rolls_back: boo
         };
     }
     match session.commit() {
-        Ok(Ended::Committed) => Ending::fine(Outcome::Committed, sent),
+        Ok(Ended::Committed) => {
+            let timestamps = session.timestamps();
+            Ending { timestamps, ..Ending::fine(Outcome::Committed, sent) }
+        }
         Ok(Ended::RolledBack) => {
             Ending { ended_at: Some(EndedAt::Commit), ..Ending::fine(Outcome::Aborted, sent) }
         }
         // From here on COMMIT has been sent: without an answer that the protocol makes final,
         // the outcome is unknown.
         Err(failure) if failure.after == After::Lost => {
-            let failure = Some(failure);
-            Ending { failure, usable: false, ..Ending::fine(Outcome::Unknown, sent) }
+            let (failure, timestamps) = (Some(failure), session.timestamps());
+            let ending = Ending::fine(Outcome::Unknown, sent);
+            Ending { failure, usable: false, timestamps, ..ending }
         }
         Err(failure) => {
             // A COMMIT that left the transaction as it was is not what ended it; ROLLBACK is.
@@ -123,10 +135,11 @@ pub(crate) fn act(
     let answer = session.run(request);
     let answered = !matches!(&answer, Err(failure) if failure.after == After::Lost);
     let end = answered.then(|| clock.now());
+    let revision = answer.as_ref().ok().and_then(|_| session.revision());
     let (answer, done) = match answer {
         Ok(answer) => (Some(answer), Ok(())),
         Err(failure) => (None, Err(failure)),
     };
-    acts.push(Act { key, kind, path, value, expected, answer, begin, end });
+    acts.push(Act { key, kind, path, value, expected, answer, revision, begin, end });
     done
 }

@@ -195,6 +195,7 @@ impl Client {
             end_sent: ending.sent,
             ended_at: ending.ended_at,
             read_only,
+            timestamps: ending.timestamps,
             error: ending.failure.as_ref().map(|f| (f.code.clone(), f.class)),
         };
         self.told_at.set(end.unwrap_or(begin));

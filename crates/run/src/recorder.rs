@@ -38,6 +38,7 @@ struct Words {
     evidence: EvidenceNames,
     error: Value,
     node: Value,
+    revision: Value,
     /// The attribute of access paths and their names, if there is any choice of them.
     paths: Option<(Value, Vec<(Path, Value)>)>,
 }
@@ -53,8 +54,8 @@ impl<'t> Recorder<'t> {
             let all = Path::ALL.map(|path| (path, pool.text(path.name())));
             (pool.text(names::PATH), all.to_vec())
         });
-        let evidence = EvidenceNames::new(pool);
-        let words = Words { evidence, error, node, paths };
+        let (evidence, revision) = (EvidenceNames::new(pool), pool.text(names::REVISION));
+        let words = Words { evidence, error, node, revision, paths };
         let (draft, list) = (TxnDraft::default(), Vec::new());
         Recorder { tape, draft, list, words, statement_times, nodes }
     }
@@ -108,6 +109,8 @@ impl<'t> Recorder<'t> {
         self.draft.reset(session);
         self.draft.outcome = attempt.outcome;
         self.draft.interval = Interval { begin: Some(attempt.begin), end: attempt.end };
+        (self.draft.start, self.draft.commit) =
+            (attempt.timestamps.start, attempt.timestamps.commit);
         if let Some(Some(node)) = self.nodes.get(attempt.client as usize) {
             self.draft.attr(self.words.node, *node);
         }
@@ -123,6 +126,10 @@ impl<'t> Recorder<'t> {
                 && let Some((_, path)) = paths.iter().find(|(p, _)| *p == act.path)
             {
                 self.draft.op_attr(*name, *path);
+            }
+            if let Some(revision) = act.revision {
+                let revision = self.tape.pool().int(revision);
+                self.draft.op_attr(self.words.revision, revision);
             }
             if let Some(lock) = act.path.lock() {
                 self.words.evidence.set_lock(&mut self.draft, lock);

@@ -6,8 +6,8 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use isolde_history::{InitialState, SinkError, Value};
-use isolde_target::{After, Failure, Offer, Session, Target};
+use isolde_history::{InitialState, Sink, SinkError, Value, info};
+use isolde_target::{After, CommitOrder, Failure, Offer, ReadsAt, Session, Target};
 use isolde_workload::{Kind, Workload};
 
 use crate::client::Client;
@@ -130,10 +130,27 @@ pub fn run(
     });
     let initial = if workload.starts_filled() { Value::from_u32(0) } else { Value::ABSENT };
     tape.meta().initial = InitialState::every(initial);
+    claim(target.commit_order(offer), tape);
     let (ran, recorded) = play(&shared, workload, connections, tape, controls);
     match recorded {
         Ok(()) => Ok(ran),
         Err(error) => Err(RunError::Record { error, ran: Box::new(ran) }),
+    }
+}
+
+/// Writes into the record what the database claims of the order of its commit timestamps.
+fn claim(order: CommitOrder, tape: &mut dyn Sink) {
+    let facts: &[_] = match order {
+        CommitOrder::Unsaid => &[],
+        CommitOrder::Serial(ReadsAt::Start) => &[(info::COMMIT_ORDER, info::SERIAL)],
+        CommitOrder::Serial(ReadsAt::Commit) => {
+            &[(info::COMMIT_ORDER, info::SERIAL), (info::READS_AT, info::AT_COMMIT)]
+        }
+    };
+    for (name, value) in facts {
+        let pool = tape.pool();
+        let (name, value) = (pool.text(name), pool.text(value));
+        tape.meta().set(name, value);
     }
 }
 

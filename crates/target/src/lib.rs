@@ -36,6 +36,7 @@ mod server;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod sql;
 mod target;
+mod timestamps;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "drivers", feature = "etcd"))]
 mod unique;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
@@ -57,3 +58,4 @@ pub use request::{Answer, Request};
 pub use rows::{Column, ColumnKind, Datum, ResultSet};
 pub use secret::without_password;
 pub use target::{Contents, Ended, OpenError, Session, Table, Target, Throwaway};
+pub use timestamps::{CommitOrder, ReadsAt, Timestamps};

@@ -12,6 +12,7 @@ use crate::offer::Offer;
 use crate::path::Path;
 use crate::relay::Relay;
 use crate::request::{Answer, Request};
+use crate::timestamps::{CommitOrder, Timestamps};
 
 /// What the rows of a table hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,6 +73,12 @@ pub trait Target: Send + Sync {
 
     /// The levels that it offers, weakest first.
     fn offers(&self) -> &'static [Offer];
+
+    /// What it claims of the order of the commit timestamps that sessions at that offer tell
+    /// ([`Session::timestamps`]).
+    fn commit_order(&self, _offer: &Offer) -> CommitOrder {
+        CommitOrder::Unsaid
+    }
 
     /// The ways to do an access, with how often each is taken; not empty for kinds it can do. The
     /// weight of 0 is for ways that are only taken if the user asks for them by name.
@@ -160,9 +167,20 @@ pub trait Session: Send {
     /// Does one access inside the transaction.
     fn run(&mut self, request: &Request) -> Result<Answer, Failure>;
 
+    /// The server's revision of the version that the last access read, if it tells and there was one.
+    fn revision(&self) -> Option<i64> {
+        None
+    }
+
     /// Asks for the commit. An error whose [`Failure::after`] is `Lost` leaves the outcome unknown;
     /// `Open` means that nothing was committed and the transaction has to be rolled back.
     fn commit(&mut self) -> Result<Ended, Failure>;
+
+    /// When the transaction whose commit was asked for last happened, by the server's own clock, as far as
+    /// the server tells. Asked after a commit that was confirmed, and after one whose answer was lost.
+    fn timestamps(&self) -> Timestamps {
+        Timestamps::default()
+    }
 
     /// Gives the transaction up.
     fn rollback(&mut self) -> Result<(), Failure>;

@@ -5,3 +5,4 @@
 mod naughty;
 mod outcomes;
 mod record;
+mod timestamps;

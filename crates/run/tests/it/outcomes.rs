@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::naughty::{Fault, Naughty, OFFERS};
 use isolde_history::{
     Effect, EndedAt, ErrorClass, Event, History, HistoryBuilder, Interval, Key, Meta, OpKind,
-    Outcome, Pool, SessionEvent, Sink, SinkError, Txn, TxnDraft, Value, Warning,
+    Outcome, Pool, SessionEvent, Sink, SinkError, Timestamp, Txn, TxnDraft, Value, Warning,
 };
 use isolde_run::{Controls, Limits, Options, Ran, RunError, Tape, run};
 use isolde_workload::{Distribution, Kind, Settings, Workload};
@@ -77,6 +77,10 @@ fn all_is_well() {
 fn a_refused_commit_is_aborted() {
     let (outcome, ran, history) = third(Fault::CommitAborts(3));
     assert_eq!((outcome, sessions(&history)), (Outcome::Aborted, 1));
+    let stamped = |txn: &Txn<'_>| txn.start_ts().is_some() && txn.commit_ts().is_some();
+    let aborted = history.txns().find(|txn| txn.outcome() == Outcome::Aborted).unwrap();
+    assert_eq!((aborted.start_ts(), aborted.commit_ts()), (None, None));
+    assert_eq!(history.txns().filter(stamped).count(), history.txn_count() - 1);
     assert_eq!((ran.progress.aborted, ran.progress.lost), (1, 0));
     assert_eq!(ran.troubles[0].code, "40001");
 }
@@ -96,6 +100,8 @@ fn a_commit_without_an_answer_is_unknown_whatever_the_server_did() {
         assert_eq!(sessions(&history), 2);
         let lost = history.txns().find(|t| t.outcome() == Outcome::Unknown).unwrap();
         assert_eq!(lost.interval().end, None);
+        let stamps = (lost.start_ts(), lost.commit_ts());
+        assert_eq!(stamps, (Some(Timestamp::plain(2)), None), "what the server told before");
     }
 }
 

@@ -19,7 +19,7 @@ use isolde_workload::{Distribution, Kind, Settings, Workload};
 
 /// A throwaway server; nothing if it is not installed here, which is said loudly. On CI that is a
 /// failure: there, a test that did not run is no test.
-fn server(kind: &str) -> Option<Arc<dyn Target>> {
+pub(crate) fn server(kind: &str) -> Option<Arc<dyn Target>> {
     let options = OpenOptions { timeout: Duration::from_secs(8), ..OpenOptions::default() };
     match open(kind, &options) {
         Ok(target) => Some(Arc::from(target)),

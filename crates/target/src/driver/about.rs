@@ -7,8 +7,10 @@ use isolde_spec::Level;
 use serde_json::Value;
 
 use super::process::printable;
+use super::stamps;
 use super::talk::PROTOCOL;
 use crate::offer::Offer;
+use crate::timestamps::CommitOrder;
 
 /// How many levels a driver may offer.
 const MAX_LEVELS: usize = 16;
@@ -38,6 +40,8 @@ pub(super) struct DriverAbout {
     pub(super) version: String,
     /// The levels, the weakest first.
     pub(super) offers: &'static [Offer],
+    /// What each of them says of the order of its commit timestamps.
+    pub(super) orders: Vec<CommitOrder>,
     /// What it can do.
     pub(super) kinds: Vec<OpKind>,
     /// What each of its sessions has to be told.
@@ -65,6 +69,7 @@ impl DriverAbout {
             name: named("name")?,
             version: named("version")?,
             offers: offers(answer.get("levels"))?,
+            orders: orders(answer.get("levels"))?,
             kinds: kinds(answer.get("kinds"))?,
             context,
         })
@@ -103,6 +108,10 @@ fn offers(list: Option<&Value>) -> Result<&'static [Offer], String> {
         }
     }
     Ok(keep(&levels))
+}
+
+fn orders(list: Option<&Value>) -> Result<Vec<CommitOrder>, String> {
+    list.and_then(Value::as_array).into_iter().flatten().map(stamps::commit_order).collect()
 }
 
 fn level(value: &Value) -> Result<(&str, Level, String), String> {
@@ -196,6 +205,7 @@ mod tests {
             ("levels", level(""), "lower-case letters"),
             ("levels", json!([{"name": "x", "promises": "acid"}]), "has to be one of"),
             ("levels", json!([{"name": "x", "promises": "si", "remark": 1}]), "'remark'"),
+            ("levels", json!([{"name": "x", "promises": "si", "commit_order": 1}]), "is 'serial'"),
         ] {
             let mut hello = hello();
             hello[member] = value;

@@ -8,6 +8,7 @@ mod check;
 mod complaints;
 mod process;
 mod session;
+mod stamps;
 mod talk;
 
 use std::sync::{Mutex, PoisonError};
@@ -20,6 +21,7 @@ use crate::offer::Offer;
 use crate::open::OpenOptions;
 use crate::path::Path;
 use crate::target::{Contents, OpenError, Session, Table, Target};
+use crate::timestamps::CommitOrder;
 use crate::unique;
 use about::DriverAbout;
 pub use check::{Check, CheckStep, Found, check_driver};
@@ -115,6 +117,11 @@ impl Target for Driver {
 
     fn offers(&self) -> &'static [Offer] {
         self.about.offers
+    }
+
+    fn commit_order(&self, offer: &Offer) -> CommitOrder {
+        let at = self.about.offers.iter().position(|other| other.name == offer.name);
+        at.and_then(|at| self.about.orders.get(at)).copied().unwrap_or_default()
     }
 
     fn paths(&self, kind: OpKind) -> &'static [(Path, u32)] {

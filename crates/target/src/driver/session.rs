@@ -5,20 +5,24 @@ use serde_json::Value;
 
 use super::about::KINDS;
 use super::process::printable;
+use super::stamps;
 use super::talk::Talk;
 use crate::failure::{After, Failure};
 use crate::request::{Answer, Request};
 use crate::target::{Ended, Session};
+use crate::timestamps::Timestamps;
 
 /// A session of a driver.
 pub(super) struct DriverSession {
     talk: Talk,
+    /// When the last transaction whose commit was asked for happened.
+    timestamps: Timestamps,
 }
 
 impl DriverSession {
     /// A session that is open.
     pub(super) fn new(talk: Talk) -> DriverSession {
-        DriverSession { talk }
+        DriverSession { talk, timestamps: Timestamps::default() }
     }
 
     fn plain(&mut self, verb: &str) -> Result<Value, Failure> {
@@ -71,7 +75,10 @@ impl Session for DriverSession {
     }
 
     fn commit(&mut self) -> Result<Ended, Failure> {
-        let answer = self.plain("commit")?;
+        let answer = self.plain("commit");
+        let read = stamps::read(self.talk.ts());
+        self.timestamps = read.map_err(|problem| self.talk.nonsense(&problem))?;
+        let answer = answer?;
         match answer.as_str() {
             Some("committed") => Ok(Ended::Committed),
             Some("rolled-back") => Ok(Ended::RolledBack),
@@ -82,6 +89,10 @@ impl Session for DriverSession {
                 )))
             }
         }
+    }
+
+    fn timestamps(&self) -> Timestamps {
+        self.timestamps
     }
 
     fn rollback(&mut self) -> Result<(), Failure> {

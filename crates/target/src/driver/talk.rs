@@ -34,6 +34,8 @@ pub(super) struct Talk {
     /// The number of the last request.
     id: u64,
     request: Vec<u8>,
+    /// What the last answer said of when things happened.
+    ts: Option<Value>,
     /// Whether nothing more can be asked, since it is unknown what the next answer would belong to.
     over: bool,
     last_words: LastWords,
@@ -50,7 +52,8 @@ impl Talk {
             Failure::new(After::Lost, "driver-start", format!("cannot run /bin/sh: {error}"))
         })?;
         let (request, last_words) = (Vec::with_capacity(256), Arc::clone(last_words));
-        Ok(Talk { process, timeout, grace: GRACE, id: 0, request, over: false, last_words })
+        let (grace, id, ts, over) = (GRACE, 0, None, false);
+        Ok(Talk { process, timeout, grace, id, request, ts, over, last_words })
     }
 
     /// Gives it more time to end.
@@ -71,6 +74,7 @@ impl Talk {
             return Err(Failure::lost("driver-ended", "the driver is gone"));
         }
         self.id += 1;
+        self.ts = None;
         self.request.clear();
         // Writing into memory cannot fail.
         let _ = writeln!(self.request, r#"{{"id":{},"do":"{verb}"{fields}}}"#, self.id);
@@ -81,6 +85,11 @@ impl Talk {
     /// Waits for the answer to the last request.
     pub(super) fn answer(&mut self) -> Result<Value, Failure> {
         self.answer_to(self.id)
+    }
+
+    /// The member `ts` of the last answer, be it an error.
+    pub(super) fn ts(&self) -> Option<&Value> {
+        self.ts.as_ref()
     }
 
     /// The number of the last request.
@@ -94,16 +103,15 @@ impl Talk {
             Ok(line) => line,
             Err(trouble) => return Err(self.lost(&trouble)),
         };
-        match understand(line, id) {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(failure)) => {
-                if failure.after == After::Lost {
-                    self.kill();
-                }
-                Err(failure)
-            }
-            Err(problem) => Err(self.nonsense(&problem)),
+        let reply = match understand(line, id) {
+            Ok(reply) => reply,
+            Err(problem) => return Err(self.nonsense(&problem)),
+        };
+        self.ts = reply.ts;
+        if matches!(&reply.answer, Err(failure) if failure.after == After::Lost) {
+            self.kill();
         }
+        reply.answer
     }
 
     /// The driver said what the protocol does not know. Nothing that it says can be trusted.
@@ -173,8 +181,15 @@ pub(super) fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// What an answer says; the outer error is that of a line that is none.
-fn understand(line: &[u8], id: u64) -> Result<Result<Value, Failure>, String> {
+/// What a line says.
+#[derive(Clone, PartialEq, Debug)]
+struct DriverReply {
+    answer: Result<Value, Failure>,
+    ts: Option<Value>,
+}
+
+/// What a line says; the error is that of a line that is no answer.
+fn understand(line: &[u8], id: u64) -> Result<DriverReply, String> {
     let shown = || printable(&String::from_utf8_lossy(line), 80);
     let Ok(Value::Object(mut members)) = serde_json::from_slice(line) else {
         return Err(format!("a line of its output is no JSON object: {}", shown()));
@@ -182,11 +197,12 @@ fn understand(line: &[u8], id: u64) -> Result<Result<Value, Failure>, String> {
     if members.get("id").and_then(Value::as_u64) != Some(id) {
         return Err(format!("the answer to request {id} has to have that id: {}", shown()));
     }
-    match (members.remove("ok"), members.remove("error")) {
-        (Some(answer), None) => Ok(Ok(answer)),
-        (None, Some(error)) => failure(&error).map(Err),
-        _ => Err(format!("an answer has either 'ok' or 'error': {}", shown())),
-    }
+    let answer = match (members.remove("ok"), members.remove("error")) {
+        (Some(answer), None) => Ok(answer),
+        (None, Some(error)) => Err(failure(&error)?),
+        _ => return Err(format!("an answer has either 'ok' or 'error': {}", shown())),
+    };
+    Ok(DriverReply { answer, ts: members.remove("ts") })
 }
 
 fn failure(error: &Value) -> Result<Failure, String> {
@@ -241,16 +257,19 @@ mod tests {
 
     #[test]
     fn answers_are_understood() {
-        assert_eq!(understand(br#"{"id":3,"ok":[1]}"#, 3), Ok(Ok(Value::from(vec![1]))));
+        let understood = |line: &[u8]| understand(line, 3).unwrap().answer;
+        assert_eq!(understood(br#"{"id":3,"ok":[1]}"#), Ok(Value::from(vec![1])));
+        let reply = understand(br#"{"id":3,"ok":"committed","ts":[1,2]}"#, 3).unwrap();
+        assert_eq!((reply.answer, reply.ts), (Ok("committed".into()), Some(vec![1, 2].into())));
         let line =
             br#"{"id":3,"error":{"code":"c","message":"m","after":"aborted","expected":true}}"#;
         // One that is older than classes.
         let failure = Failure::conflict(After::Aborted, "c", "m").with_class(ErrorClass::Other);
-        assert_eq!(understand(line, 3), Ok(Err(failure)));
+        assert_eq!(understood(line), Err(failure));
         let line = br#"{"id":3,"error":{"code":"c","message":"m","after":"open","ended":true,
             "class":"deadlock","expected":true}}"#;
         let failure = Failure::conflict(After::Open, "c", "m").with_class(ErrorClass::Deadlock);
-        assert_eq!(understand(line, 3), Ok(Err(Failure { ended: true, ..failure })));
+        assert_eq!(understood(line), Err(Failure { ended: true, ..failure }));
     }
 
     #[test]

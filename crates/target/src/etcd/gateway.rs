@@ -23,6 +23,16 @@ pub(super) struct KeyValue {
     pub(super) text: Option<String>,
 }
 
+/// How etcd answered a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct EtcdCommit {
+    /// Whether everything that was read was as it had been.
+    pub(super) succeeded: bool,
+    /// The revision that the transaction made; of one that put nothing, the revision at which it
+    /// compared: etcd compares and answers from one view of the store, and this is its revision.
+    pub(super) revision: Option<i64>,
+}
+
 impl Gateway {
     pub(super) fn connect(address: &str, timeout: Duration) -> Result<Gateway, Failure> {
         match Http::connect(address, timeout) {
@@ -65,22 +75,21 @@ impl Gateway {
         let Some(pair) = answer.get("kvs").and_then(|kvs| kvs.get(0)) else {
             return Ok(KeyValue { revision: 0, text: None });
         };
-        let revision = pair.get("mod_revision").and_then(Value::as_str);
-        let revision = revision.and_then(|r| r.parse().ok()).ok_or_else(odd)?;
+        let revision = integer(pair.get("mod_revision")).ok_or_else(odd)?;
         // An empty value is left out.
         let value = pair.get("value").and_then(Value::as_str).unwrap_or_default();
         let text = STANDARD.decode(value).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         Ok(KeyValue { revision, text: Some(text.ok_or_else(odd)?) })
     }
 
-    /// Puts all, if everything that was read is as it was; whether it was. If there is nothing to put,
+    /// Puts all, if everything that was read is as it was. If there is nothing to put,
     /// one of the keys is read: a transaction that neither reads nor writes is decided by what this node
     /// has, which may be old.
     pub(super) fn commit<'t>(
         &mut self,
         read: impl Iterator<Item = (&'t String, i64)>,
         puts: impl Iterator<Item = (&'t String, &'t String)>,
-    ) -> Result<bool, Failure> {
+    ) -> Result<EtcdCommit, Failure> {
         let compare: Vec<Value> = read
             .map(|(key, revision)| {
                 json!({"key": encode(key), "target": "MOD", "result": "EQUAL",
@@ -95,10 +104,11 @@ impl Gateway {
         let answer = self.ask("/v3/kv/txn", &json!({"compare": compare, "success": success}))?;
         // A comparison that failed is told by nothing but the absence of success: the answer has to be
         // one of etcd's at least.
-        if answer.get("header").is_none() {
+        let Some(header) = answer.get("header") else {
             return Err(Failure::new(After::Lost, "answer", "an answer without a header"));
-        }
-        Ok(answer.get("succeeded").and_then(Value::as_bool).unwrap_or(false))
+        };
+        let succeeded = answer.get("succeeded").and_then(Value::as_bool).unwrap_or(false);
+        Ok(EtcdCommit { succeeded, revision: integer(header.get("revision")) })
     }
 
     /// Removes all keys that begin with that text.
@@ -127,6 +137,11 @@ impl Gateway {
         let name = me.and_then(|m| m.get("name")).and_then(Value::as_str);
         Ok(name.unwrap_or_default().to_owned())
     }
+}
+
+/// An integer of 64 bits, which JSON of protocol buffers has as a text.
+fn integer(value: Option<&Value>) -> Option<i64> {
+    value?.as_str()?.parse().ok()
 }
 
 fn encode(text: &str) -> String {

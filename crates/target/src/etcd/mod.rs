@@ -21,6 +21,7 @@ use crate::path::Path;
 use crate::relay::Relay;
 use crate::server::{self, Apart, Member};
 use crate::target::{Contents, OpenError, Session, Table, Target, Throwaway};
+use crate::timestamps::{CommitOrder, ReadsAt};
 use crate::unique;
 use gateway::Gateway;
 use session::{EtcdSession, key};
@@ -188,6 +189,11 @@ impl Target for Etcd {
 
     fn offers(&self) -> &'static [Offer] {
         &OFFERS
+    }
+
+    fn commit_order(&self, _offer: &Offer) -> CommitOrder {
+        // A transaction that only read compares its reads at its commit, as one that writes does.
+        CommitOrder::Serial(ReadsAt::Commit)
     }
 
     fn paths(&self, kind: OpKind) -> &'static [(Path, u32)] {

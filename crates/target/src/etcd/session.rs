@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use isolde_history::OpKind;
+use isolde_history::{OpKind, Timestamp};
 
 use super::gateway::{Gateway, KeyValue};
 use crate::failure::{After, Failure};
 use crate::request::{Answer, Request};
 use crate::target::{Ended, Session};
+use crate::timestamps::Timestamps;
 
 /// What a transaction has done so far.
 #[derive(Default)]
@@ -25,15 +26,20 @@ pub(super) struct EtcdSession {
     /// Whether reads are answered by the node alone.
     stale: bool,
     txn: Option<EtcdTxn>,
+    /// The revision of what the last access read, 0 if there was nothing.
+    seen: i64,
+    /// The revision of the last commit.
+    committed: Option<i64>,
 }
 
 impl EtcdSession {
     pub(super) fn new(gateway: Gateway, prefix: String, stale: bool) -> EtcdSession {
-        EtcdSession { gateway, prefix, stale, txn: None }
+        EtcdSession { gateway, prefix, stale, txn: None, seen: 0, committed: None }
     }
 
     /// What is under a key, as this transaction sees it.
     fn look(&mut self, key: &str) -> Result<Option<String>, Failure> {
+        self.seen = 0;
         let txn = self.txn.as_mut().ok_or_else(no_transaction)?;
         if let Some(text) = txn.puts.get(key) {
             return Ok(Some(text.clone()));
@@ -42,7 +48,9 @@ impl EtcdSession {
             let found = self.gateway.get(key, self.stale)?;
             txn.read.insert(key.to_owned(), found);
         }
-        Ok(txn.read.get(key).and_then(|found| found.text.clone()))
+        let found = txn.read.get(key);
+        self.seen = found.map_or(0, |found| found.revision);
+        Ok(found.and_then(|found| found.text.clone()))
     }
 
     fn put(&mut self, key: String, text: String) -> Result<Answer, Failure> {
@@ -61,6 +69,7 @@ impl Session for EtcdSession {
         let key = key(&self.prefix, request.table, request.row);
         let value = request.value.to_string();
         if request.kind == OpKind::Write {
+            self.seen = 0;
             return self.put(key, value);
         }
         let text = self.look(&key)?;
@@ -91,19 +100,32 @@ impl Session for EtcdSession {
         }
     }
 
+    fn revision(&self) -> Option<i64> {
+        (self.seen > 0).then_some(self.seen)
+    }
+
     fn commit(&mut self) -> Result<Ended, Failure> {
+        self.committed = None;
         let txn = self.txn.take().ok_or_else(no_transaction)?;
         if txn.read.is_empty() && txn.puts.is_empty() {
             return Ok(Ended::Committed);
         }
         let read = txn.read.iter().map(|(key, found)| (key, found.revision));
-        match self.gateway.commit(read, txn.puts.iter())? {
-            true => Ok(Ended::Committed),
-            false => {
-                let message = "another transaction changed a key that was read";
-                Err(Failure::conflict(After::Aborted, "conflict", message))
-            }
+        let answer = self.gateway.commit(read, txn.puts.iter())?;
+        if !answer.succeeded {
+            let message = "another transaction changed a key that was read";
+            return Err(Failure::conflict(After::Aborted, "conflict", message));
         }
+        self.committed = answer.revision;
+        Ok(Ended::Committed)
+    }
+
+    /// There is no start: each read stands at a revision of its own, and there never was a snapshot. The
+    /// commit compared all of them again, by a linearizable request, also if the reads were answered by a
+    /// node that was behind: what was old failed there. So the whole transaction stands at the revision of
+    /// its commit, whichever way it read.
+    fn timestamps(&self) -> Timestamps {
+        Timestamps { start: None, commit: self.committed.map(Timestamp::plain) }
     }
 
     fn rollback(&mut self) -> Result<(), Failure> {

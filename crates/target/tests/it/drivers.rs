@@ -6,10 +6,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use isolde_history::{ErrorClass, OpKind};
+use isolde_history::{ErrorClass, OpKind, Timestamp};
 use isolde_target::{
-    After, Answer, Ended, Failure, Found, OpenError, OpenOptions, Session, Target, check_driver,
-    open,
+    After, Answer, CommitOrder, Ended, Failure, Found, OpenError, OpenOptions, ReadsAt, Session,
+    Target, Timestamps, check_driver, open,
 };
 
 use crate::common::{eventually, is_alive, registers, request, write};
@@ -134,6 +134,61 @@ fn what_a_driver_tells_beside_answers_is_passed_on() {
     assert_eq!((failure.class, failure.ended_here()), (ErrorClass::Other, false));
 }
 
+/// A driver with a clock: what it says of itself, and the shell that tells times.
+const SERIAL: &str = r#"*'"do":"hello"'*) say "$(echo "$hello" |
+        sed 's/"promises":"ser"/"promises":"ser","commit_order":"serial","reads_at":"commit"/')" ;;"#;
+const CLOCK: &str = r#"*'"do":"begin"'*) t=$(cat clock 2>/dev/null || echo 0); say true ;;
+    *'"do":"commit"'*) c=$(($(cat clock 2>/dev/null || echo 0)+1)); echo $c >clock; n=$((n+1))
+        printf '{"id":%d,"ok":"committed","ts":[[%d,2],[%d,2]]}\n' $n $t $c ;;"#;
+
+#[test]
+fn a_driver_tells_when_its_transactions_happened() {
+    let script = Script::new("clock", &format!("{SERIAL}\n{CLOCK}"));
+    let target = script.open().unwrap();
+    let offer = &target.offers()[0];
+    assert_eq!(target.commit_order(offer), CommitOrder::Serial(ReadsAt::Commit));
+    let mut session = target.connect(offer).unwrap();
+    assert_eq!(session.timestamps(), Timestamps::default());
+    for (start, commit) in [(0, 1), (1, 2)] {
+        transaction(&mut *session).unwrap();
+        let [start, commit] =
+            [start, commit].map(|physical| Some(Timestamp { physical, logical: 2 }));
+        assert_eq!(session.timestamps(), Timestamps { start, commit });
+    }
+    // One that is older than all this.
+    let script = Script::new("no-clock", "");
+    let target = script.open().unwrap();
+    assert_eq!(target.commit_order(&target.offers()[0]), CommitOrder::Unsaid);
+    // What is known of a commit that was lost is kept.
+    let lost = r#"*'"do":"commit"'*) n=$((n+1)); e='{"code":"c","message":"m","after":"lost"}'
+        printf '{"id":%d,"error":%s,"ts":[5,null]}\n' $n "$e" ;;"#;
+    let script = Script::new("lost-clock", lost);
+    let target = script.open().unwrap();
+    let mut session = target.connect(&target.offers()[0]).unwrap();
+    transaction(&mut *session).unwrap_err();
+    let start = Some(Timestamp::plain(5));
+    assert_eq!(session.timestamps(), Timestamps { start, commit: None });
+}
+
+#[test]
+fn the_check_looks_at_timestamps() {
+    let stopped =
+        r#"*'"do":"commit"'*) n=$((n+1)); printf '{"id":%d,"ok":"committed","ts":[4,7]}\n' $n ;;"#;
+    let unsaid = "a level has 'commit_order', but 'commit' is answered without 'ts'".to_owned();
+    let back = "a transaction comes before one that had ended when it began".to_owned();
+    for (name, cases, expected) in [
+        ("t-clock", format!("{SERIAL}\n{CLOCK}"), Found::Good),
+        ("t-none", String::new(), Found::Good),
+        ("t-unsaid", SERIAL.to_owned(), Found::Wrong(unsaid)),
+        ("t-stopped", stopped.to_owned(), Found::Wrong(back)),
+    ] {
+        let script = Script::new(name, &cases);
+        let checks = check_driver(&script.command(), Duration::from_secs(3), &mut |_| true);
+        let check = checks.iter().find(|check| check.name == "timestamps").unwrap();
+        assert_eq!(check.found, expected, "{name}");
+    }
+}
+
 /// What a driver does, where that is noticed, and what it means.
 const NAUGHTY: &[(&str, &str, bool, After, &str, &str)] = &[
     ("garbage", r#"*'"do":"read"'*) echo hello ;;"#, false, After::Lost, "impossible", "no JSON"),
@@ -243,6 +298,14 @@ const NAUGHTY: &[(&str, &str, bool, After, &str, &str)] = &[
         "status: 1",
     ),
     ("commit-hang", r#"*'"do":"commit"'*) sleep 9 ;;"#, true, After::Lost, "timeout", "3 s"),
+    (
+        "commit-ts",
+        r#"*'"do":"commit"'*) n=$((n+1)); printf '{"id":%d,"ok":"committed","ts":[7]}\n' $n ;;"#,
+        true,
+        After::Lost,
+        "impossible",
+        "'ts' is [start,commit]",
+    ),
     (
         "commit-true",
         r#"*'"do":"commit"'*) say true ;;"#,

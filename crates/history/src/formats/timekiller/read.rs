@@ -277,19 +277,6 @@ impl TimekillerReader {
         let (Some(name), Some(session)) = (members.name, members.session) else {
             return Err(Fault::expected(at, "a transaction with \"tid\" and \"sid\""));
         };
-        if let Some((start, commit)) = self.draft.start.zip(self.draft.commit)
-            && start > commit
-        {
-            let complaint = format!(
-                "transaction {} commits at {}.{}, before it starts at {}.{}",
-                show(sink.pool(), name),
-                commit.physical,
-                commit.logical,
-                start.physical,
-                start.logical
-            );
-            return Err(Fault::wrong(at, complaint));
-        }
         if let Some(other) = self.sessions_by_txn.insert(name, session) {
             let pool = sink.pool();
             let complaint = format!("transaction {} is there twice", show(pool, name));

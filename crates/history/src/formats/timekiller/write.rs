@@ -118,9 +118,6 @@ impl<'h> TimekillerWriter<'h> {
         }
         let start = txn.start_ts().ok_or("it has no start timestamp")?;
         let commit = txn.commit_ts().ok_or("it has no commit timestamp")?;
-        if start > commit {
-            return Err("it commits before it starts".to_owned());
-        }
         line.push_str("{\"tid\":");
         self.txn_name(txn, line)?;
         line.push_str(",\"sid\":");

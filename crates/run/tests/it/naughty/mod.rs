@@ -5,9 +5,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use isolde_history::OpKind;
+use isolde_history::{OpKind, Timestamp};
 use isolde_spec::Level;
-use isolde_target::{After, Answer, Ended, Failure, Offer, Path, Request, Session, Table, Target};
+use isolde_target::{
+    After, Answer, Ended, Failure, Offer, Path, Request, Session, Table, Target, Timestamps,
+};
 
 /// What goes wrong, and at which statement or commit, counted over all sessions from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +134,8 @@ impl Target for Naughty {
         if state.dead {
             return Err(Failure::new(After::Lost, "refused", "connection refused"));
         }
-        Ok(Box::new(Client { db: self.clone(), running: false }))
+        let timestamps = Timestamps::default();
+        Ok(Box::new(Client { db: self.clone(), running: false, timestamps }))
     }
 }
 
@@ -146,6 +149,8 @@ fn hang() -> ! {
 struct Client {
     db: Naughty,
     running: bool,
+    /// By the number of commits so far. Of a commit that is lost, only the start is told.
+    timestamps: Timestamps,
 }
 
 impl Client {
@@ -186,6 +191,8 @@ impl Session for Client {
             state = free.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state.before = Some(state.rows.clone());
+        let start = Some(Timestamp::plain(state.commits.cast_signed()));
+        self.timestamps = Timestamps { start, commit: None };
         self.running = true;
         Ok(())
     }
@@ -260,7 +267,12 @@ impl Session for Client {
         if db.has(Fault::CommitLostDone(n)) {
             return Err(Failure::conflict(After::Lost, "lost", "on purpose"));
         }
+        self.timestamps.commit = Some(Timestamp::plain(n.cast_signed()));
         Ok(Ended::Committed)
+    }
+
+    fn timestamps(&self) -> Timestamps {
+        self.timestamps
     }
 
     fn rollback(&mut self) -> Result<(), Failure> {

@@ -3,6 +3,7 @@
 mod bench;
 mod course;
 mod found;
+mod times;
 mod trouble;
 mod words;
 
@@ -35,6 +36,7 @@ const CHECKS: &[(&str, &str, Try)] = &[
     ("append", "'append' puts values at the end of a list, 'list' reads them", course::append),
     ("cas", "'cas' sets only what holds the expected value", course::cas),
     ("insert", "'insert' is done where there is no row, and only there", course::insert),
+    ("timestamps", "'ts', if told, fits the order of transactions", times::timestamps),
     ("values", "values up to 2^53 come back as they were", course::values),
     ("large values", "values up to 2^63 come back as they were, or are refused", course::large),
     ("order", "two requests that come at once are answered one after the other", course::order),

@@ -71,6 +71,7 @@ impl Director {
     /// Gives a transaction that begins a part, if a scene is on.
     pub(super) fn cast(&self, txn: &mut FaultyTxn) {
         txn.part = self.scene.as_ref().map(Scene::part);
+        txn.old_snapshot = self.scene.as_ref().and_then(Scene::old_snapshot);
     }
 
     /// The wrong answer to a read, if it shall have one.

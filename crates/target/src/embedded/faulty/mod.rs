@@ -4,6 +4,9 @@
 //! switch for each of the fourteen anomalies of mini-transactions ([`director`], [`scene`], [`alone`]).
 //! With a switch on, it runs at its strongest level and now and then breaks just that rule, so that
 //! the anomaly is found under its name, at the levels that forbid it and at no other.
+//!
+//! It tells when its transactions started and committed, and always tells the truth: a checker that goes
+//! by timestamps sees the same faults.
 
 mod alone;
 mod director;
@@ -25,6 +28,9 @@ use crate::offer::Offer;
 use crate::open::OpenOptions;
 use crate::path::Path;
 use crate::target::{Contents, OpenError, Session, Table, Target};
+use crate::timestamps::{CommitOrder, ReadsAt};
+
+const SERIALIZABLE: &str = "serializable";
 
 const OFFERS: &[Offer] = &[
     Offer {
@@ -38,7 +44,7 @@ const OFFERS: &[Offer] = &[
         remark: "no database; all reads see one snapshot, the first writer of a row wins",
     },
     Offer {
-        name: "serializable",
+        name: SERIALIZABLE,
         promises: Level::StrictSerializable,
         remark: "no database; a writer must have read what is still there at commit; planted \
                  anomalies (--fault) are planted here",
@@ -91,6 +97,15 @@ impl Target for Faulty {
         if self.planted.is_empty() { OFFERS } else { &OFFERS[OFFERS.len() - 1..] }
     }
 
+    fn commit_order(&self, offer: &Offer) -> CommitOrder {
+        // A writer commits only if all that it read is still there, and nothing comes between that look and
+        // its commit; all that a reader saw is of its snapshot.
+        match offer.name {
+            SERIALIZABLE => CommitOrder::Serial(ReadsAt::Start),
+            _ => CommitOrder::Unsaid,
+        }
+    }
+
     fn paths(&self, kind: OpKind) -> &'static [(Path, u32)] {
         match kind {
             OpKind::Read
@@ -121,7 +136,7 @@ impl Target for Faulty {
         let mode = match offer.name {
             "read-committed" => Mode::ReadCommitted,
             "snapshot" => Mode::Snapshot,
-            "serializable" => Mode::Serializable,
+            SERIALIZABLE => Mode::Serializable,
             other => {
                 let message = format!("the faulty engine does not offer {other}");
                 return Err(Failure::new(After::Lost, "offer", message));

@@ -108,6 +108,19 @@ impl Scene {
         Part { scene: self.number, number: self.played }
     }
 
+    /// The snapshot that the part of a transaction that begins now reads from, if that is the one from
+    /// before the scene: such a part overlaps with the first, and should not have been allowed to commit.
+    /// What other parts read is in no snapshot at all.
+    pub(super) fn old_snapshot(&self) -> Option<u64> {
+        let old = match self.anomaly {
+            Anomaly::LostUpdate | Anomaly::WriteSkew | Anomaly::SessionGuaranteeViolation => true,
+            // The second branch of the fork knows nothing of the first.
+            Anomaly::LongFork => self.played == 1,
+            _ => false,
+        };
+        old.then_some(self.before)
+    }
+
     /// What a transaction of this scene reads.
     pub(super) fn show(&self, txn: &FaultyTxn, key: Key, store: &Store) -> RowValue {
         let reads = || txn.log.iter().filter(|did| matches!(did, Did::Read(_)));

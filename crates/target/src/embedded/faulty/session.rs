@@ -13,6 +13,7 @@ use super::txn::{FaultyTxn, Mode, conflict};
 use crate::failure::{After, Failure};
 use crate::request::{Answer, Request};
 use crate::target::{Ended, Session};
+use crate::timestamps::Timestamps;
 
 /// How long a session waits for the end of a scene before it is abandoned.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -64,6 +65,8 @@ pub(super) struct FaultySession {
     mode: Mode,
     txn: Option<FaultyTxn>,
     habit: Habit,
+    /// When the last transaction that committed happened.
+    committed: Timestamps,
 }
 
 impl FaultySession {
@@ -73,7 +76,8 @@ impl FaultySession {
             state.counter += 1;
             state.counter
         };
-        FaultySession { shared, number, mode, txn: None, habit: Habit::default() }
+        let (habit, committed) = (Habit::default(), Timestamps::default());
+        FaultySession { shared, number, mode, txn: None, habit, committed }
     }
 
     fn forget(&mut self) {
@@ -140,7 +144,7 @@ impl Session for FaultySession {
             Ruling::Refuse => Err(conflict(After::Aborted)),
         };
         match answer {
-            Ok(()) => txn.commit(store),
+            Ok(()) => self.committed = txn.commit(store),
             Err(_) => txn.end(store),
         }
         let session = self.number;
@@ -156,6 +160,10 @@ impl Session for FaultySession {
             self.shared.wait(state, |director| director.scene.as_ref().is_some_and(still));
         }
         answer.map(|()| Ended::Committed)
+    }
+
+    fn timestamps(&self) -> Timestamps {
+        self.committed
     }
 
     fn rollback(&mut self) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! The part that is right: versions of rows, snapshots, locks.
+//! The part that is right: versions of rows, snapshots, locks, and the one clock of them all.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +16,7 @@ pub(super) type RowValue = Option<Vec<i64>>;
 /// What a row held from some commit on.
 #[derive(Clone, Debug)]
 struct Version {
-    /// The number of the commit that made it.
+    /// When it was committed.
     at: u64,
     cell: RowValue,
 }
@@ -27,16 +27,22 @@ pub(super) struct Store {
     rows: HashMap<Key, Vec<Version>>,
     /// Which transaction is about to write which row. None waits: the second one has a conflict.
     locks: HashMap<Key, u64>,
-    /// The number of the last commit.
-    last: u64,
+    /// What happened last: every snapshot and every commit has a time of its own.
+    clock: u64,
     /// How many transactions look at each snapshot.
     watched: BTreeMap<u64, u32>,
 }
 
 impl Store {
-    /// The number of the last commit, which is the newest snapshot.
+    /// The time of what happened last, which shows all that is committed.
     pub(super) fn now(&self) -> u64 {
-        self.last
+        self.clock
+    }
+
+    /// A time that nothing else has, after all others.
+    pub(super) fn tick(&mut self) -> u64 {
+        self.clock += 1;
+        self.clock
     }
 
     /// Keeps what a snapshot shows.
@@ -84,18 +90,18 @@ impl Store {
         }
     }
 
-    /// Commits writes, all at once. The number of the commit.
+    /// Commits writes, all at once. The time of the commit.
     pub(super) fn install(&mut self, writes: impl IntoIterator<Item = (Key, RowValue)>) -> u64 {
-        self.last += 1;
-        let oldest = self.watched.keys().next().copied().unwrap_or(self.last);
+        let at = self.tick();
+        let oldest = self.watched.keys().next().copied().unwrap_or(at);
         for (key, cell) in writes {
             let versions = self.rows.entry(key).or_default();
-            versions.push(Version { at: self.last, cell });
+            versions.push(Version { at, cell });
             // Of those that are as old as the oldest snapshot, only the newest can be seen.
             let old = versions.partition_point(|v| v.at <= oldest);
             versions.drain(..old.saturating_sub(1));
         }
-        self.last
+        at
     }
 
     /// Forgets tables.

@@ -5,6 +5,7 @@ use isolde_history::OpKind;
 use super::store::{Key, RowValue, Store};
 use crate::failure::{After, Failure};
 use crate::request::{Answer, Request};
+use crate::timestamps::Timestamps;
 
 /// The part of a transaction: in which scene, and which of its parts was to be played when it began.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +42,8 @@ pub(super) struct FaultyTxn {
     pub(super) session: u64,
     pub(super) mode: Mode,
     pub(super) snapshot: u64,
+    /// The snapshot that its reads are really answered from, if it is another one on purpose.
+    pub(super) old_snapshot: Option<u64>,
     /// What it read of others.
     reads: Vec<Key>,
     /// What it is going to write: each row once.
@@ -55,13 +58,14 @@ pub(super) struct FaultyTxn {
 impl FaultyTxn {
     /// A transaction that begins now.
     pub(super) fn begin(store: &mut Store, number: u64, session: u64, mode: Mode) -> FaultyTxn {
-        let snapshot = store.now();
+        let snapshot = store.tick();
         store.watch(snapshot);
         FaultyTxn {
             number,
             session,
             mode,
             snapshot,
+            old_snapshot: None,
             reads: Vec::new(),
             writes: Vec::new(),
             log: Vec::new(),
@@ -171,12 +175,16 @@ impl FaultyTxn {
         Ok(())
     }
 
-    /// Commits.
-    pub(super) fn commit(self, store: &mut Store) {
-        if !self.writes.is_empty() {
-            store.install(self.writes.iter().cloned());
-        }
+    /// Commits. When it started and committed, and no fault makes a lie of that: the start is the
+    /// snapshot that it was given, even if it should have had a newer one.
+    pub(super) fn commit(self, store: &mut Store) -> Timestamps {
+        let commit = match self.writes.is_empty() {
+            true => store.tick(),
+            false => store.install(self.writes.iter().cloned()),
+        };
+        let start = self.old_snapshot.unwrap_or(self.snapshot);
         self.end(store);
+        Timestamps::plain(start.cast_signed(), commit.cast_signed())
     }
 
     /// Lets go of all that it holds.
