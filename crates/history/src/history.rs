@@ -414,12 +414,6 @@ impl<'h> Stmt<'h> {
 }
 
 impl History {
-    /// Whether any transaction has an attribute of that name.
-    pub fn has_txn_attr(&self, name: &str) -> bool {
-        let mut columns = self.columns.attrs.columns.iter();
-        columns.any(|c| c.entity == Entity::Txn && self.pool.as_text(c.name) == Some(name))
-    }
-
     fn attr(&self, entity: Entity, id: u32, name: &str) -> Option<Value> {
         let name = self.attr_column(entity, name)?.name;
         self.columns.attr(entity, id, name)

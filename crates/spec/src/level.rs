@@ -240,6 +240,20 @@ impl Promise {
         Promise { session_order: false, ..self }
     }
 
+    /// The name without spaces, of which the names of witnesses are made.
+    ///
+    /// ```
+    /// use isolde_spec::{Level, Promise};
+    /// let timed = Promise::by_timestamps(Level::SnapshotIsolation);
+    /// assert_eq!(timed.word(), "snapshot-isolation-by-timestamps");
+    /// ```
+    pub fn word(self) -> String {
+        match self.by {
+            By::Values => self.level.name().to_owned(),
+            By::Timestamps => format!("{}-by-timestamps", self.level.name()),
+        }
+    }
+
     /// Every promise by values: each level with session order and without.
     pub fn all() -> impl Iterator<Item = Promise> {
         let both = |level| [Promise::of(level), Promise::of(level).without_session_order()];

@@ -86,7 +86,7 @@ fn commits_are_serial(history: &History) -> bool {
 }
 
 fn says(history: &History, name: &str, text: &str) -> bool {
-    history.info(name).and_then(|value| history.pool().as_text(value)) == Some(text)
+    history.info_text(name) == Some(text)
 }
 
 /// The order that the timestamps of a history give, for a level.
