@@ -438,7 +438,7 @@ impl Search {
             let next = candidate.events.iter().filter(|e| **e > point).find(stamps);
             self.assumed.push(AssumedPoint {
                 txn: candidate.txn,
-                after: before.copied(),
+                after: before.copied().max(candidate.after),
                 until: next.copied(),
             });
         }

@@ -4,6 +4,7 @@
 
 mod against_twin;
 mod anomalies;
+mod by_timestamps;
 mod decided;
 mod excerpts;
 mod labelled;

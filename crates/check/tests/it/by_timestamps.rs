@@ -1,0 +1,373 @@
+//! Promises by timestamps: what is found, under which name, and what stays open.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fmt::Write as _;
+
+use isolde_check::timestamps::Supply;
+use isolde_check::{Checker, Limits, Options, check as ask};
+use isolde_history::notation::{parse, txn_name, write_value};
+use isolde_history::{History, Value};
+use isolde_spec::{Answer, Level, Promise, Seen, Verdict};
+
+/// A verdict as lines: what was broken, by which transaction, with what it should have read and did read.
+fn told(history: &History, verdict: &Verdict) -> String {
+    let mut out = String::new();
+    match &verdict.answer {
+        Answer::Holds => out.push_str("holds"),
+        Answer::Unknown(reason) => _ = write!(out, "unknown: {reason}"),
+        Answer::Violated(_) => {}
+    }
+    let show = |value: Value| {
+        let mut text = String::new();
+        write_value(history.pool(), value, &mut text);
+        text
+    };
+    let seen = |seen: &Seen| {
+        let what = match &seen.list {
+            Some(list) => {
+                format!("{:?}", list.iter().map(|v| show(*v)).collect::<Vec<_>>().join(" "))
+            }
+            None => show(seen.value),
+        };
+        match seen.write {
+            Some(op) => format!("{what} of {}", txn_name(history, history.txn_of(op))),
+            None if seen.initial => format!("{what}, the initial state"),
+            None => what,
+        }
+    };
+    for witness in verdict.witnesses() {
+        let timed = witness.timed.as_ref().unwrap();
+        let txn = txn_name(history, timed.txn);
+        _ = write!(out, "{} {} {txn}", timed.axiom.name(), witness.anomaly);
+        if let Some(opponent) = timed.opponent {
+            _ = write!(out, " against {}", txn_name(history, opponent));
+        }
+        if !timed.expected.is_empty() {
+            let expected: Vec<String> = timed.expected.iter().map(seen).collect();
+            _ = write!(out, ", not {}", expected.join(" or "));
+        }
+        if let Some(read) = &timed.read {
+            _ = write!(out, ", but {}", seen(read));
+        }
+        for assumed in &timed.assumed {
+            let stamp = |ts: Option<isolde_history::Timestamp>| ts.map_or(0, |ts| ts.physical);
+            let (after, until) = (stamp(assumed.after), stamp(assumed.until));
+            _ = write!(out, ", {} in ({after},{until})", txn_name(history, assumed.txn));
+        }
+        out.push('\n');
+    }
+    out.trim_end().to_owned()
+}
+
+#[track_caller]
+fn check(level: Level, text: &str, expected: &str) {
+    let history = parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let verdict = ask(&history, Promise::by_timestamps(level), &Options::default());
+    assert_eq!(told(&history, &verdict), expected, "\n{text}");
+}
+
+#[track_caller]
+fn si(text: &str, expected: &str) {
+    check(Level::SnapshotIsolation, text, expected);
+}
+
+#[track_caller]
+fn ser(text: &str, expected: &str) {
+    check(Level::Serializable, &format!("meta commit-order serial\n{text}"), expected);
+}
+
+#[test]
+fn figure_1_of_the_paper_is_right() {
+    si(
+        "a T0: w(x,0) w(y,0) ts(1,2)\n\
+         a T1: r(x,0) w(y,2) ts(3,5)\n\
+         b T2: r(y,0) w(x,1) ts(4,7)\n\
+         a T3: r(y,2) ts(6,8)",
+        "holds",
+    );
+}
+
+#[test]
+fn figure_2_of_the_paper_is_one_conflict() {
+    si(
+        "a T1: w(x,1) ts(1,2)\n\
+         a T2: r(x,1) w(x,2) ts(3,5)\n\
+         b T3: r(x,2) w(y,2) ts(6,9)\n\
+         c T4: r(y,1) ts(8,10)\n\
+         d T5: w(y,1) ts(4,7)",
+        "NOCONFLICT ConcurrentWrites T5 against T3",
+    );
+}
+
+const FIGURE_11: &str = "initial 0\n\
+                         a T1: w(x,1) ts(1,2)\n\
+                         b T2: w(x,2) ts(3,4)\n\
+                         c T3: r(x,1) ts(5,6)";
+
+#[test]
+fn figure_11_of_the_paper_is_wrong_by_timestamps_and_right_by_values() {
+    si(FIGURE_11, "EXT StaleRead T3, not 2 of T2, but 1 of T1");
+    let history = parse(FIGURE_11).unwrap();
+    let checker = Checker::new(&history, Options::default());
+    let by_timestamps = checker.check(Promise::by_timestamps(Level::SnapshotIsolation));
+    let by_values = checker.check(Promise::of(Level::SnapshotIsolation));
+    assert_eq!((by_timestamps.holds(), by_values.holds()), (Some(false), Some(true)));
+}
+
+#[test]
+fn what_holds_by_timestamps_holds_by_values_without_a_search() {
+    // Blind writes, whose order values do not show.
+    let lines: String = (0..3_000)
+        .map(|i| {
+            let (a, b) = (4 * i + 1, 4 * i + 3);
+            let (s, t) = (i % 7, i % 5);
+            format!("s{s}: w(x,{a}) w(y,{a}) ts({a},{b})\nt{t}: r(x,{a}) ts({b},{b})\n")
+        })
+        .collect();
+    let history = parse(&lines).unwrap();
+    let checker = Checker::new(&history, Options::default());
+    assert_eq!(checker.check(Promise::by_timestamps(Level::SnapshotIsolation)).holds(), Some(true));
+    let by_values = checker.check(Promise::of(Level::SnapshotIsolation));
+    let why = "it follows from snapshot-isolation by timestamps, which holds";
+    assert_eq!((by_values.holds(), by_values.procedure.why.as_str()), (Some(true), why));
+}
+
+#[test]
+fn every_wrong_read_has_its_name() {
+    si(
+        "a T1: w(x,1) ts(1,4)\nb T2: r(x,1) ts(2,3)",
+        "EXT UncommittedVersionRead T2, not absent, the initial state, but 1 of T1",
+    );
+    si(
+        "a T1: w(x,1) ts(1,2)\nb T2: r(x,absent) ts(3,3)",
+        "EXT StaleRead T2, not 1 of T1, but absent, the initial state",
+    );
+    si(
+        "a T1: w(x,1) w(x,2) ts(1,2)\nb T2: r(x,1) ts(3,3)",
+        "EXT IntermediateRead T2, not 2 of T1, but 1 of T1",
+    );
+    si(
+        "a T1: w(x,1) abort ts(1,_)\nb T2: r(x,1) ts(3,3)",
+        "EXT AbortedRead T2, not absent, the initial state, but 1 of T1",
+    );
+    si("a T1: w(x,1) ts(1,2)\nb T2: r(x,7) ts(3,3)", "EXT ThinAirRead T2, not 1 of T1, but 7");
+    si(
+        "b T2: r(x,7) w(x,7) ts(3,4)",
+        "EXT FutureRead T2, not absent, the initial state, but 7 of T2",
+    );
+    si("b T2: w(x,7) r(x,8) ts(3,4)", "INT NotMyOwnWrite T2");
+    si("b T2: r(x,absent) r(x,1) ts(3,3)\na T1: w(x,1) ts(1,5)", "INT NonRepeatableReads T2");
+}
+
+#[test]
+fn every_conflict_has_its_name() {
+    si(
+        "initial 0\na T1: r(x,0) w(x,1) ts(1,3)\nb T2: r(x,0) w(x,2) ts(2,4)",
+        "NOCONFLICT LostUpdate T1 against T2",
+    );
+    si("a T1: w(x,1) ts(1,3)\nb T2: w(x,2) ts(2,4)", "NOCONFLICT ConcurrentWrites T1 against T2");
+    si("a T1: w(x,1) ts(1,3)\nb T2: w(x,2) ts(3,4)", "holds");
+    // Three that all overlap are two findings, each against the opponent that commits first.
+    si(
+        "a T1: w(x,1) ts(1,4)\nb T2: w(x,2) ts(2,5)\nc T3: w(x,3) ts(3,6)",
+        "NOCONFLICT ConcurrentWrites T1 against T2\nNOCONFLICT ConcurrentWrites T2 against T3",
+    );
+}
+
+#[test]
+fn timestamps_may_be_wrong_themselves() {
+    si("a T1: w(x,1) ts(4,2)\na T2: r(x,1) ts(5,5)", "timestamps BadTimestamps T1");
+    si("a T1: w(x,1) ts(2,2)", "timestamps BadTimestamps T1");
+    si("a T1: r(x,absent) ts(2,2)", "holds");
+    si("a T1: r(x,absent) ts(3,2)", "timestamps BadTimestamps T1");
+    si(
+        "a T1: w(x,1) ts(1,3)\na T2: r(x,absent) ts(2,4)",
+        "SESSION SessionGuaranteeViolation T2 against T1",
+    );
+    si(
+        "a T1: w(x,1) ts(1,3)\nb T2: w(x,2) ts(2,3)\nc T3: r(x,1) ts(4,_)\nc T4: r(x,2) ts(5,_)",
+        "NOCONFLICT ConcurrentWrites T1 against T2\ntimestamps TimestampTie T2 against T1",
+    );
+}
+
+#[test]
+fn hybrid_timestamps_are_compared_by_both_parts() {
+    si("a T1: w(x,1) ts(5.1,5.2)\nb T2: r(x,1) ts(5.2,_)", "holds");
+    si("a T1: w(x,1) ts(5.1,5.3)\nb T2: r(x,absent) ts(5.2,_)", "holds");
+    si(
+        "a T1: w(x,1) ts(5.1,5.3)\nb T2: r(x,1) ts(5.2,_)",
+        "EXT UncommittedVersionRead T2, not absent, the initial state, but 1 of T1",
+    );
+}
+
+#[test]
+fn commit_order_is_a_serial_order() {
+    // Write skew: right for snapshots, wrong in commit order.
+    let skew = "initial 0\na T1: r(x,0) w(y,1) ts(1,3)\nb T2: r(y,0) w(x,1) ts(2,4)";
+    si(skew, "holds");
+    ser(skew, "EXT StaleRead T2, not 1 of T1, but 0, the initial state");
+    // A writer sees what was committed before it, a reader also what was committed just then.
+    ser("a T1: w(x,1) ts(_,3)\nb T2: r(x,1) ts(_,3)", "holds");
+    ser("a T1: w(x,1) ts(1,3)\nb T2: r(x,absent) ts(2,4)", "holds");
+    ser(
+        "meta reads-at commit\na T1: w(x,1) ts(1,3)\nb T2: r(x,absent) ts(2,4)",
+        "EXT StaleRead T2, not 1 of T1, but absent, the initial state",
+    );
+    ser(
+        "a T1: w(x,1) ts(_,3)\na T2: w(y,1) ts(_,3)",
+        "SESSION SessionGuaranteeViolation T2 against T1",
+    );
+    ser("a T1: r(x,absent) ts(3,_)\na T2: r(y,absent) ts(3,_)", "holds");
+    ser(
+        "a T1: r(x,absent) ts(4,_)\na T2: r(y,absent) ts(3,_)",
+        "SESSION SessionGuaranteeViolation T2 against T1",
+    );
+}
+
+#[test]
+fn a_tie_in_commit_order_leaves_it_open() {
+    let tie = |a: &str, b: &str| {
+        format!(
+            "unknown: transactions {a} and {b} have the same commit timestamp, and one wrote key x that the \
+             other read or wrote (TimestampTie): their order is open"
+        )
+    };
+    ser("a T1: w(x,1) ts(_,3)\nb T2: w(x,2) ts(_,3)\nc T3: r(x,1) ts(4,_)", &tie("T1", "T2"));
+    ser("a T1: w(x,1) ts(_,3)\nb T2: r(x,1) w(y,2) ts(_,3)", &tie("T1", "T2"));
+    ser("a T1: w(x,1) ts(_,3)\nb T2: w(y,2) ts(_,3)", "holds");
+    ser(
+        "a T1: w(x,1) ts(_,3)\nb T2: w(x,2) ts(_,3)\nc T3: r(x,7) ts(4,_)",
+        "EXT ThinAirRead T3, not 1 of T1 or 2 of T2, but 7",
+    );
+}
+
+#[test]
+fn lists_show_every_element_in_commit_order() {
+    let base = "a T1: append(l,1) append(l,2) ts(1,2)\nb T2: append(l,3) ts(3,6)\n";
+    let read = |list: &str, at: u32, expected: &str| {
+        si(&format!("{base}c T3: list(l,[{list}]) ts({at},_)"), expected)
+    };
+    read("1,2", 5, "holds");
+    read("1,2,3", 6, "holds");
+    read(
+        "1,2,3",
+        5,
+        "EXT UncommittedVersionRead T3 against T2, not \"1 2\" of T1, but \"1 2 3\" of T2",
+    );
+    read("1,2", 7, "EXT StaleRead T3 against T1, not \"1 2 3\" of T2, but \"1 2\" of T1");
+    read("1", 5, "EXT IntermediateRead T3 against T1, not \"1 2\" of T1, but \"1\" of T1");
+    read(
+        "2,1,3",
+        7,
+        "EXT IncompatibleOrder T3 against T2, not \"1 2 3\" of T2, but \"2 1 3\" of T2",
+    );
+    read("1,2,9", 5, "EXT ThinAirRead T3, not \"1 2\" of T1, but \"1 2 9\"");
+    si(
+        &format!("{base}c T3: append(l,8) list(l,[1,2,8]) ts(5,9)"),
+        "NOCONFLICT ConcurrentWrites T2 against T3",
+    );
+}
+
+#[test]
+fn refused_operations_saw_something_else() {
+    si("a T1: w(x,1) ts(1,2)\nb T2: cas!(x,1,2) ts(3,_)", "EXT StaleRead T2, not 1 of T1");
+    si("a T1: w(x,1) ts(1,2)\nb T2: cas!(x,7,2) ts(3,_)", "holds");
+    si("a T1: w(x,1) ts(1,2)\nb T2: insert!(x,2) ts(3,_)", "holds");
+    si(
+        "a T1: w(x,1) ts(1,4)\nb T2: insert!(x,2) ts(3,_)",
+        "EXT UncommittedVersionRead T2, not absent, the initial state",
+    );
+    si("a T1: w(x,1) delete(x) ts(1,2)\nb T2: insert(x,2) ts(3,4)", "holds");
+}
+
+#[test]
+fn an_unknown_outcome_that_was_read_committed_at_some_point() {
+    // Between its start and its reader, and not between two readers of the older version.
+    si("a T1: w(x,1) unknown ts(1,_)\nb T2: r(x,1) ts(5,_)\nc T3: r(x,absent) ts(3,_)", "holds");
+    si(
+        "a T1: w(x,1) unknown ts(1,_)\nb T2: r(x,1) ts(3,_)\nc T3: r(x,absent) ts(5,_)",
+        "EXT StaleRead T3, not 1 of T1, but absent, the initial state, T1 in (1,3)",
+    );
+    si(
+        "a T1: w(x,1) unknown ts(4,_)\nb T2: r(x,1) ts(3,_)",
+        "EXT UncommittedVersionRead T2, not absent, the initial state, but 1 of T1, T1 in (4,0)",
+    );
+    // Two of them, the second of which is read first through another key.
+    si(
+        "a T1: w(x,1) unknown ts(1,_)\nb T2: w(x,2) w(y,2) unknown ts(2,_)\nc T3: r(y,2) r(x,2) ts(6,_)\nd T4: r(x,1) ts(8,_)",
+        "NOCONFLICT ConcurrentWrites T2 against T1, T2 in (2,6), T1 in (6,8)",
+    );
+    // One that was not read may be left out, also with a commit timestamp.
+    si("a T1: w(x,1) unknown ts(1,2)\nb T2: r(x,absent) ts(3,_)", "holds");
+    si(
+        "a T1: w(x,1) unknown ts(1,2)\nb T2: r(x,1) ts(3,_)\nc T3: r(x,absent) ts(4,_)",
+        "EXT StaleRead T3, not 1 of T1, but absent, the initial state",
+    );
+    si(
+        "a T1: w(x,1) unknown ts(_,_)\nb T2: r(x,1) ts(3,_)",
+        "unknown: transaction T1 was read, its outcome is unknown, and no timestamp says when it started",
+    );
+    ser("a T1: w(x,1) unknown ts(_,_)\nb T2: r(x,1) ts(3,_)", "holds");
+}
+
+#[test]
+fn a_gap_in_sequence_numbers_makes_the_history_incomplete() {
+    let text = |seq: u32, read: u32| {
+        format!(
+            "a T1: w(x,1) ts(1,2) {{seq=1}}\na T2: w(x,2) ts(3,4) {{seq={seq}}}\nb T3: r(x,{read}) ts(5,_)"
+        )
+    };
+    si(&text(2, 9), "EXT ThinAirRead T3, not 2 of T2, but 9");
+    si(
+        &text(3, 9),
+        "unknown: operation 1 of transaction T3 (key x) read a value that no transaction of the history \
+         wrote, but the history is incomplete",
+    );
+    // An older version stays a violation, since values are unique.
+    si(&text(3, 1), "EXT StaleRead T3, not 2 of T2, but 1 of T1");
+}
+
+#[test]
+fn savepoints_undo_versions() {
+    si("a T1: w(x,1) savepoint(s) w(x,2) rollback(s) ts(1,2)\nb T2: r(x,1) ts(3,_)", "holds");
+    si("a T1: savepoint(s) w(x,2) rollback(s) r(x,absent) ts(1,1)", "holds");
+    si(
+        "a T1: w(x,1) savepoint(s) w(x,2) rollback(s) ts(1,2)\nb T2: r(x,2) ts(3,_)",
+        "EXT AbortedRead T2, not 1 of T1, but 2 of T1",
+    );
+}
+
+#[test]
+fn a_history_without_the_timestamps_is_refused() {
+    let supply = |text: &str, level| Supply::of(&parse(text).unwrap(), level);
+    let (snapshot, serial) = (Level::SnapshotIsolation, Level::Serializable);
+    assert_eq!(supply("a: w(x,1)", snapshot), Supply::None);
+    let partial = supply("a: w(x,1) ts(1,2)\na: w(x,2)\na: r(x,2) ts(3,_)", snapshot);
+    assert!(matches!(partial, Supply::Partial { lacking: 1, committed: 3, .. }), "{partial:?}");
+    assert_eq!(supply("a: w(x,1) ts(1,2)\nb: w(x,2) abort", snapshot), Supply::Whole);
+    assert_eq!(supply("a: w(x,1) ts(1,2)", serial), Supply::NotSerial);
+    assert_eq!(supply("meta commit-order serial\na: w(x,1) ts(_,2)", serial), Supply::Whole);
+    assert_eq!(supply("a: w(x,1) ts(1,2)", Level::Causal), Supply::NoRules);
+    si(
+        "a: w(x,1) ts(1,_)",
+        "unknown: 1 of 1 committed transactions lack a start timestamp, or, having written, one of their commit",
+    );
+}
+
+#[test]
+fn limits_end_it() {
+    let history = parse(FIGURE_11).unwrap();
+    let late = || true;
+    let limits = Limits::default().with_time(&late);
+    let checker = Checker::with_limits(&history, Options::default(), limits);
+    let verdict = checker.check(Promise::by_timestamps(Level::SnapshotIsolation));
+    assert_eq!(verdict.holds(), None, "{verdict:?}");
+    // Commit points of unknown outcomes are tried only so often.
+    let text = "a T1: w(x,1) unknown ts(1,_)\nb T2: r(x,1) ts(5,_)";
+    let history = parse(text).unwrap();
+    let limits = Limits::default().with_steps(1);
+    let checker = Checker::with_limits(&history, Options::default(), limits);
+    let verdict = checker.check(Promise::by_timestamps(Level::SnapshotIsolation));
+    let told = told(&history, &verdict);
+    assert!(told.starts_with("unknown: the limit of steps was reached"), "{told}");
+}
