@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use isolde_job::excerpts::{self, Stems};
 use isolde_job::load::Loaded;
 use isolde_job::reports::{self, Reports};
@@ -68,6 +68,7 @@ fn check_file(
     let decided = asking.decide(&loaded.history, levels, told);
     spinner.clear();
     interrupts.check_ends();
+    let decided = decided.with_context(|| shown(file))?;
     let case = case(args, file, &loaded, &decided, began);
     let text = if args.json {
         serde_json::to_string_pretty(&case_to_json(&case))? + "\n"

@@ -16,7 +16,7 @@ use isolde_report::{
     Decided, Exhibit, Telling, exhibit_to_text, notes_to_text, number, transactions_to_text,
     witness_to_json,
 };
-use isolde_spec::{Anomaly, Level, Promise, Summary, Witness};
+use isolde_spec::{Anomaly, By, Level, Promise, Summary, Witness};
 use isolde_target::without_password;
 
 use crate::args::ExplainArgs;
@@ -104,8 +104,8 @@ fn shown(text: &str, level: Level) -> Result<String> {
 
 /// Which witness is meant.
 enum Wanted {
-    /// Of a level, or of the one that is violated most plainly: the number from 1.
-    Number(Option<Level>, usize),
+    /// Of a promise, or of the one that is violated most plainly: the number from 1.
+    Number(Option<Promise>, usize),
     /// The first of its kind.
     First(Anomaly),
 }
@@ -116,9 +116,9 @@ impl Wanted {
             return Ok(Wanted::Number(None, number));
         }
         if let Some((level, number)) = text.rsplit_once('-')
-            && let (Some(level), Ok(number)) = (Level::named(level), number.parse())
+            && let (Some(promise), Ok(number)) = (names::promise(level), number.parse())
         {
-            return Ok(Wanted::Number(Some(level), number));
+            return Ok(Wanted::Number(Some(promise), number));
         }
         Anomaly::named(text).map(Wanted::First).ok_or_else(|| {
             anyhow!(
@@ -136,14 +136,19 @@ fn of_history(args: &ExplainArgs, file: &Path, interrupts: &Interrupts) -> Resul
     let loaded = reading::load_or_tell(file, &args.ask.read, args.json)?;
     let history = &loaded.history;
     let spinner = Progress::spinner(&format!("checking {}", isolde_job::shown(file)));
-    let asking = args.ask.asking(interrupts.stop());
-    let level = match wanted {
-        Some(Wanted::Number(level, _)) => level,
+    let mut asking = args.ask.asking(interrupts.stop());
+    let promise = match wanted {
+        Some(Wanted::Number(promise, _)) => promise,
         _ => None,
     };
+    let level = promise.map(|promise| promise.level);
+    // A witness that is named says what it was judged by.
+    if let (Some(promise), true) = (promise, asking.evidence.is_empty()) {
+        asking.evidence = vec![promise.by];
+    }
     interrupts.check_begins();
     let told = &mut |verdict: &_| interrupts.decided(verdict);
-    let decided = asking.decide(history, level.as_slice(), told);
+    let decided = asking.decide(history, level.as_slice(), told)?;
     interrupts.check_ends();
     spinner.clear();
     let what = file.display().to_string();
@@ -151,8 +156,8 @@ fn of_history(args: &ExplainArgs, file: &Path, interrupts: &Interrupts) -> Resul
     let explain = (what != "-").then(|| format!("isolde explain{} {name}", args.ask.typed()));
     let telling = Telling { style: terminal::style(), explain, ..Telling::default() };
     let Some(wanted) = wanted else { return list(args, history, &decided, &telling) };
-    let (level, number, witness) = find(&decided, &wanted)?;
-    let exhibit = Exhibit::new(history, level, number, witness);
+    let (promise, number, witness) = find(&decided, &wanted)?;
+    let exhibit = Exhibit::new(history, promise.level, number, witness);
     if args.json {
         let json = witness_to_json(history, witness, &exhibit);
         terminal::print(&(serde_json::to_string_pretty(&json)? + "\n"))?;
@@ -162,13 +167,13 @@ fn of_history(args: &ExplainArgs, file: &Path, interrupts: &Interrupts) -> Resul
         let telling = Telling { explain: None, ..telling };
         let mut text = exhibit_to_text(history, &exhibit, &telling);
         text += &transactions_to_text(history, &exhibit);
-        let own = decided.iter().find(|d| d.verdict.promise.level == level);
+        let own = decided.iter().find(|d| d.verdict.promise == promise);
         text += &own.map_or(String::new(), |d| notes_to_text(&d.verdict));
         text.extend(more.map(|more| format!("  picture    {more}\n")));
         terminal::print(&text)?;
     }
     let (asking, force) = (&asking, args.force);
-    let shown = ShownWitness { history, level, witness, exhibit: &exhibit, asking, force };
+    let shown = ShownWitness { history, promise, witness, exhibit: &exhibit, asking, force };
     for (to, kind) in args.write.iter().zip(kinds) {
         shown.write(to, kind, &what)?.iter().for_each(terminal::notice);
     }
@@ -188,36 +193,45 @@ fn kind(args: &ExplainArgs, history: &Path, to: &Path) -> Result<As> {
 }
 
 /// One witness of what was decided.
-fn find<'d>(decided: &'d [Decided], wanted: &Wanted) -> Result<(Level, usize, &'d Witness)> {
-    let plainest = Summary::of(decided.iter().map(|d| &d.verdict)).plainest;
-    let Some(plainest) = plainest else {
+fn find<'d>(decided: &'d [Decided], wanted: &Wanted) -> Result<(Promise, usize, &'d Witness)> {
+    let Some(plainest) = plainest(decided) else {
         bail!("nothing is violated, so there is no witness\n  hint: `isolde check` says what holds")
     };
     match wanted {
-        Wanted::Number(level, wanted) => {
-            let level = level.unwrap_or(plainest);
-            let witnesses = of(decided, level);
+        Wanted::Number(promise, wanted) => {
+            let promise = promise.unwrap_or(plainest);
+            let witnesses = of(decided, promise);
             let witness = wanted.checked_sub(1).and_then(|at| witnesses.get(at));
             let witness = witness.with_context(|| {
                 let count = witnesses.len();
-                format!("there is no witness {wanted} of {level}: {count} were kept, from 1 on")
+                format!("there is no witness {wanted} of {promise}: {count} were kept, from 1 on")
             })?;
-            Ok((level, *wanted, witness))
+            Ok((promise, *wanted, witness))
         }
         Wanted::First(anomaly) => {
-            let levels = [plainest].into_iter().chain(Level::ALL);
-            let named = |level: Level| {
-                let at = of(decided, level).iter().position(|w| w.anomaly == *anomaly)?;
-                Some((level, at + 1, &of(decided, level)[at]))
+            let all = decided.iter().map(|d| d.verdict.promise);
+            let named = |promise: Promise| {
+                let at = of(decided, promise).iter().position(|w| w.anomaly == *anomaly)?;
+                Some((promise, at + 1, &of(decided, promise)[at]))
             };
-            let found = levels.into_iter().find_map(named);
+            let found = [plainest].into_iter().chain(all).find_map(named);
             found.with_context(|| format!("no level is violated by {anomaly}"))
         }
     }
 }
 
-fn of(decided: &[Decided], level: Level) -> &[Witness] {
-    let own = decided.iter().find(|d| d.verdict.promise.level == level);
+/// The promise that is broken most plainly: by timestamps if one is, else of a level by values.
+fn plainest(decided: &[Decided]) -> Option<Promise> {
+    let broken = |d: &&Decided| !d.verdict.witnesses().is_empty();
+    let timed = |d: &&Decided| d.verdict.promise.by != By::Values;
+    let timed = decided.iter().filter(broken).find(timed).map(|d| d.verdict.promise);
+    let summary = || Summary::of(decided.iter().map(|d| &d.verdict)).plainest.map(Promise::of);
+    timed.or_else(summary)
+}
+
+fn of(decided: &[Decided], promise: Promise) -> &[Witness] {
+    let same = |p: Promise| p.level == promise.level && p.by == promise.by;
+    let own = decided.iter().find(|d| same(d.verdict.promise));
     own.map_or(&[], |d| d.verdict.witnesses())
 }
 
@@ -228,29 +242,29 @@ fn list(
     decided: &[Decided],
     telling: &Telling,
 ) -> Result<()> {
-    let summary = Summary::of(decided.iter().map(|d| &d.verdict));
     let violated = decided.iter().filter(|d| !d.verdict.witnesses().is_empty());
     let exhibits = |d: &Decided| {
-        let level = d.verdict.promise.level;
+        let promise = d.verdict.promise;
         let all = d.verdict.witnesses().iter().enumerate().take(MOST);
-        all.map(|(at, w)| Exhibit::new(history, level, at + 1, w)).collect::<Vec<_>>()
+        all.map(|(at, w)| Exhibit::new(history, promise.level, at + 1, w)).collect::<Vec<_>>()
     };
     if args.json {
         let id = |e: &Exhibit| serde_json::json!({"id": e.id, "anomaly": e.anomaly.name(), "story": e.story});
         let all: Vec<_> = violated.flat_map(exhibits).map(|e| id(&e)).collect();
         return terminal::print(&(serde_json::to_string_pretty(&all)? + "\n"));
     }
-    let Some(plainest) = summary.plainest else {
+    let Some(plainest) = plainest(decided) else {
         return terminal::print("nothing is violated, so there is no witness\n");
     };
     let mut text = String::new();
     for d in violated {
-        let (level, count) = (d.verdict.promise.level, d.verdict.witnesses().len());
-        if level == plainest {
-            text += &format!("{level}: {} kept\n", number(count));
+        let (promise, count) = (d.verdict.promise, d.verdict.witnesses().len());
+        if (promise.level, promise.by) == (plainest.level, plainest.by) {
+            text += &format!("{promise}: {} kept\n", number(count));
             exhibits(d).iter().for_each(|e| text += &isolde_report::exhibit_to_line(e));
         } else {
-            text += &format!("{level}: {} kept, {level}-1 and so on\n", number(count));
+            let word = promise.word();
+            text += &format!("{promise}: {} kept, {word}-1 and so on\n", number(count));
         }
     }
     text.extend(telling.explain.as_ref().map(|e| format!("more: {e} WITNESS\n")));

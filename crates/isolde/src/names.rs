@@ -1,7 +1,7 @@
 //! Levels and anomalies by the names that people have for them.
 
 use isolde_report::handbook::{self, Entry};
-use isolde_spec::{CATALOGUE, Level};
+use isolde_spec::{CATALOGUE, Level, Promise};
 use isolde_target::nearest;
 
 /// Names that mean several things, or something that Isolde calls otherwise.
@@ -29,6 +29,14 @@ pub(crate) fn page(name: &str) -> Option<Entry> {
     let words = name.trim().replace(['_', '-'], " ");
     let ways = [name.to_owned(), words.clone(), words.replace(' ', "-"), words.replace(' ', "")];
     ways.iter().find_map(|way| handbook::named(way))
+}
+
+/// The promise of a name: a level, or one by timestamps.
+pub(crate) fn promise(name: &str) -> Option<Promise> {
+    match name.strip_suffix("-by-timestamps") {
+        Some(level) => Level::named(level).map(Promise::by_timestamps),
+        None => Level::named(name).map(Promise::of),
+    }
 }
 
 /// What was probably meant by a name that the handbook does not have.

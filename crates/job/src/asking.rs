@@ -7,9 +7,10 @@ use anyhow::{Result, anyhow};
 use isolde_check::{Checker, Options};
 use isolde_history::History;
 use isolde_report::Decided;
-use isolde_spec::{Edges, Level, Promise, Verdict, Witness};
+use isolde_spec::{By, Edges, Level, Promise, Verdict, Witness};
 
 use crate::bounds::Bounds;
+use crate::chosen::Chosen;
 
 /// The levels of those names.
 pub fn levels(names: &[String]) -> Result<Vec<Level>> {
@@ -38,6 +39,8 @@ pub struct Asking {
     pub options: Options,
     /// Whether each session must see its transactions in their order.
     pub session_order: bool,
+    /// What promises are judged by; if empty, by values, and by timestamps where they are there.
+    pub evidence: Vec<By>,
     /// What bounds it.
     pub bounds: Bounds,
     /// What of it must be typed to ask the same again, with a space before each word.
@@ -47,30 +50,45 @@ pub struct Asking {
 impl Asking {
     /// As usual.
     pub fn within(bounds: Bounds) -> Asking {
-        Asking { options: Options::default(), session_order: true, bounds, typed: String::new() }
+        Asking {
+            options: Options::default(),
+            session_order: true,
+            evidence: Vec::new(),
+            bounds,
+            typed: String::new(),
+        }
     }
 
-    /// Asks one level about a history, within a time of its own.
-    pub fn ask(&self, history: &History, level: Level) -> Verdict {
+    /// Asks one promise about a history, within a time of its own.
+    pub fn ask(&self, history: &History, promise: Promise) -> Verdict {
         let bounds = self.bounds.again();
         let late = || bounds.is_late();
         let checker = Checker::with_limits(history, self.options, bounds.limits(&late));
-        checker.check(Promise { session_order: self.session_order, ..Promise::of(level) })
+        checker.check(Promise { session_order: self.session_order, ..promise })
     }
 
     /// Asks several levels about a history, or every one if none is named. Each verdict is told as soon
-    /// as it is known.
+    /// as it is known. A history that lacks the evidence that was asked for is refused.
     pub fn decide(
         &self,
         history: &History,
         levels: &[Level],
         told: &mut dyn FnMut(&Verdict),
-    ) -> Vec<Decided> {
+    ) -> Result<Vec<Decided>> {
+        let chosen = Chosen::new(history, levels, &self.evidence)?;
         let late = || self.bounds.is_late();
         let limits = self.bounds.limits(&late);
         let checker = Checker::with_limits(history, self.options, limits);
         let mut desk = Desk { checker, session_order: self.session_order, told };
-        if levels.is_empty() { desk.all(history) } else { desk.each(levels) }
+        // What holds by timestamps holds by values, so it is asked first.
+        let mut decided: Vec<Decided> =
+            chosen.timed.iter().map(|level| desk.ask(Promise::by_timestamps(*level))).collect();
+        if chosen.values {
+            let by_values = if levels.is_empty() { desk.all(history) } else { desk.each(levels) };
+            decided.extend(by_values);
+        }
+        chosen.say_what_was_not_used(&mut decided);
+        Ok(decided)
     }
 }
 
@@ -82,10 +100,9 @@ struct Desk<'h, 't> {
 }
 
 impl Desk<'_, '_> {
-    fn ask(&mut self, level: Level) -> Decided {
+    fn ask(&mut self, promise: Promise) -> Decided {
         let began = Instant::now();
-        let verdict =
-            self.checker.check(Promise { session_order: self.session_order, ..Promise::of(level) });
+        let verdict = self.checker.check(Promise { session_order: self.session_order, ..promise });
         let seconds = began.elapsed().as_secs_f64();
         (self.told)(&verdict);
         Decided { verdict, holds_without_session_order: false, seconds }
@@ -97,7 +114,7 @@ impl Desk<'_, '_> {
         let mut strongest_first: Vec<usize> = (0..levels.len()).collect();
         strongest_first.sort_by_key(|at| Reverse(levels[*at]));
         let mut decided: Vec<(usize, Decided)> =
-            strongest_first.into_iter().map(|at| (at, self.ask(levels[at]))).collect();
+            strongest_first.into_iter().map(|at| (at, self.ask(Promise::of(levels[at])))).collect();
         decided.sort_by_key(|(at, _)| *at);
         let mut decided: Vec<Decided> = decided.into_iter().map(|(_, decided)| decided).collect();
         self.without_session_order(&mut decided);
@@ -114,7 +131,7 @@ impl Desk<'_, '_> {
             // Linearizability speaks of single operations.
             let speaks = !level.of_operations() || history.txns().all(|t| t.ops().len() == 1);
             if speaks && !decided.iter().any(follows) {
-                decided.push(self.ask(level));
+                decided.push(self.ask(Promise::of(level)));
             }
         }
         decided.reverse();

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use isolde_history::notation::parse;
 use isolde_history::{Format, History, Key};
 use isolde_report::{Case, Exhibit, dot, svg};
-use isolde_spec::{Level, Witness, excerpt};
+use isolde_spec::{Promise, Witness, excerpt};
 
 use crate::asking::Asking;
 use crate::notice::Notice;
@@ -88,14 +88,15 @@ pub fn write(
     let mut notices = Vec::new();
     std::fs::create_dir_all(folder).with_context(|| shown(folder))?;
     for verdict in case.decided.iter().map(|d| &d.verdict) {
-        let level = verdict.promise.level;
+        let promise = verdict.promise;
         for (at, witness) in verdict.witnesses().iter().enumerate() {
-            let exhibit = Exhibit::new(case.history, level, at + 1, witness);
+            let exhibit = Exhibit::new(case.history, promise.level, at + 1, witness);
             let name = format!("{stem}-{}-{}.{}", exhibit.id, witness.anomaly, kind.ending());
             let history = case.history;
             // The folder is the command's own: a second check writes the same files again.
             let force = true;
-            let shown = ShownWitness { history, level, witness, exhibit: &exhibit, asking, force };
+            let shown =
+                ShownWitness { history, promise, witness, exhibit: &exhibit, asking, force };
             match shown.write(&folder.join(name), kind, &case.name) {
                 Err(error) if matches!(kind, As::Format(_)) => {
                     let text = format!("{} was not written: {error:#}", exhibit.id);
@@ -130,13 +131,13 @@ impl Stems {
 pub struct ShownWitness<'a> {
     /// Where it was found.
     pub history: &'a History,
-    /// The level that it breaks.
-    pub level: Level,
+    /// The promise that it breaks.
+    pub promise: Promise,
     /// The witness.
     pub witness: &'a Witness,
     /// The same, as it is shown.
     pub exhibit: &'a Exhibit,
-    /// How the level was asked.
+    /// How it was asked.
     pub asking: &'a Asking,
     /// Whether a file that exists is overwritten.
     pub force: bool,
@@ -199,7 +200,7 @@ impl ShownWitness<'_> {
     /// something else, or nothing for sure.
     fn does_not_stand_alone(&self) -> Result<Option<Notice>> {
         let alone = parse(&excerpt(self.history, self.witness))?;
-        let verdict = self.asking.ask(&alone, self.level);
+        let verdict = self.asking.ask(&alone, self.promise);
         if verdict.witnesses().iter().any(|w| w.anomaly == self.witness.anomaly) {
             return Ok(None);
         }
@@ -214,14 +215,15 @@ impl ShownWitness<'_> {
         Ok(Some(Notice::Warning(text)))
     }
 
-    /// Whether another history breaks the level by the same anomaly.
+    /// Whether another history breaks the promise by the same anomaly.
     fn shows_the_same(&self, other: &History) -> bool {
-        let verdict = self.asking.ask(other, self.level);
+        let verdict = self.asking.ask(other, self.promise);
         verdict.witnesses().iter().any(|w| w.anomaly == self.witness.anomaly)
     }
 
     fn notation(&self, from: &str) -> String {
-        let (anomaly, level) = (self.witness.anomaly, self.level);
+        let (anomaly, promise) =
+            (self.witness.anomaly, Promise { session_order: true, ..self.promise });
         let from = from.replace(['\n', '\r'], " ");
         let story = self.exhibit.story.replace(['\n', '\r'], " ");
         let meaning = anomaly.entry().meaning;
@@ -231,7 +233,7 @@ impl ShownWitness<'_> {
             typed => format!(" (isolde check{typed})"),
         };
         format!(
-            "# {anomaly}: {meaning}\n# {story}\n# {level} forbids it{asked}; from {from}\n{}",
+            "# {anomaly}: {meaning}\n# {story}\n# {promise} forbids it{asked}; from {from}\n{}",
             excerpt(self.history, self.witness)
         )
     }

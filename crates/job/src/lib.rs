@@ -8,6 +8,7 @@
 mod about;
 mod asking;
 mod bounds;
+mod chosen;
 mod command_line;
 mod event;
 pub mod excerpts;

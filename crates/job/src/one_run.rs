@@ -48,7 +48,7 @@ pub(crate) fn run(
     let bounds = Bounds::new(plan.check_timeout, plan.check_memory, None, stop);
     let asking = Asking::within(bounds);
     let mut told = |verdict: &_| watch(&Event::Decided { verdict });
-    let decided = asking.decide(&history, levels, &mut told);
+    let decided = asking.decide(&history, levels, &mut told)?;
     let verification = began.elapsed();
     let outcome = outcome(&ran, &decided);
     let found = matches!(outcome, TrialOutcome::Violated | TrialOutcome::AtFault);

@@ -198,6 +198,9 @@ impl Search {
         for version in &timeline.versions {
             events.extend(version.start.known().into_iter().chain([version.commit]));
         }
+        // One candidate may have to commit before another one starts.
+        let others = values.values().flatten().map(|txn| case.moments.start_of(*txn));
+        events.extend(others.filter_map(Moment::known));
         let mut until: HashMap<TxnId, Moment> = HashMap::new();
         let mut read_by = |writer: TxnId, place: Moment| {
             let earliest = until.entry(writer).or_insert(place);

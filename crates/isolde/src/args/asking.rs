@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use isolde_check::{Limits, Method, Options};
 use isolde_job::{Asking, Bounds, Stop};
+use isolde_spec::By;
 use serde_json::{Value, json};
 
 use super::ReadArgs;
@@ -21,6 +22,10 @@ pub(crate) struct AskArgs {
     #[arg(long, value_name = "TIME", default_value = "0", allow_negative_numbers = true,
           value_parser = skew)]
     pub(crate) clock_skew: i64,
+    /// What to judge by: values, timestamps (of the server), or both; a history without it is refused
+    /// [default: values, and timestamps where every transaction has them]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "EVIDENCE")]
+    pub(crate) evidence: Vec<EvidenceName>,
     /// Force a decision procedure [default: chosen by the evidence]
     #[arg(long, value_enum)]
     pub(crate) procedure: Option<Procedure>,
@@ -50,6 +55,25 @@ pub(crate) struct AskArgs {
     pub(crate) read: ReadArgs,
 }
 
+/// What to judge by.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum EvidenceName {
+    /// What was written and read: some order of the transactions has to explain it
+    Values,
+    /// When the server says that transactions started and committed: they have to see exactly what that
+    /// says (snapshot-isolation; serializable where commit order is the serial order)
+    Timestamps,
+}
+
+impl From<EvidenceName> for By {
+    fn from(evidence: EvidenceName) -> By {
+        match evidence {
+            EvidenceName::Values => By::Values,
+            EvidenceName::Timestamps => By::Timestamps,
+        }
+    }
+}
+
 /// How to decide.
 #[derive(ValueEnum, Clone, Copy, Debug)]
 pub(crate) enum Procedure {
@@ -74,9 +98,14 @@ impl AskArgs {
         Asking {
             options: self.options(),
             session_order: !self.no_session_order,
+            evidence: self.evidence(),
             bounds: Bounds::new(self.timeout, self.read.memory, Some(self.order_steps), stop),
             typed: self.typed_options(),
         }
+    }
+
+    fn evidence(&self) -> Vec<By> {
+        self.evidence.iter().map(|evidence| By::from(*evidence)).collect()
     }
 
     /// For the checker.
@@ -96,6 +125,7 @@ impl AskArgs {
         let options = self.options();
         json!({
             "session_order": !self.no_session_order,
+            "evidence": self.evidence().iter().map(|by| by.name()).collect::<Vec<_>>(),
             "clock_skew": options.clock_skew,
             "procedure": options.procedure.map(Method::name),
             "witnesses": options.witnesses,
@@ -121,6 +151,8 @@ impl AskArgs {
         let mut say = |unusual: bool, word: String| words.extend(unusual.then_some(word));
         say(self.no_session_order, "--no-session-order".to_owned());
         say(self.clock_skew != 0, format!("--clock-skew {}", self.clock_skew));
+        let evidence: Vec<&str> = self.evidence().iter().map(|by| by.name()).collect();
+        say(!evidence.is_empty(), format!("--evidence {}", evidence.join(",")));
         if let Some(procedure) = self.procedure {
             say(true, format!("--procedure {}", Method::from(procedure).name()));
         }

@@ -346,6 +346,10 @@ impl Case<'_> {
                 }
                 _ => {
                     let key = op.key().0;
+                    // Equal timestamps matter only to operations that look.
+                    let looks =
+                        !matches!(op.kind(), OpKind::Write | OpKind::Append | OpKind::Delete);
+                    let open = if looks { &mut *open } else { &mut false };
                     let Some(mut contents) = self.contents(commits, counted, t, key, open) else {
                         continue;
                     };
