@@ -72,6 +72,7 @@ fn plan(args: &GenerateArgs) -> Result<Plan> {
         aborted: args.aborted,
         intervals: !args.no_intervals,
         read_out: args.read_out,
+        ..Plan::default()
     })
 }
 

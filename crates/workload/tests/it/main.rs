@@ -5,3 +5,5 @@
 mod golden;
 mod mixes;
 mod page;
+mod rules;
+mod timestamps;
