@@ -177,6 +177,9 @@ fn describe(plan: &Plan, workload: &Workload, sink: &mut impl Sink) {
         ("aborted", plan.aborted),
     ];
     let mut row = Vec::new();
+    if let Some(reads) = settings.reads {
+        row.push((pool.text("reads"), pool.float(reads)));
+    }
     for (name, text) in texts.iter().filter(|(_, text)| !text.is_empty()) {
         row.push((pool.text(name), pool.text(text)));
     }

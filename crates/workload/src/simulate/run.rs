@@ -78,7 +78,7 @@ impl<'p, T: Store, S: Sink> Simulation<'p, T, S> {
             plan,
             when,
             store,
-            tables: Tables::new(settings.keys, settings.sessions),
+            tables: Tables::new(settings.rows(), settings.sessions),
             slots: Slots::new(plan.slots(), settings.sessions),
             sessions: (0..settings.sessions).map(session).collect(),
             recorder,
@@ -211,7 +211,7 @@ impl<'p, T: Store, S: Sink> Simulation<'p, T, S> {
                 self.time += ticks;
             }
             Group::Conflict => {
-                let row = self.random_planted.below(u64::from(self.plan.workload.keys)) as u32;
+                let row = self.random_planted.below(u64::from(self.plan.workload.rows())) as u32;
                 let kinds = if T::LISTS {
                     [OpKind::ListRead, OpKind::Append]
                 } else {

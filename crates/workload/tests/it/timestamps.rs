@@ -40,7 +40,7 @@ fn plans(database: Database) -> Vec<Plan> {
                 let mut plan = Plan { concurrency, ..plan(kind, database) };
                 plan.workload.seed = seed;
                 plan.workload.rollbacks = 0.1;
-                if seed == 1 && kind != Kind::Cas {
+                if seed == 1 && kind != Kind::Tpcc {
                     plan.workload.distribution = Distribution::Zipf(1.0);
                 }
                 plans.push(plan);
