@@ -18,10 +18,10 @@ const NEW: f64 = 0.2;
 /// How many operations the longest transaction has.
 pub(crate) const LONGEST: u32 = 2 + BIDS as u32;
 
-type Action = fn(&Rubis, &Picker, &mut Numbers, &mut Steps<'_>);
+type RubisAction = fn(&Rubis, &Picker, &mut Numbers, &mut Steps<'_>);
 
 /// All transactions.
-pub(crate) static TABLE: [Row<Action>; 5] = [
+pub(crate) static TABLE: [Row<RubisAction>; 5] = [
     row("register-user", 5, Rubis::register_user),
     row("list-item", 10, Rubis::list_item),
     row("bid", 35, Rubis::bid),

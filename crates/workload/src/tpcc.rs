@@ -32,10 +32,10 @@ const SKEW_OF_ITEMS: u64 = 63;
 /// How many operations the longest transaction has: the delivery.
 pub(crate) const LONGEST: u32 = (DISTRICTS * 8) as u32;
 
-type Action = fn(&Tpcc, &mut Terminal, &mut Steps<'_>);
+type TpccAction = fn(&Tpcc, &mut Terminal, &mut Steps<'_>);
 
 /// All transactions.
-pub(crate) static TABLE: [Row<Action>; 5] = [
+pub(crate) static TABLE: [Row<TpccAction>; 5] = [
     row("new-order", 45, Tpcc::new_order),
     row("payment", 43, Tpcc::payment),
     row("order-status", 4, Tpcc::order_status),

@@ -16,10 +16,10 @@ const SHOWN: (u64, u64) = (5, 10);
 /// How many operations the longest transaction has.
 pub(crate) const LONGEST: u32 = 1 + 2 * SHOWN.1 as u32;
 
-type Action = fn(&Twitter, &Picker, &mut Numbers, &mut Steps<'_>);
+type TwitterAction = fn(&Twitter, &Picker, &mut Numbers, &mut Steps<'_>);
 
 /// All transactions.
-pub(crate) static TABLE: [Row<Action>; 4] = [
+pub(crate) static TABLE: [Row<TwitterAction>; 4] = [
     row("post", 30, Twitter::post),
     row("follow", 10, Twitter::follow),
     row("unfollow", 5, Twitter::unfollow),

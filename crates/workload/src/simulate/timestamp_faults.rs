@@ -30,7 +30,7 @@ pub enum TimestampFault {
     StaleRead,
     /// A reader that had committed before a writer did read its version.
     EarlyRead,
-    /// Two blind writers of a key overlap. A serial order of commits allows that.
+    /// Two blind writers of a key overlap. A serial commit order allows that.
     OverlappingWriters,
     /// A transaction started before the last one of its session committed.
     SessionOverlap,
@@ -72,7 +72,7 @@ impl TimestampFault {
         TimestampFault::ALL.into_iter().find(|fault| fault.name().eq_ignore_ascii_case(name))
     }
 
-    /// Whether it also breaks the order of commits as a serial order. All of them break snapshot
+    /// Whether it also breaks the commit order as a serial order. All of them break snapshot
     /// isolation.
     pub const fn breaks_serial_order(self) -> bool {
         !matches!(self, TimestampFault::OverlappingWriters)
