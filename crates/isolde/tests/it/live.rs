@@ -89,8 +89,9 @@ fn applications_run_on_a_real_database() {
 fn lists_are_appended_to_by_upserts() {
     let folder = Folder::new("upserts");
     let file = folder.file("h.jsonl");
-    let args = ["record", "sqlite", "--workload", "append", "--path", "upsert,primary-key"];
-    let ran = folder.isolde(&[&args[..], &["--out", &file, "--commits", "200"]].concat());
+    let args = ["record", "sqlite", &file, "--workload", "append"];
+    let more = ["--path", "upsert,primary-key", "--commits", "200"];
+    let ran = folder.isolde(&[&args[..], &more].concat());
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(text.contains("\"upsert\""), "{text}");
