@@ -101,6 +101,7 @@ impl Plan {
             aborted: self.aborted,
             intervals: !self.no_intervals,
             read_out: self.read_out,
+            ..simulate::Plan::default()
         })
     }
 }

@@ -8,6 +8,7 @@ mod explaining;
 mod probing;
 mod reading;
 mod running;
+mod stamping;
 
 use std::path::PathBuf;
 
@@ -26,6 +27,7 @@ pub(crate) use explaining::ExplainArgs;
 pub(crate) use probing::ProbeArgs;
 pub(crate) use reading::ReadArgs;
 pub(crate) use running::{RecordArgs, RunArgs, TargetsArgs, TestArgs};
+pub(crate) use stamping::StampArgs;
 
 /// Does this database really deliver the isolation it promises?
 ///
@@ -192,12 +194,15 @@ pub(crate) struct ConvertArgs {
                         isolde generate skewed.jsonl --level si --distribution zipf:1.0 --keys 100\n  \
                         isolde generate broken.isolde --plant LostUpdate:10,LongFork --seed 7\n  \
                         isolde generate lists.edn --workload append --read-out\n  \
+                        isolde generate stamped.isolde --level si --workload twitter --timestamps\n  \
+                        isolde generate t.json --to timekiller --level si --timestamps hybrid\n  \
+                        isolde generate lies.isolde --level si --timestamps --plant-timestamps 10\n  \
                         isolde generate - --to jsonl --workload cas --concurrency 20 | isolde check -"
 )]
 pub(crate) struct GenerateArgs {
     /// Where to write, or - for standard output
     pub(crate) to: PathBuf,
-    /// What transactions do: mini, general, append, cas, register
+    /// What transactions do: mini, general, append, cas, register, mix, twitter, rubis, tpcc
     #[arg(long, short, default_value = "mini", value_parser = kind)]
     pub(crate) workload: Kind,
     /// The level that the simulated database keeps; with a weaker name, the weakest database that
@@ -207,21 +212,25 @@ pub(crate) struct GenerateArgs {
     /// How many transactions
     #[arg(long, short = 'n', value_name = "COUNT", default_value = "10k", value_parser = count)]
     pub(crate) txns: u64,
-    /// How many sessions run them
-    #[arg(long, short, value_name = "COUNT", default_value = "10", value_parser = small_count)]
-    pub(crate) sessions: u32,
-    /// On how many keys; of lists and compare-and-set, how many at a time
-    /// [default: 1000; append: 100; cas: 10]
+    /// How many sessions run them [default: 10; mix: 50]
+    #[arg(long, short, value_name = "COUNT", value_parser = small_count)]
+    pub(crate) sessions: Option<u32>,
+    /// On how many keys; of lists and compare-and-set, how many at a time; of twitter and rubis, how many
+    /// users, of tpcc, how many warehouses
+    /// [default: 1000; append: 100; cas: 10; twitter: 500; rubis: 200; tpcc: 1]
     #[arg(long, short, value_name = "COUNT", value_parser = small_count)]
     pub(crate) keys: Option<u32>,
     /// How often each key is touched: uniform, zipf:EXPONENT, hotspot:KEYS/OPERATIONS (percent),
-    /// exponential
-    #[arg(long, short, default_value = "uniform")]
-    pub(crate) distribution: Distribution,
-    /// How many operations a transaction has at most; general: exactly
-    /// [default: 4; general: 8; mini and cas have their own]
+    /// exponential [default: uniform; mix and twitter: zipf:1; tpcc has its own]
+    #[arg(long, short)]
+    pub(crate) distribution: Option<Distribution>,
+    /// How many operations a transaction has at most; general and mix: exactly
+    /// [default: 4; general: 8; mix: 15; mini, cas and applications have their own]
     #[arg(long, value_name = "COUNT")]
     pub(crate) max_txn_len: Option<u32>,
+    /// Which share of the operations reads, from 0 to 1 (mix only) [default: 0.5]
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) reads: Option<f64>,
     /// How many of a hundred sessions run a transaction at the same time
     #[arg(long, value_name = "PERCENT", default_value_t = 100.0)]
     pub(crate) concurrency: f64,
@@ -249,6 +258,8 @@ pub(crate) struct GenerateArgs {
     /// Leave the clients' intervals out
     #[arg(long)]
     pub(crate) no_intervals: bool,
+    #[command(flatten)]
+    pub(crate) stamps: StampArgs,
     /// In which order transactions come
     #[arg(long, value_enum, default_value_t = Order::Completion)]
     pub(crate) order: Order,

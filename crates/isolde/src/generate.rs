@@ -3,8 +3,10 @@
 use std::io::Write;
 
 use anyhow::{Context, Result, anyhow, bail};
-use isolde_history::{Format, HistoryBuilder, JsonlWriter, NativeWriter, Sink, SinkError, info};
-use isolde_job::{output, shown};
+use isolde_history::{
+    Format, HistoryBuilder, HistoryPart, JsonlWriter, NativeWriter, Sink, SinkError, info,
+};
+use isolde_job::{Dropping, Notice, fitted, output, shown};
 use isolde_spec::Level;
 use isolde_workload::simulate::{
     Database, Plan, SimulateError, Simulated, simulate_by_session, simulate_watched,
@@ -13,10 +15,11 @@ use isolde_workload::{Kind, Settings};
 
 use crate::args::{GenerateArgs, Order};
 use crate::progress::Progress;
+use crate::terminal;
 
 pub(crate) fn run(args: &GenerateArgs) -> Result<()> {
-    let plan = plan(args)?;
     let target = output::format(&args.to, args.to_format.as_deref())?;
+    let plan = plan(args, target)?;
     output::may_write(&args.to, args.force)?;
     let style = "{spinner} generating {human_pos} of {human_len} {elapsed}";
     let progress = Progress::bar(args.txns, style);
@@ -29,6 +32,10 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<()> {
     progress.clear();
     let Simulated { txns, committed, ops, planted } = done;
     let rolled_back = txns - committed;
+    if plan.only_committed && rolled_back > 0 {
+        let note = format!("left out of {}: {rolled_back} rolled back transactions", target.name);
+        terminal::notice(&Notice::Note(note));
+    }
     anstream::eprintln!(
         "{}: {txns} transactions ({rolled_back} rolled back), {ops} operations, {planted} planted, seed {}",
         shown(&args.to),
@@ -37,20 +44,21 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<()> {
     Ok(())
 }
 
-fn plan(args: &GenerateArgs) -> Result<Plan> {
+fn plan(args: &GenerateArgs, target: &Format) -> Result<Plan> {
     let usual = Settings::new(args.workload);
     let workload = Settings {
         keys: args.keys.unwrap_or(usual.keys),
-        distribution: args.distribution,
+        distribution: args.distribution.unwrap_or(usual.distribution),
         max_txn_len: args.max_txn_len.unwrap_or(usual.max_txn_len),
-        sessions: args.sessions,
+        reads: args.reads,
+        sessions: args.sessions.unwrap_or(usual.sessions),
         favour: args.favour,
         rollbacks: args.rollbacks,
         round: args.round,
         seed: args.seed,
         ..usual
     };
-    let own_length = matches!(args.workload, Kind::Mini | Kind::Cas);
+    let own_length = args.workload.own_length().is_some();
     if own_length && args.max_txn_len.is_some_and(|len| len != usual.max_txn_len) {
         bail!("transactions of the workload {} have their own length", args.workload.name());
     }
@@ -63,6 +71,13 @@ fn plan(args: &GenerateArgs) -> Result<Plan> {
              hint: --workload cas has them, or --level strict-serializable"
         );
     }
+    let mut timestamps = args.stamps.timestamps();
+    let of_timestamps = is_timekiller(target);
+    match &mut timestamps {
+        Some(timestamps) => timestamps.readers_commit = of_timestamps,
+        None if of_timestamps => bail!("timekiller is about timestamps\n  hint: --timestamps"),
+        None => {}
+    }
     Ok(Plan {
         workload,
         database: Database::that_keeps(args.level),
@@ -72,6 +87,8 @@ fn plan(args: &GenerateArgs) -> Result<Plan> {
         aborted: args.aborted,
         intervals: !args.no_intervals,
         read_out: args.read_out,
+        timestamps,
+        only_committed: of_timestamps,
     })
 }
 
@@ -122,12 +139,23 @@ fn by_session(
     Ok(done)
 }
 
+fn is_timekiller(target: &Format) -> bool {
+    target.name == "timekiller"
+}
+
 fn write_whole(mut builder: HistoryBuilder, target: &Format, out: &mut dyn Write) -> Result<()> {
+    let write = target.write.context("the format is not written")?;
+    if is_timekiller(target) {
+        let parts = vec![HistoryPart::Intervals, HistoryPart::Meta];
+        let dropping = Dropping { parts, rest: true };
+        let (history, left_out) = fitted(builder.finish(), target, &dropping)?;
+        left_out.iter().for_each(terminal::notice);
+        return Ok(write(&history, out)?);
+    }
     if !matches!(target.name, "isolde" | "jsonl") {
         // Formats of other tools have no place for how a history was made.
         builder.meta().info.clear();
     }
-    let write = target.write.context("the format is not written")?;
     Ok(write(&builder.finish(), out)?)
 }
 

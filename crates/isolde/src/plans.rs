@@ -21,6 +21,7 @@ pub(crate) fn run(args: &RunArgs) -> RunPlan {
             keys: w.keys,
             distribution: w.distribution,
             max_txn_len: w.max_txn_len,
+            reads: w.reads,
             favour: w.favour,
             rollbacks: w.rollbacks,
             round: w.round,

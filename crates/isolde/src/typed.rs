@@ -7,6 +7,7 @@ use isolde_run::Fault;
 use isolde_spec::{Anomaly, CATALOGUE, Level};
 use isolde_target::Path;
 use isolde_workload::Kind;
+use isolde_workload::simulate::TimestampStyle;
 
 /// A count: digits, with `k` for thousands, `m` for millions, `g` for thousands of millions.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
@@ -36,6 +37,14 @@ pub(crate) fn small_count(text: &str) -> Result<u32, String> {
 pub(crate) fn kind(name: &str) -> Result<Kind, String> {
     Kind::named(name)
         .ok_or_else(|| format!("workloads are {}", Kind::ALL.map(Kind::name).join(", ")))
+}
+
+/// How timestamps are written. The name of a file may stand where it is optional.
+pub(crate) fn style(name: &str) -> Result<TimestampStyle, String> {
+    TimestampStyle::named(name).ok_or_else(|| {
+        "timestamps are plain or hybrid; before the name of a file, write --timestamps=plain"
+            .to_owned()
+    })
 }
 
 /// A level.

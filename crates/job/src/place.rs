@@ -140,6 +140,9 @@ fn parameters(settings: &Settings) -> Vec<(&'static str, String)> {
         ("distribution", settings.distribution.to_string()),
         ("max-txn-len", settings.max_txn_len.to_string()),
     ];
+    if let Some(reads) = settings.reads {
+        all.push(("reads", reads.to_string()));
+    }
     if let Some(anomaly) = settings.favour {
         all.push(("favour", anomaly.to_string()));
     }

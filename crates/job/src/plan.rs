@@ -50,10 +50,12 @@ pub struct WorkloadPlan {
     pub sessions: u32,
     /// How many rows there are, if not as many as usual.
     pub keys: Option<u32>,
-    /// How often each row is touched.
-    pub distribution: Distribution,
+    /// How often each row is touched, if not as usual.
+    pub distribution: Option<Distribution>,
     /// How many operations a transaction has at most, if not as many as usual.
     pub max_txn_len: Option<u32>,
+    /// Which share of the operations reads, if not half of them (mix only).
+    pub reads: Option<f64>,
     /// The anomaly whose shapes and contention are favoured.
     pub favour: Option<Anomaly>,
     /// Which share of the transactions the client rolls back on purpose.
@@ -109,8 +111,9 @@ impl RunPlan {
                 kind: Kind::Mini,
                 sessions: 8,
                 keys: None,
-                distribution: Distribution::Exponential,
+                distribution: None,
                 max_txn_len: None,
+                reads: None,
                 favour: None,
                 rollbacks: 0.0,
                 round: 0,
@@ -136,6 +139,7 @@ impl RunPlan {
     /// The workload, with a seed.
     pub(crate) fn settings(&self) -> Settings {
         let w = &self.workload;
+        let usual = Settings::new(w.kind);
         Settings {
             kind: w.kind,
             keys: w.keys.unwrap_or(match w.kind {
@@ -143,9 +147,15 @@ impl RunPlan {
                 Kind::Mini | Kind::General | Kind::Register => 50,
                 Kind::Append => 20,
                 Kind::Cas => 5,
+                // These are described by others, with the number of their rows.
+                Kind::Mix | Kind::Twitter | Kind::Rubis | Kind::Tpcc => usual.keys,
             }),
-            distribution: w.distribution,
-            max_txn_len: w.max_txn_len.unwrap_or(Settings::new(w.kind).max_txn_len),
+            distribution: w.distribution.unwrap_or(match w.kind {
+                Kind::Mix | Kind::Twitter | Kind::Tpcc => usual.distribution,
+                _ => Distribution::Exponential,
+            }),
+            max_txn_len: w.max_txn_len.unwrap_or(usual.max_txn_len),
+            reads: w.reads,
             sessions: w.sessions,
             favour: w.favour.or_else(|| self.shown()),
             rollbacks: w.rollbacks,

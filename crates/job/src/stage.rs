@@ -220,9 +220,9 @@ fn workload(settings: Settings) -> Result<Workload> {
 /// Refuses workloads that need what the database cannot do. Drivers say what they can.
 fn can_do(target: &dyn Target, kind: Kind) -> Result<()> {
     let needed: &[OpKind] = match kind {
-        Kind::Mini | Kind::General | Kind::Register => &[OpKind::Read, OpKind::Write],
         Kind::Append => &[OpKind::ListRead, OpKind::Append],
         Kind::Cas => &[OpKind::Read, OpKind::Cas, OpKind::InsertIfAbsent],
+        _ => &[OpKind::Read, OpKind::Write],
     };
     match needed.iter().find(|kind| target.paths(**kind).is_empty()) {
         None => Ok(()),

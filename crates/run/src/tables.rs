@@ -28,7 +28,7 @@ impl Tables {
         Tables {
             target,
             contents,
-            rows: workload.settings().keys,
+            rows: workload.settings().rows(),
             filled: workload.starts_filled(),
             first,
             made: AtomicU32::new(0),

@@ -118,7 +118,7 @@ pub fn run(
         offer: *offer,
         options: options.clone(),
         sessions,
-        rows: workload.settings().keys,
+        rows: workload.settings().rows(),
         paths: Paths::new(&**target, &options.paths),
         tables,
         tally: Tally::default(),

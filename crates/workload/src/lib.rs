@@ -8,21 +8,27 @@
 //! [`strain`] makes histories that are hard to check.
 
 mod append;
+mod application;
 mod cas;
 mod favour;
 mod general;
 mod mini;
+mod mix;
 mod pick;
 mod plan;
 mod random;
 mod register;
+mod rubis;
 mod script;
 mod settings;
 mod shapes;
 pub mod simulate;
 pub mod strain;
+mod tpcc;
+mod twitter;
 mod workload;
 
+pub use application::TxnType;
 pub use favour::favoured;
 pub use pick::{Distribution, Picker};
 pub use plan::{Step, TxnPlan};

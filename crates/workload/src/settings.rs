@@ -2,7 +2,9 @@
 
 use isolde_spec::Anomaly;
 
+use crate::application::{Row, TxnType};
 use crate::pick::Distribution;
+use crate::{rubis, tpcc, twitter};
 
 /// How many elements a list gets before there is a fresh one, unless told otherwise. A read brings
 /// the whole list, so twice as long is twice as slow.
@@ -11,6 +13,9 @@ const LIST_LENGTH: u32 = 64;
 const TOP_LIST: f64 = 8.0;
 /// How many operations a row gets before there is a fresh table.
 const OPERATIONS_A_ROW: u64 = 64;
+
+/// The share of reads that is usual.
+const HALF: f64 = 0.5;
 
 /// What transactions do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,11 +30,29 @@ pub enum Kind {
     Cas,
     /// Reads and blind writes of registers, mixed at random.
     Register,
+    /// The same with a length and a share of reads of one's own.
+    Mix,
+    /// A small Twitter: post, follow, unfollow, timeline.
+    Twitter,
+    /// An auction site: register, list, bid, comment, view.
+    Rubis,
+    /// The five transactions of TPC-C.
+    Tpcc,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 5] = [Kind::Mini, Kind::General, Kind::Append, Kind::Cas, Kind::Register];
+    pub const ALL: [Kind; 9] = [
+        Kind::Mini,
+        Kind::General,
+        Kind::Append,
+        Kind::Cas,
+        Kind::Register,
+        Kind::Mix,
+        Kind::Twitter,
+        Kind::Rubis,
+        Kind::Tpcc,
+    ];
 
     /// Its name on the command line and in files.
     pub const fn name(self) -> &'static str {
@@ -39,12 +62,41 @@ impl Kind {
             Kind::Append => "append",
             Kind::Cas => "cas",
             Kind::Register => "register",
+            Kind::Mix => "mix",
+            Kind::Twitter => "twitter",
+            Kind::Rubis => "rubis",
+            Kind::Tpcc => "tpcc",
         }
     }
 
     /// The kind of that name.
     pub fn named(name: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The transactions of a workload that imitates an application; none of the others.
+    pub fn transactions(self) -> Vec<TxnType> {
+        fn types<T>(table: &[Row<T>]) -> Vec<TxnType> {
+            table.iter().map(|row| row.0).collect()
+        }
+        match self {
+            Kind::Twitter => types(&twitter::TABLE),
+            Kind::Rubis => types(&rubis::TABLE),
+            Kind::Tpcc => types(&tpcc::TABLE),
+            _ => Vec::new(),
+        }
+    }
+
+    /// How long its longest transactions are, if that is not for the user to say.
+    pub const fn own_length(self) -> Option<u32> {
+        match self {
+            Kind::Mini => Some(4),
+            Kind::Cas => Some(1),
+            Kind::Twitter => Some(twitter::LONGEST),
+            Kind::Rubis => Some(rubis::LONGEST),
+            Kind::Tpcc => Some(tpcc::LONGEST),
+            Kind::General | Kind::Append | Kind::Register | Kind::Mix => None,
+        }
     }
 }
 
@@ -53,13 +105,16 @@ impl Kind {
 pub struct Settings {
     /// What transactions do.
     pub kind: Kind,
-    /// The rows of a table.
+    /// The rows of a table; of twitter and rubis, how many users there are, and of tpcc, how many
+    /// warehouses: these have several [`rows`](Settings::rows) each.
     pub keys: u32,
     /// How often each is touched.
     pub distribution: Distribution,
-    /// How many operations a transaction has at most (general: exactly; mini: 4, always; cas: 1,
-    /// always).
+    /// How many operations a transaction has at most (general, mix: exactly). Where the kind has its
+    /// [own length](Kind::own_length), it is that.
     pub max_txn_len: u32,
+    /// Which share of the operations reads, from 0 to 1; half of them if nothing is said (mix only).
+    pub reads: Option<f64>,
     /// How many sessions there are.
     pub sessions: u32,
     /// An anomaly whose shape and contention to favour (mini only).
@@ -91,22 +146,50 @@ impl Default for Settings {
 impl Settings {
     /// What is usual for that kind.
     pub const fn new(kind: Kind) -> Settings {
-        let (keys, max_txn_len) = match kind {
+        let (keys, usual_len) = match kind {
             Kind::Mini | Kind::Register => (1_000, 4),
             Kind::General => (1_000, 8),
             Kind::Append => (100, 4),
             Kind::Cas => (10, 1),
+            Kind::Mix => (1_000, 15),
+            Kind::Twitter => (500, 1),
+            Kind::Rubis => (200, 1),
+            Kind::Tpcc => (1, 1),
+        };
+        let max_txn_len = match kind.own_length() {
+            Some(own) => own,
+            None => usual_len,
+        };
+        let (distribution, sessions) = match kind {
+            Kind::Mix => (Distribution::Zipf(1.0), 50),
+            Kind::Twitter => (Distribution::Zipf(1.0), 10),
+            _ => (Distribution::Uniform, 10),
         };
         Settings {
             kind,
             keys,
-            distribution: Distribution::Uniform,
+            distribution,
             max_txn_len,
-            sessions: 10,
+            reads: None,
+            sessions,
             favour: None,
             rollbacks: 0.0,
             round: 0,
             seed: 0,
+        }
+    }
+
+    /// How many rows a table has.
+    pub fn rows(&self) -> u32 {
+        u32::try_from(self.row_count()).unwrap_or(u32::MAX)
+    }
+
+    fn row_count(&self) -> u64 {
+        match self.kind {
+            Kind::Twitter => twitter::rows(self.keys),
+            Kind::Rubis => rubis::rows(self.keys),
+            Kind::Tpcc => tpcc::rows(self.keys),
+            _ => u64::from(self.keys),
         }
     }
 
@@ -123,17 +206,16 @@ impl Settings {
 
     /// The same with everything chosen that was left open, or what is wrong.
     pub(crate) fn settled(mut self) -> Result<Settings, String> {
-        match self.kind {
-            Kind::Mini => self.max_txn_len = 4,
-            Kind::Cas => self.max_txn_len = 1,
-            Kind::General | Kind::Append | Kind::Register => {}
-        }
+        self.max_txn_len = self.kind.own_length().unwrap_or(self.max_txn_len);
         self.validate()?;
+        if self.kind == Kind::Mix {
+            self.reads = self.reads.or(Some(HALF));
+        }
         if self.round == 0 {
             self.round = match self.kind {
                 Kind::Append => self.round_for_lists(LIST_LENGTH),
                 Kind::Cas => self.round_for_rows(),
-                Kind::Mini | Kind::General | Kind::Register => 0,
+                _ => 0,
             };
         }
         Ok(self)
@@ -146,6 +228,15 @@ impl Settings {
         (all / u64::from(self.sessions)).clamp(4, u64::from(u32::MAX)) as u32
     }
 
+    /// What there are so many of as there are keys.
+    fn keys_are(&self) -> &'static str {
+        match self.kind {
+            Kind::Twitter | Kind::Rubis => "users",
+            Kind::Tpcc => "warehouses",
+            _ => "keys",
+        }
+    }
+
     fn validate(&self) -> Result<(), String> {
         let within = |what: &str, n: u32, least: u32, most: u32| {
             if (least..=most).contains(&n) {
@@ -153,9 +244,15 @@ impl Settings {
             }
             Err(format!("a workload needs {least} to {most} {what}, not {n}"))
         };
-        // One operation a transaction needs no second row.
-        let least = if self.kind == Kind::Cas { 1 } else { 2 };
-        within("keys", self.keys, least, MAX_KEYS)?;
+        // One operation a transaction needs no second row, and one warehouse has many rows.
+        let least = if matches!(self.kind, Kind::Cas | Kind::Tpcc) { 1 } else { 2 };
+        within(self.keys_are(), self.keys, least, MAX_KEYS)?;
+        if self.row_count() > u64::from(MAX_KEYS) {
+            let (keys, what, rows) = (self.keys, self.keys_are(), self.row_count());
+            return Err(format!(
+                "{keys} {what} have {rows} rows, and a workload has at most {MAX_KEYS}"
+            ));
+        }
         within("sessions", self.sessions, 1, MAX_SESSIONS)?;
         within("operations a transaction", self.max_txn_len, 1, MAX_TXN_LEN)?;
         self.distribution.validate()?;
@@ -164,6 +261,22 @@ impl Settings {
                 "the share of rollbacks lies between 0 and 1, not at {}",
                 self.rollbacks
             ));
+        }
+        if self.kind == Kind::Tpcc && self.distribution != Distribution::Uniform {
+            return Err(
+                "tpcc picks customers and items as its standard says, not by a distribution"
+                    .to_owned(),
+            );
+        }
+        match self.reads {
+            Some(_) if self.kind != Kind::Mix => {
+                let kind = self.kind.name();
+                return Err(format!("the workload {kind} has its own share of reads; mix has not"));
+            }
+            Some(share) if !(0.0..=1.0).contains(&share) => {
+                return Err(format!("the share of reads lies between 0 and 1, not at {share}"));
+            }
+            _ => {}
         }
         match self.favour {
             Some(anomaly) if self.kind != Kind::Mini => Err(format!(
@@ -202,6 +315,12 @@ mod tests {
         refused(Settings { distribution: Distribution::Zipf(-1.0), ..usual() }, "exponent");
         refused(Settings { distribution: hotspot(0.0, 80.0), ..usual() }, "hotspot:0/80");
         refused(Settings { distribution: hotspot(100.0, 80.0), ..usual() }, "hotspot:100/80");
+        let tpcc = || Settings::new(Kind::Tpcc);
+        refused(Settings { distribution: Distribution::Zipf(1.0), ..tpcc() }, "standard");
+        refused(Settings { keys: 20_000, ..tpcc() }, "20000 warehouses have 120221000 rows");
+        refused(Settings { keys: 1, ..Settings::new(Kind::Rubis) }, "2 to 100000000 users, not 1");
+        refused(Settings { reads: Some(0.5), ..usual() }, "its own share of reads");
+        refused(Settings { reads: Some(2.0), ..Settings::new(Kind::Mix) }, "between 0 and 1");
         refused(Settings { favour: Some(Anomaly::G2Item), ..usual() }, "G2-item is none");
         let favour = Some(Anomaly::LostUpdate);
         refused(Settings { favour, ..Settings::new(Kind::Append) }, "not the workload append");
@@ -213,6 +332,7 @@ mod tests {
             let workload = Workload::new(Settings::new(kind)).unwrap();
             assert_eq!(workload.settings().kind, kind);
             assert_eq!(Kind::named(kind.name()), Some(kind));
+            assert_eq!(workload.settings().reads, (kind == Kind::Mix).then_some(0.5));
             let rounds = matches!(kind, Kind::Append | Kind::Cas);
             assert_eq!(workload.settings().round > 0, rounds, "{kind:?}");
         }

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use crate::favour::Favour;
 use crate::mini::Mini;
 use crate::pick::Picker;
+use crate::rubis::Rubis;
 use crate::script::{Maker, Script, Shared};
 use crate::settings::{Kind, Settings};
+use crate::tpcc::Tpcc;
+use crate::twitter::Twitter;
 
 /// What all sessions do.
 #[derive(Clone, Debug)]
@@ -29,10 +32,14 @@ impl Workload {
             Kind::Append => Maker::Append(len),
             Kind::Cas => Maker::Cas,
             Kind::Register => Maker::Register(len),
+            Kind::Mix => Maker::Mix(len, settings.reads.unwrap_or_default()),
+            Kind::Twitter => Maker::Twitter(Twitter::new(settings.keys)),
+            Kind::Rubis => Maker::Rubis(Rubis::new(settings.keys)),
+            Kind::Tpcc => Maker::Tpcc(Box::new(Tpcc::new(settings.keys))),
         };
         let picker = Picker::new(settings.distribution, settings.keys);
-        let (rollbacks, round) = (settings.rollbacks, settings.round);
-        let shared = Arc::new(Shared { maker, picker, rollbacks, round });
+        let Settings { rollbacks, round, sessions, .. } = settings;
+        let shared = Arc::new(Shared { maker, picker, rollbacks, round, sessions });
         Ok(Workload { settings, shared })
     }
 

@@ -135,25 +135,30 @@ pub(crate) struct RunArgs {
 pub(crate) struct WorkloadArgs {
     /// What transactions do: mini (one or two reads, up to two writes), general (a mix of reads and
     /// blind writes), append (to lists), cas (compare-and-set and insert-if-absent), register (reads and blind
-    /// writes). What blind writes overwrite is often not known, so with general and register a level may end
+    /// writes), mix (the same, of one length and with --reads), twitter, rubis, tpcc (as these applications).
+    /// What blind writes overwrite is often not known, so with all but mini, append and cas a level may end
     /// unknown (exit code 3)
     #[arg(long, short, default_value = "mini", value_parser = typed::kind)]
     pub(crate) workload: Kind,
     /// How many sessions run at the same time
     #[arg(long, short, value_name = "N", default_value_t = 8)]
     pub(crate) sessions: u32,
-    /// How many rows there are [default: 50; append: 20; cas: 5]
+    /// How many rows there are; of twitter and rubis, how many users, of tpcc, how many warehouses
+    /// [default: 50; append: 20; cas: 5; mix: 1000; twitter: 500; rubis: 200; tpcc: 1]
     #[arg(long, short, value_name = "N", value_parser = typed::small_count)]
     pub(crate) keys: Option<u32>,
     /// How often each row is touched: uniform, zipf:EXPONENT, hotspot:KEYS/OPERATIONS (percent),
-    /// exponential
-    #[arg(long, value_name = "DISTRIBUTION", default_value = "exponential")]
-    pub(crate) distribution: Distribution,
-    /// How many operations a transaction has at most; general transactions have exactly this many,
-    /// mini-transactions at most 4
-    /// [default: 4; general: 8]
+    /// exponential [default: exponential; mix and twitter: zipf:1; tpcc has its own]
+    #[arg(long, value_name = "DISTRIBUTION")]
+    pub(crate) distribution: Option<Distribution>,
+    /// How many operations a transaction has at most; those of general and mix have exactly this many,
+    /// mini-transactions at most 4, and cas and applications have their own length
+    /// [default: 4; general: 8; mix: 15]
     #[arg(long, value_name = "N")]
     pub(crate) max_txn_len: Option<u32>,
+    /// Which share of the operations reads, from 0 to 1 (mix only) [default: 0.5]
+    #[arg(long, value_name = "SHARE", value_parser = typed::share)]
+    pub(crate) reads: Option<f64>,
     /// Favour the shapes and the contention that show this anomaly, such as WriteSkew (mini only)
     #[arg(long, value_name = "ANOMALY", value_parser = typed::anomaly)]
     pub(crate) favour: Option<Anomaly>,

@@ -40,7 +40,7 @@ fn what_is_generated_holds_its_level() {
             assert_eq!(check(&file, level), 0, "{workload} {level}");
         }
     }
-    for workload in ["general", "register"] {
+    for workload in ["general", "register", "mix", "twitter", "rubis", "tpcc"] {
         generate(&file, &["--workload", workload, "--txns", "200"]);
         assert_ne!(check(&file, Level::StrictSerializable), 1, "{workload}");
     }
@@ -95,9 +95,10 @@ fn the_same_seed_gives_the_same_file() {
     let folder = Folder::new("seed");
     let [a, b, c] = ["a.isolde", "b.isolde", "c.isolde"].map(|name| folder.file(name));
     let bytes = |file: &str| std::fs::read(file).unwrap();
-    for workload in ["mini", "general", "append", "cas", "register"] {
-        let args = ["--workload", workload, "--txns", "2k", "--plant", "10", "--aborted", "0.5"];
-        let args = |seed| [&args[..], &["--rollbacks", "0.1", "--seed", seed]].concat();
+    for workload in Kind::ALL.map(Kind::name) {
+        let args = ["--workload", workload, "--txns", "1k", "--plant", "10", "--aborted", "0.5"];
+        let stamps = ["--timestamps", "--plant-timestamps", "5", "--clock-drift", "2"];
+        let args = |seed| [&args[..], &stamps, &["--rollbacks", "0.1", "--seed", seed]].concat();
         generate(&a, &args("7"));
         generate(&b, &args("7"));
         generate(&c, &args("8"));
@@ -137,7 +138,7 @@ fn nonsense_is_refused_and_leaves_no_file() {
         (&["--keys", "1"][..], "keys"),
         (&["--sessions", "0"], "sessions"),
         (&["--txns", "many"], "expected a number"),
-        (&["--workload", "tpcc"], "workloads are mini"),
+        (&["--workload", "tpch"], "workloads are mini"),
         (&["--level", "acid"], "levels are"),
         (&["--level", "lin"], "single operations"),
         (&["--distribution", "hotspot:0/80"], "hotspot:0/80"),
@@ -148,6 +149,17 @@ fn nonsense_is_refused_and_leaves_no_file() {
         (&["--plant", "LongFork", "--sessions", "3"], "4 sessions at a time"),
         (&["--plant", "LostUpdate:5000"], "one in eight"),
         (&["--max-txn-len", "9"], "their own length"),
+        (&["--max-txn-len", "9", "--workload", "tpcc"], "their own length"),
+        (&["--distribution", "zipf", "--workload", "tpcc"], "as its standard says"),
+        (&["--reads", "0.9"], "its own share of reads"),
+        (&["--reads", "9", "--workload", "mix"], "between 0 and 1"),
+        (&["--timestamps", "wall"], "timestamps are plain or hybrid"),
+        (&["--clock-drift", "5"], "--timestamps"),
+        (&["--plant-timestamps", "swapped"], "--timestamps"),
+        (&["--timestamps", "--plant-timestamps", "late"], "start-early, start-late"),
+        (&["--timestamps", "--plant-timestamps", "stale-read", "-s", "2"], "several sessions"),
+        (&["--to", "timekiller"], "timekiller is about timestamps"),
+        (&["--to", "timekiller", "--timestamps", "--workload", "cas"], "timekiller cannot hold"),
         (&["--read-out"], "--workload append"),
         (&["--to", "cobra"], "is read but not written"),
     ] {
@@ -161,4 +173,59 @@ fn nonsense_is_refused_and_leaves_no_file() {
     let output = isolde(&["generate", &file]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().contains("--force overwrites it"));
+}
+
+/// What `isolde stat` says.
+#[track_caller]
+fn stat(file: &str) -> String {
+    let output = isolde(&["stat", file]);
+    assert_eq!(output.status.code(), Some(0), "{file}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn timestamps_are_in_every_format_that_has_a_place_for_them() {
+    let folder = Folder::new("stamps");
+    for name in ["h.isolde", "h.jsonl"] {
+        let file = folder.file(name);
+        generate(&file, &["--txns", "300", "--level", "si", "--timestamps"]);
+        assert!(stat(&file).contains("64-bit start and commit timestamps of"), "{name}");
+        generate(&file, &["--txns", "300", "--level", "ser", "--timestamps", "hybrid"]);
+        let said = stat(&file);
+        assert!(said.contains("hybrid start and commit timestamps of"), "{said}");
+        assert!(said.contains("timestamps:hybrid"), "{said}");
+        generate(&file, &["--txns", "300"]);
+        assert!(!stat(&file).contains("timestamp"), "{name}");
+    }
+    let file = folder.file("drift.isolde");
+    let args = ["--txns", "300", "--timestamps", "--clock-drift", "9", "--plant-timestamps"];
+    let said = generate(&file, &[&args[..], &["stale-read:2,3"]].concat());
+    assert!(said.contains("5 planted"), "{said}");
+    let said = stat(&file);
+    assert!(said.contains("clock-drift:9") && said.contains("stale-read:2,various:3"), "{said}");
+}
+
+/// What TimeKiller cannot hold is left out, said, and not missed.
+#[test]
+fn histories_for_timekiller_come_back() {
+    let folder = Folder::new("timekiller");
+    let file = folder.file("h.json");
+    let args = ["--to", "timekiller", "--level", "si", "--timestamps", "--txns", "300"];
+    for workload in ["mini", "general", "append", "register", "mix", "twitter", "rubis", "tpcc"] {
+        let said = generate(&file, &[&args[..], &["-w", workload, "--rollbacks", "0.1"]].concat());
+        assert!(said.contains("intervals (of transactions); meta (server, seed"), "{said}");
+        assert!(said.contains("rolled back transactions"), "{said}");
+        let written = stat(&file);
+        assert!(written.contains("timekiller"), "{written}");
+        let absent = workload == "append";
+        let initial = if absent { "every key: absent" } else { "every key: 0" };
+        assert!(written.contains(initial), "{workload}: {written}");
+        assert_ne!(check(&file, Level::SnapshotIsolation), 1, "{workload}");
+    }
+    // Nothing is read that was not written: every key might as well be absent at first.
+    generate(&file, &[&args[..], &["-w", "mix", "--reads", "0"]].concat());
+    assert!(stat(&file).contains("every key: absent"));
+    let session = ["--order", "session", "--no-intervals"];
+    let said = generate(&file, &[&args[..], &session].concat());
+    assert!(!said.contains("intervals"), "{said}");
 }

@@ -71,6 +71,33 @@ fn sqlite_is_serializable() {
     keeps_its_promise("sqlite", "immediate", "1k");
 }
 
+/// With as many rows as they have if nothing is said.
+#[test]
+fn applications_run_on_a_real_database() {
+    let folder = Folder::new("applications");
+    for workload in ["mix", "twitter", "rubis", "tpcc"] {
+        let args = ["test", "sqlite", "--workload", workload, "--commits", "300", "--seed", "3"];
+        let ran = folder.isolde(&args);
+        assert!(matches!(ran.code, Some(0 | 3)), "{workload}: {ran:#?}");
+        assert!(ran.out.contains(&format!("workload   {workload}, sessions 8")), "{ran:#?}");
+        assert_eq!(ran.err, "", "{workload}");
+    }
+}
+
+/// A list is a text with commas, made and lengthened by `INSERT ... ON CONFLICT DO UPDATE`.
+#[test]
+fn lists_are_appended_to_by_upserts() {
+    let folder = Folder::new("upserts");
+    let file = folder.file("h.jsonl");
+    let args = ["record", "sqlite", &file, "--workload", "append"];
+    let more = ["--path", "upsert,primary-key", "--commits", "200"];
+    let ran = folder.isolde(&[&args[..], &more].concat());
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("\"upsert\""), "{text}");
+    assert!(!text.contains("\"update-else-insert\""), "{text}");
+}
+
 #[cfg(feature = "surrealkv")]
 #[test]
 fn snapshots_of_surrealkv_allow_write_skew() {

@@ -15,15 +15,12 @@ use isolde_workload::{Distribution, Kind, Settings, Workload};
 
 fn settings(kind: Kind, sessions: u32) -> Settings {
     Settings {
-        kind,
         keys: 8,
         distribution: Distribution::Uniform,
         max_txn_len: 4,
         sessions,
-        favour: None,
-        rollbacks: 0.0,
-        round: 0,
         seed: 7,
+        ..Settings::new(kind)
     }
 }
 

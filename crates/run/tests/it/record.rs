@@ -15,7 +15,7 @@ use isolde_history::{
 };
 use isolde_run::{Controls, Limits, Options, Tape, run};
 use isolde_target::{OpenOptions, Target, open};
-use isolde_workload::{Distribution, Kind, Settings, Workload};
+use isolde_workload::{Kind, Settings, Workload};
 
 /// A throwaway server; nothing if it is not installed here, which is said loudly. On CI that is a
 /// failure: there, a test that did not run is no test.
@@ -42,15 +42,12 @@ fn record(target: &Arc<dyn Target>, level: &str, txns: u64) -> History {
 
 fn record_on(tape: &mut dyn Tape, target: &Arc<dyn Target>, level: &str, options: &Options) {
     let settings = Settings {
-        kind: Kind::General,
         keys: 6,
-        distribution: Distribution::Uniform,
         max_txn_len: 5,
         sessions: 6,
-        favour: None,
         rollbacks: 0.05,
-        round: 0,
         seed: 11,
+        ..Settings::new(Kind::General)
     };
     let offer = target.offers().iter().find(|offer| offer.name == level).unwrap();
     let workload = Workload::new(settings).unwrap();

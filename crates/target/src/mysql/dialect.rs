@@ -88,3 +88,19 @@ pub(super) static PATHS: LazyLock<Paths> = LazyLock::new(|| Paths::of(&WAYS, &[]
 /// The same for TiDB, which refuses `LOCK IN SHARE MODE`.
 pub(super) static TIDB_PATHS: LazyLock<Paths> =
     LazyLock::new(|| Paths::of(&WAYS, &[Path::ForShare]));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql::find;
+
+    /// A list is a text, and an upsert makes or lengthens it without a read.
+    #[test]
+    fn an_upsert_appends_to_a_text() {
+        let way = find(&WAYS, OpKind::Append, Path::Upsert).unwrap();
+        let upsert = "ON DUPLICATE KEY UPDATE v = CONCAT(v, ',', VALUES(v))";
+        assert!(way.steps[0].ends_with(upsert), "{}", way.steps[0]);
+        let others = WAYS.iter().filter(|w| w.kind == OpKind::Append && w.path != way.path);
+        assert!(others.map(|w| w.weight).sum::<u32>() < way.weight, "it is the usual way");
+    }
+}

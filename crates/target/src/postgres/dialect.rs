@@ -140,3 +140,19 @@ pub(super) static WAYS: [Way; 25] = [
 
 /// The same, by kind of access.
 pub(super) static PATHS: LazyLock<Paths> = LazyLock::new(|| Paths::of(&WAYS, &[]));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql::find;
+
+    /// A list is a text, and an upsert makes or lengthens it without a read.
+    #[test]
+    fn an_upsert_appends_to_a_text() {
+        let way = find(&WAYS, OpKind::Append, Path::Upsert).unwrap();
+        let upsert = "ON CONFLICT (k) DO UPDATE SET v = t.v || ',' || excluded.v";
+        assert!(way.steps[0].ends_with(upsert), "{}", way.steps[0]);
+        let others = WAYS.iter().filter(|w| w.kind == OpKind::Append && w.path != way.path);
+        assert!(others.map(|w| w.weight).sum::<u32>() < way.weight, "it is the usual way");
+    }
+}

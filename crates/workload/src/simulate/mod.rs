@@ -26,16 +26,22 @@ mod recorder;
 mod run;
 mod running;
 mod slots;
+mod span;
+mod stamper;
 mod store;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod timestamp_faults;
+mod timestamps;
 
 use isolde_history::{HistoryBuilder, Sink, SinkError};
 
 pub use plan::{Database, Plan, Planted};
 pub use recipes::plantable;
 pub use recorder::Simulated;
+pub use timestamp_faults::TimestampFault;
+pub use timestamps::{PlantedFault, TimestampStyle, Timestamps};
 
 use cells::{Lists, Registers};
 use recorder::Recorder;

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use isolde_spec::{Anomaly, CATALOGUE, Level};
 
 use super::recipes::{self, Recipe};
+use super::timestamps::Timestamps;
 use crate::settings::{Kind, Settings};
 use crate::workload::Workload;
 
@@ -114,6 +115,10 @@ pub struct Plan {
     /// Whether every list is read once more when it has stopped growing, so that the order of all
     /// elements is known; otherwise the last ones may never be read.
     pub read_out: bool,
+    /// Which timestamps of the database are recorded, if any are.
+    pub timestamps: Option<Timestamps>,
+    /// Whether only transactions that committed are recorded; the others still count.
+    pub only_committed: bool,
 }
 
 impl Default for Plan {
@@ -127,6 +132,8 @@ impl Default for Plan {
             aborted: 0.0,
             intervals: true,
             read_out: false,
+            timestamps: None,
+            only_committed: false,
         }
     }
 }
@@ -159,11 +166,16 @@ impl Plan {
             ));
         }
         // The largest kind of violation takes six transactions; the rest has to stay the rule.
-        if self.planted.iter().map(|p| p.count).sum::<u64>() > self.txns / 8 {
+        let faults = self.timestamps.iter().flat_map(|timestamps| &timestamps.planted);
+        let planted = self.planted.iter().map(|p| p.count).chain(faults.map(|p| p.count));
+        if planted.fold(0, u64::saturating_add) > self.txns / 8 {
             return Err("at most one in eight transactions can be a planted violation".to_owned());
         }
         for planted in self.planted.iter().filter(|planted| planted.count > 0) {
             self.validate_planted(*planted)?;
+        }
+        if let Some(timestamps) = &self.timestamps {
+            timestamps.validate(self.workload.kind, self.slots() as usize)?;
         }
         Ok(workload)
     }

@@ -5,14 +5,20 @@ use isolde_spec::Anomaly;
 use super::plan::Plan;
 use super::recipes::{self, End, KEYS, Recipe, Say, VERSIONS};
 use super::running::{Act, Fate, Running};
+use super::span::Span;
 use super::store::Store;
 use super::tables::Tables;
+use super::timestamp_faults::{PLACES, StampedLine, StampedRecipe};
 use crate::settings::Kind;
 
 /// Transactions that run at the same time.
 pub(crate) enum Group {
     /// As written, and what follows each in its session.
-    Written(Vec<(Running, Option<Running>)>),
+    Written {
+        txns: Vec<(Running, Option<Running>)>,
+        /// How many ticks their timestamps need, after all have begun.
+        ticks: i64,
+    },
     /// Two that read the same version of a key that others use too, and both overwrite it: as a
     /// database would do it that forgets to look for a conflict.
     Conflict,
@@ -22,16 +28,25 @@ impl Group {
     /// How many sessions it takes.
     pub(crate) fn len(&self) -> usize {
         match self {
-            Group::Written(txns) => txns.len(),
+            Group::Written { txns, .. } => txns.len(),
             Group::Conflict => 2,
         }
     }
 }
 
+/// What can be planted.
+enum Seed {
+    /// A conflict on a key that others use.
+    Conflict,
+    /// Values that are wrong.
+    Values(&'static Recipe),
+    /// Timestamps that are wrong.
+    Stamps(StampedRecipe),
+}
+
 /// What is to be planted of one kind, or of various kinds in turn.
 struct Bed {
-    /// `None`: a conflict on a key that others use.
-    recipes: Vec<Option<&'static Recipe>>,
+    recipes: Vec<Seed>,
     count: u64,
     planted: u64,
 }
@@ -50,19 +65,22 @@ pub(crate) struct Beds {
 impl Beds {
     pub(crate) fn new(plan: &Plan) -> Beds {
         let kind = plan.workload.kind;
-        let named = |anomaly: Anomaly| vec![recipes::recipe_for(anomaly, kind)];
+        let named = |anomaly: Anomaly| {
+            let recipe = recipes::recipe_for(anomaly, kind);
+            recipe.map_or_else(Vec::new, |recipe| vec![Seed::Values(recipe)])
+        };
         let mixture = || {
             let forbidden = Anomaly::LostUpdate.forbidden_at(plan.database.keeps());
             let conflict = kind != Kind::Cas && plan.slots() > 1 && forbidden;
-            let conflict = conflict.then_some(None);
-            conflict.into_iter().chain(plan.mixture().into_iter().map(Some)).collect()
+            let conflict = conflict.then_some(Seed::Conflict);
+            conflict.into_iter().chain(plan.mixture().into_iter().map(Seed::Values)).collect()
         };
         let beds = plan.planted.iter().filter(|planted| planted.count > 0).map(|planted| Bed {
             recipes: planted.anomaly.map_or_else(mixture, named),
             count: planted.count,
             planted: 0,
         });
-        let beds: Vec<Bed> = beds.collect();
+        let beds: Vec<Bed> = beds.chain(faulty_stamps(plan)).collect();
         let count = beds.iter().map(|bed| bed.count).sum();
         Beds { beds, count, txns: plan.txns, planted: 0, seed: plan.workload.seed }
     }
@@ -88,18 +106,42 @@ impl Beds {
         let number = self.seed.wrapping_add(bed.planted) % bed.recipes.len() as u64;
         bed.planted += 1;
         match bed.recipes[number as usize] {
-            None => Some(Group::Conflict),
-            Some(recipe) => Some(written::<T>(recipe, store, tables)),
+            Seed::Conflict => Some(Group::Conflict),
+            Seed::Values(recipe) => {
+                let lines = recipe.lines(T::LISTS).map(|(says, end)| (says, end, Span::default()));
+                Some(Group::Written { txns: written::<T>(lines, store, tables), ticks: 0 })
+            }
+            Seed::Stamps(recipe) => {
+                let span = |line: &StampedLine| Span::planted(line.start, line.commit);
+                let lines = recipe.lines().map(|line| (line.says, line.end, span(&line)));
+                Some(Group::Written { txns: written::<T>(lines, store, tables), ticks: PLACES })
+            }
         }
     }
 }
 
-fn written<T: Store>(recipe: &Recipe, store: &mut T, tables: &mut Tables<T::Cell>) -> Group {
+/// Beds of faulty timestamps.
+fn faulty_stamps(plan: &Plan) -> impl Iterator<Item = Bed> {
+    let (kind, slots) = (plan.workload.kind, plan.slots() as usize);
+    let planted = plan.timestamps.iter().flat_map(|timestamps| &timestamps.planted);
+    planted.filter(|planted| planted.count > 0).map(move |planted| {
+        let faults = planted.choice(kind, slots).into_iter();
+        let recipes = faults.map(|fault| Seed::Stamps(fault.recipe(kind))).collect();
+        Bed { recipes, count: planted.count, planted: 0 }
+    })
+}
+
+/// The transactions of a recipe on fresh keys, and what follows each in its session.
+fn written<T: Store>(
+    lines: impl Iterator<Item = (&'static [Say], End, Span)>,
+    store: &mut T,
+    tables: &mut Tables<T::Cell>,
+) -> Vec<(Running, Option<Running>)> {
     let first_key = tables.fresh_keys(KEYS);
     let base = store.fresh_values(VERSIONS);
     let mut txns: Vec<(Running, Option<Running>)> = Vec::new();
-    for (says, end) in recipe.lines(T::LISTS) {
-        let mut txn = Running { fate: Fate::Commits, ..Running::default() };
+    for (says, end, span) in lines {
+        let mut txn = Running { fate: Fate::Commits, span, ..Running::default() };
         for say in says {
             push(T::LISTS, *say, first_key, base, &mut txn);
         }
@@ -109,7 +151,7 @@ fn written<T: Store>(recipe: &Recipe, store: &mut T, tables: &mut Tables<T::Cell
             _ => txns.push((txn, None)),
         }
     }
-    Group::Written(txns)
+    txns
 }
 
 fn push(lists: bool, say: Say, first_key: u64, base: u64, txn: &mut Running) {

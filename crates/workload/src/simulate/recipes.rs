@@ -181,7 +181,7 @@ impl Recipe {
         match kind {
             Kind::Cas => self.fits == For::Cas,
             Kind::Append => self.fits != For::Cas,
-            Kind::Mini | Kind::General | Kind::Register => self.fits == For::Both,
+            _ => self.fits == For::Both,
         }
     }
 

@@ -4,14 +4,18 @@ use isolde_history::{Clock, Effect, InitialState, Interval, Outcome, Sink, SinkE
 use isolde_history::{Pool, TxnDraft, Value, info};
 use isolde_spec::Anomaly;
 
-use super::plan::Plan;
+use super::plan::{Database, Plan};
 use super::running::{Act, Running};
+use super::stamper::Stamper;
+use super::timestamp_faults::TimestampFault;
+use crate::settings::Settings;
 use crate::workload::Workload;
 
 /// What was simulated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Simulated {
-    /// How many transactions are in the history.
+    /// How many transactions are in the history, with those that were left out because they did not
+    /// commit.
     pub txns: u64,
     /// How many of them committed.
     pub committed: u64,
@@ -28,6 +32,8 @@ pub(crate) struct Recorder<'s, S> {
     /// The value of a key before its first write.
     initial: Value,
     intervals: bool,
+    only_committed: bool,
+    stamper: Option<Stamper>,
     draft: TxnDraft,
     list: Vec<Value>,
     done: Simulated,
@@ -41,10 +47,14 @@ impl<'s, S: Sink> Recorder<'s, S> {
             sink.meta().clock = Clock::Events;
             describe(plan, workload, sink);
         }
+        let Settings { sessions, seed, .. } = *workload.settings();
+        let stamper = |timestamps| Stamper::new(timestamps, sessions, seed);
         Recorder {
             sinks,
             initial,
             intervals: plan.intervals,
+            only_committed: plan.only_committed,
+            stamper: plan.timestamps.as_ref().map(stamper),
             draft: TxnDraft::default(),
             list: Vec::new(),
             done: Simulated::default(),
@@ -67,6 +77,13 @@ impl<'s, S: Sink> Recorder<'s, S> {
         end: i64,
         outcome: Outcome,
     ) -> Result<(), SinkError> {
+        let committed = outcome == Outcome::Committed;
+        self.done.txns += 1;
+        self.done.committed += u64::from(committed);
+        if self.only_committed && !committed {
+            return Ok(());
+        }
+        self.done.ops += txn.acts.len() as u64;
         let part = if self.sinks.len() == 1 { 0 } else { session as usize };
         let sink = &mut self.sinks[part];
         let (draft, initial) = (&mut self.draft, self.initial);
@@ -74,6 +91,14 @@ impl<'s, S: Sink> Recorder<'s, S> {
         draft.outcome = outcome;
         if self.intervals {
             draft.interval = Interval::new(txn.begin, end);
+        }
+        if let Some(stamper) = &mut self.stamper {
+            if committed {
+                let (start, commit) = stamper.committed(session, txn);
+                (draft.start, draft.commit) = (Some(start), commit);
+            } else {
+                draft.start = Some(stamper.start(session, txn));
+            }
         }
         let pool = sink.pool();
         for act in &txn.acts {
@@ -96,9 +121,6 @@ impl<'s, S: Sink> Recorder<'s, S> {
                 }
             }
         }
-        self.done.txns += 1;
-        self.done.committed += u64::from(outcome == Outcome::Committed);
-        self.done.ops += txn.acts.len() as u64;
         sink.transaction(draft)
     }
 }
@@ -128,12 +150,19 @@ fn describe(plan: &Plan, workload: &Workload, sink: &mut impl Sink) {
         let anomaly = p.anomaly.map_or("various", Anomaly::name);
         format!("{anomaly}:{}", p.count)
     });
+    let stamps = plan.timestamps.as_ref();
+    let faults = stamps.iter().flat_map(|stamps| &stamps.planted).map(|p| {
+        let fault = p.fault.map_or("various", TimestampFault::name);
+        format!("{fault}:{}", p.count)
+    });
     let texts = [
         ("workload", settings.kind.name().to_owned()),
         ("distribution", settings.distribution.to_string()),
         ("favour", settings.favour.map_or_else(String::new, |a| a.name().to_owned())),
         ("database", plan.database.name().to_owned()),
         ("plant", planted.collect::<Vec<_>>().join(",")),
+        ("timestamps", stamps.map_or_else(String::new, |s| s.style.name().to_owned())),
+        ("plant-timestamps", faults.collect::<Vec<_>>().join(",")),
     ];
     let counts = [
         ("transactions", plan.txns),
@@ -148,15 +177,25 @@ fn describe(plan: &Plan, workload: &Workload, sink: &mut impl Sink) {
         ("aborted", plan.aborted),
     ];
     let mut row = Vec::new();
+    if let Some(reads) = settings.reads {
+        row.push((pool.text("reads"), pool.float(reads)));
+    }
     for (name, text) in texts.iter().filter(|(_, text)| !text.is_empty()) {
         row.push((pool.text(name), pool.text(text)));
     }
     row.extend(counts.map(|(name, count)| (pool.text(name), pool.uint(count))));
+    let drift = stamps.map_or(0, |stamps| stamps.drift);
+    if drift > 0 {
+        row.push((pool.text("clock-drift"), pool.uint(u64::from(drift))));
+    }
     row.extend(shares.map(|(name, share)| (pool.text(name), pool.float(share))));
     let parameters = (pool.text(info::PARAMETERS), pool.row(&row));
     let seed = (pool.text(info::SEED), pool.uint(settings.seed));
     let server = (pool.text(info::SERVER), pool.text("simulated"));
-    for (name, value) in [server, seed, parameters] {
+    // A writer commits only if what it read is still current: it could have run when it committed.
+    let is_serial = stamps.is_some() && plan.database == Database::Serializable;
+    let serial = is_serial.then(|| (pool.text(info::COMMIT_ORDER), pool.text(info::SERIAL)));
+    for (name, value) in [server, seed, parameters].into_iter().chain(serial) {
         sink.meta().set(name, value);
     }
 }

@@ -78,7 +78,7 @@ impl<'p, T: Store, S: Sink> Simulation<'p, T, S> {
             plan,
             when,
             store,
-            tables: Tables::new(settings.keys, settings.sessions),
+            tables: Tables::new(settings.rows(), settings.sessions),
             slots: Slots::new(plan.slots(), settings.sessions),
             sessions: (0..settings.sessions).map(session).collect(),
             recorder,
@@ -123,7 +123,7 @@ impl<'p, T: Store, S: Sink> Simulation<'p, T, S> {
             Stage::Follows => {
                 let slot = &mut self.slots.all[at];
                 slot.txn = slot.follow.take().unwrap_or_default();
-                slot.txn.begin = self.time;
+                slot.txn.begin(self.time);
                 slot.stage = Stage::Begun;
             }
             Stage::Begun => self.go_on(at),
@@ -168,7 +168,7 @@ impl<'p, T: Store, S: Sink> Simulation<'p, T, S> {
             session.seen.fill(0);
         }
         slot.txn.clear();
-        slot.txn.begin = self.time;
+        slot.txn.begin(self.time);
         slot.txn.round = slot.plan.round;
         slot.txn.fate = if slot.plan.rolls_back { Fate::Aborts } else { Fate::Open };
         slot.stage = Stage::Begun;
@@ -181,7 +181,7 @@ impl<'p, T: Store, S: Sink> Simulation<'p, T, S> {
     /// A transaction that is already written out.
     fn begin_written(&mut self, at: usize, mut txn: Running, follow: Option<Running>) {
         let slot = self.slots.seat(at, &mut self.random_planted);
-        txn.begin = self.time;
+        txn.begin(self.time);
         slot.txn = txn;
         slot.plan.steps.clear();
         slot.done = 0;
@@ -198,14 +198,20 @@ impl<'p, T: Store, S: Sink> Simulation<'p, T, S> {
         };
         self.recorder.planted();
         match group {
-            Group::Written(txns) => {
-                for (at, (txn, follow)) in empty.into_iter().zip(txns) {
+            Group::Written { txns, ticks } => {
+                let begun = self.time + txns.len() as i64;
+                for (at, (mut txn, mut follow)) in empty.into_iter().zip(txns) {
                     self.time += 1;
+                    txn.span.shift(begun);
+                    if let Some(follow) = &mut follow {
+                        follow.span.shift(begun);
+                    }
                     self.begin_written(at, txn, follow);
                 }
+                self.time += ticks;
             }
             Group::Conflict => {
-                let row = self.random_planted.below(u64::from(self.plan.workload.keys)) as u32;
+                let row = self.random_planted.below(u64::from(self.plan.workload.rows())) as u32;
                 let kinds = if T::LISTS {
                     [OpKind::ListRead, OpKind::Append]
                 } else {
@@ -242,6 +248,7 @@ impl<'p, T: Store, S: Sink> Simulation<'p, T, S> {
             Fate::Commits => true,
             Fate::Aborts => false,
         };
+        slot.txn.span.decide(self.time, self.when == When::AtTheEnd);
         if commits {
             self.store.apply(&mut self.tables, &slot.txn);
             if self.when == When::AtTheEnd {

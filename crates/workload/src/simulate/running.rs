@@ -1,5 +1,7 @@
 //! A simulated transaction under way.
 
+use super::span::Span;
+
 /// One operation, with what it saw or wrote. The number 0 is the initial state of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Act {
@@ -62,6 +64,7 @@ pub(crate) enum Fate {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Running {
     pub(crate) begin: i64,
+    pub(crate) span: Span,
     pub(crate) acts: Vec<Act>,
     pub(crate) elements: Vec<u64>,
     pub(crate) touched: Vec<Touch>,
@@ -71,11 +74,18 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// It begins at that tick.
+    pub(crate) fn begin(&mut self, tick: i64) {
+        self.begin = tick;
+        self.span.begins(tick);
+    }
+
     pub(crate) fn clear(&mut self) {
         self.acts.clear();
         self.elements.clear();
         self.touched.clear();
         self.fate = Fate::Open;
+        self.span = Span::default();
     }
 
     /// A read of a list that shows these elements.

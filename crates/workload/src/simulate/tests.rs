@@ -21,7 +21,12 @@ const STRONG: [Level; 4] = [
 ];
 
 fn plan(kind: Kind) -> Plan {
-    let keys = if kind == Kind::Cas { 10 } else { 200 };
+    let keys = match kind {
+        Kind::Cas => 10,
+        Kind::Twitter | Kind::Rubis => 20,
+        Kind::Tpcc => 1,
+        _ => 200,
+    };
     let workload = Settings { sessions: 20, keys, seed: 1, ..Settings::new(kind) };
     // What to make of blind writes is hard to decide.
     let txns = if BLIND.contains(&kind) { 200 } else { 2_000 };
@@ -48,7 +53,10 @@ fn holds(history: &History, level: Level) -> Option<bool> {
 fn mixtures(kinds: &[Kind]) -> Vec<Plan> {
     let mut plans = Vec::new();
     for kind in kinds {
-        for distribution in DISTRIBUTIONS {
+        let own = [Settings::new(*kind).distribution];
+        let tpcc = *kind == Kind::Tpcc;
+        let distributions = if tpcc { &own[..] } else { &DISTRIBUTIONS };
+        for &distribution in distributions {
             for concurrency in [100.0, 20.0] {
                 let plan = with(&plan(*kind), |settings| settings.distribution = distribution);
                 plans.push(Plan { concurrency, ..plan });
@@ -60,7 +68,8 @@ fn mixtures(kinds: &[Kind]) -> Vec<Plan> {
 
 /// What the checker always decides: writes after reads, and lists that are read to the end.
 const DECIDED: [Kind; 3] = [Kind::Mini, Kind::Append, Kind::Cas];
-const BLIND: [Kind; 2] = [Kind::General, Kind::Register];
+const BLIND: [Kind; 6] =
+    [Kind::General, Kind::Register, Kind::Mix, Kind::Twitter, Kind::Rubis, Kind::Tpcc];
 
 #[test]
 fn a_clean_serializable_history_holds_everything() {

@@ -2,6 +2,9 @@
 //! cores. A new file is named here; `tidy` looks whether it is.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod applications;
 mod golden;
 mod mixes;
 mod page;
+mod rules;
+mod timestamps;

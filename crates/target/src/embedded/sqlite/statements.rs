@@ -108,3 +108,20 @@ pub(super) fn statements(name: &str, kind: OpKind, path: Path) -> Vec<(Step, Str
         _ => vec![(Step::Change, update)],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A list is a text, and an upsert makes or lengthens it without a read.
+    #[test]
+    fn lists_are_texts_that_an_upsert_appends_to() {
+        let table = Table { number: 1, contents: Contents::Lists, rows: 5, filled: false };
+        assert!(create("t", &table)[0].contains("val TEXT NOT NULL"));
+        assert_eq!(APPEND[0].0, Path::Upsert, "it is the usual way");
+        let upsert = "INSERT INTO t (id, ix, sc, val) VALUES (:row, :row, :row, :value) \
+                      ON CONFLICT (id) DO UPDATE SET val = val || ',' || excluded.val";
+        let steps = statements("t", OpKind::Append, Path::Upsert);
+        assert_eq!(steps, [(Step::Change, upsert.to_owned())]);
+    }
+}
