@@ -4,13 +4,12 @@ use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use isolde_history::{History, OpKind};
+use isolde_history::{History, OpKind, Outcome};
 use isolde_spec::{Answer, By, Level, Promise, Verdict, Witness};
 
 use crate::graph::evidence::Evidence;
 use crate::keys::findings::Doubt;
 use crate::keys::origin::Choices;
-use crate::keys::standing::Standing;
 use crate::lattice;
 use crate::limits::{Ended, Limit, Limits};
 use crate::linear::{self, KeysApart};
@@ -27,7 +26,11 @@ pub fn check(history: &History, promise: Promise, options: &Options) -> Verdict 
 
 /// A history under examination.
 pub struct Checker<'h> {
-    evidence: Evidence<'h>,
+    history: &'h History,
+    options: Options,
+    limits: Arc<Limits<'h>>,
+    /// What the history shows, worked out when a promise by values is asked about.
+    evidence: OnceCell<Evidence<'h>>,
     /// What the history shows of items, if that is not the same.
     of_items: OnceCell<Evidence<'h>>,
     weak: OnceCell<Result<weak::Base, Limit>>,
@@ -56,21 +59,44 @@ impl<'h> Checker<'h> {
     pub fn with_limits(history: &'h History, options: Options, limits: Limits<'h>) -> Checker<'h> {
         // A violation without any witness would be a bare no.
         let options = Options { witnesses: options.witnesses.max(1), ..options };
-        let evidence = Evidence::new(history, options, Arc::new(limits));
-        Checker::of(evidence, Rc::default())
-    }
-
-    fn of(evidence: Evidence<'h>, ways_left: Rc<WaysLeft>) -> Checker<'h> {
         Checker {
-            evidence,
+            history,
+            options,
+            limits: Arc::new(limits),
+            evidence: OnceCell::new(),
             of_items: OnceCell::new(),
             weak: OnceCell::new(),
             apart: Default::default(),
             decided: RefCell::default(),
             open: RefCell::default(),
             asked: RefCell::default(),
-            ways_left,
+            ways_left: Rc::default(),
         }
+    }
+
+    /// The same history, if some ambiguous reads are taken to be from certain writes.
+    fn with_choices(&self, choices: Choices) -> Checker<'h> {
+        let checker = Checker {
+            history: self.history,
+            options: self.options,
+            limits: self.limits.clone(),
+            evidence: OnceCell::new(),
+            of_items: OnceCell::new(),
+            weak: OnceCell::new(),
+            apart: Default::default(),
+            decided: RefCell::default(),
+            open: RefCell::default(),
+            asked: RefCell::default(),
+            ways_left: self.ways_left.clone(),
+        };
+        checker.evidence.get_or_init(|| self.evidence().with_choices(choices));
+        checker
+    }
+
+    /// What the history shows.
+    fn evidence(&self) -> &Evidence<'h> {
+        let evidence = || Evidence::new(self.history, self.options, self.limits.clone());
+        self.evidence.get_or_init(evidence)
     }
 
     /// Decides whether the history keeps a promise. An answer stays open only if no other promise
@@ -93,7 +119,7 @@ impl<'h> Checker<'h> {
     /// Whether a question may be asked for a mere remark. Causal consistency may not if there are many
     /// chains of transactions, as there are without session order: 100,000 transactions took 9 seconds.
     pub fn is_quick(&self, promise: Promise) -> bool {
-        let question = Question::new(&self.evidence, promise);
+        let question = Question::new(self.evidence(), promise);
         promise.level != Level::Causal || !self.has_many_chains(&question).unwrap_or(true)
     }
 
@@ -102,7 +128,7 @@ impl<'h> Checker<'h> {
     fn ask(&self, promise: Promise) -> Verdict {
         let open = self.open.borrow().iter().find(|v| v.promise == promise).cloned();
         open.unwrap_or_else(|| {
-            if ambiguous::is_small(self.evidence.history()) {
+            if promise.by == By::Values && ambiguous::is_small(self.history) {
                 self.ways_left.refill();
             }
             let verdict = self.decide(promise);
@@ -118,13 +144,13 @@ impl<'h> Checker<'h> {
     /// asked than one call may answer: levels with session order or levels without it, and no stronger
     /// ones where something else than the writer of a read is in doubt, which no level can settle.
     fn others(&self, promise: Promise) -> Vec<Promise> {
-        if self.evidence.limits.go_on().is_err() {
+        if self.evidence().limits.go_on().is_err() {
             return Vec::new();
         }
-        let in_time = self.evidence.real_time().complete;
-        let small = ambiguous::is_small(self.evidence.history());
+        let in_time = self.evidence().real_time().complete;
+        let small = ambiguous::is_small(self.evidence().history());
         let unsettled = |doubt: &Doubt| !matches!(doubt, Doubt::AmbiguousRead(_));
-        let walk = self.evidence.walk();
+        let walk = self.evidence().walk();
         let doubtful = walk.is_ok_and(|walk| walk.findings.doubts.iter().any(unsettled));
         let may_decide = |other: &Promise| {
             let stronger = other.implies(promise) && !other.level.of_operations();
@@ -136,15 +162,14 @@ impl<'h> Checker<'h> {
 
     /// The verdict on a history in which nothing is known to have committed: it shows nothing.
     fn nothing_committed(&self, promise: Promise) -> Option<Verdict> {
-        let context = &self.evidence.context;
-        if context.standings.contains(&Standing::Committed) {
+        if self.history.txn_outcomes().contains(&Outcome::Committed) {
             return None;
         }
-        let reason = match context.history.txn_count() {
+        let reason = match self.history.txn_count() {
             0 => "the history has no transactions: there is nothing to check",
             _ => "no transaction of the history committed: there is nothing to check",
         };
-        let question = Question::new(&self.evidence, promise);
+        let question = Question::new(self.evidence(), promise);
         let procedure = question.procedure("none", Vec::new(), "no transaction committed");
         let answer = Answer::Unknown(reason.to_owned());
         Some(Verdict { promise, answer, counts: Vec::new(), notes: Vec::new(), procedure })
@@ -186,12 +211,12 @@ impl<'h> Checker<'h> {
             Level::StrongSnapshotIsolation => Level::SnapshotIsolation,
             _ => return None,
         };
-        let mut txns = self.evidence.history().txns();
+        let mut txns = self.evidence().history().txns();
         if txns.any(|txn| !txn.interval().is_empty()) {
             return None;
         }
         let verdict = self.decide_for_another(Promise { level, ..promise })?;
-        let reason = || Question::new(&self.evidence, promise).real_time_is_incomplete();
+        let reason = || Question::new(self.evidence(), promise).real_time_is_incomplete();
         let answer = match verdict.holds() {
             Some(true) => Answer::Unknown(reason()?),
             _ => verdict.answer,
@@ -203,14 +228,23 @@ impl<'h> Checker<'h> {
     /// that a predicate read did not return binds nothing there.
     fn evidence_for(&self, level: Level) -> &Evidence<'h> {
         let items = matches!(level, Level::CursorStability | Level::RepeatableRead);
-        if items && !self.evidence.context.predicates.is_empty() {
-            return self.of_items.get_or_init(|| self.evidence.of_items());
+        if items && !self.evidence().context.predicates.is_empty() {
+            return self.of_items.get_or_init(|| self.evidence().of_items());
         }
-        &self.evidence
+        self.evidence()
+    }
+
+    /// By timestamps nothing has to be known of the keys at first.
+    fn by_timestamps(&self, promise: Promise) -> Verdict {
+        timestamps::decide(self.history, promise, &self.options, &self.limits, &|_| {})
     }
 
     /// Tries the rows of the plan until one decides.
     fn by_plan(&self, promise: Promise) -> Verdict {
+        let first = PLAN.iter().find(|row| row.levels.speak_of(promise));
+        if first.is_some_and(|row| row.attempt == Try::Timestamps) {
+            return self.by_timestamps(promise);
+        }
         let question = Question::new(self.evidence_for(promise.level), promise);
         let mut open: Option<Verdict> = None;
         let mut only_inferred: Option<Verdict> = None;
@@ -272,12 +306,7 @@ impl<'h> Checker<'h> {
             (apart, why.unwrap_or_else(|| why_of(row)))
         };
         match row.attempt {
-            Try::Timestamps => {
-                let Evidence { context, options, limits, .. } = question.evidence;
-                let (standings, promise) = (&context.standings, question.promise);
-                let keep = options.witnesses;
-                timestamps::decide(context, standings, promise, keep, limits).map(Some)
-            }
+            Try::Timestamps => Ok(Some(self.by_timestamps(question.promise))),
             Try::Axiom => weak::decide(question, self.weak()?).map(Some),
             Try::Causality => weak::by_causality(question, self.weak()?, why),
             Try::Graph => strong::decide(question, Method::Graph, why).map(Some),
@@ -324,10 +353,7 @@ impl<'h> Checker<'h> {
     /// What the ways to match ambiguous reads say together.
     fn by_choices(&self, question: &Question<'_, 'h>) -> Result<Option<Verdict>, Ended> {
         let doubts = self.doubts(question)?;
-        let check = |choices: Choices| {
-            let evidence = self.evidence.with_choices(choices);
-            Checker::of(evidence, self.ways_left.clone()).decide(question.promise)
-        };
+        let check = |choices: Choices| self.with_choices(choices).decide(question.promise);
         Ok(ambiguous::decide(question.context(), &doubts, &self.ways_left, check))
     }
 
@@ -336,21 +362,21 @@ impl<'h> Checker<'h> {
         if Levels::Weak.contain(question.level()) {
             return Ok(weak::doubts(question, self.weak()?));
         }
-        let walk = question.walk().map_err(|limit| self.evidence.ended_walk(limit))?;
+        let walk = question.walk().map_err(|limit| self.evidence().ended_walk(limit))?;
         Ok(walk.findings.doubts.clone())
     }
 
     /// What the weak levels need.
     fn weak(&self) -> Result<&weak::Base, Ended> {
-        let Evidence { context, limits, .. } = &self.evidence;
-        let base = || self.evidence.has_room().and_then(|()| weak::Base::new(context, limits));
+        let Evidence { context, limits, .. } = self.evidence();
+        let base = || self.evidence().has_room().and_then(|()| weak::Base::new(context, limits));
         let base = self.weak.get_or_init(base).as_ref();
-        base.map_err(|limit| self.evidence.ended_walk(*limit))
+        base.map_err(|limit| self.evidence().ended_walk(*limit))
     }
 
     /// Whether the evidence is as a row wants it.
     fn is_given(&self, given: Given, question: &Question<'_, 'h>) -> Result<bool, Ended> {
-        let walking = |limit: Limit| self.evidence.ended_walk(limit);
+        let walking = |limit: Limit| self.evidence().ended_walk(limit);
         let history = question.context().history;
         let apart = || self.apart(question);
         Ok(match given {

@@ -18,6 +18,9 @@ pub struct Options {
     /// How many bytes one search may use: for an order of the operations on one object, or for the edges
     /// that reads force. It is a part of the bytes of [`crate::Limits`].
     pub order_memory: usize,
+    /// In how many groups keys are looked at by timestamps: what is known of one group is given back before
+    /// the next. More groups take less memory, and each takes a look at the whole history.
+    pub key_groups: usize,
 }
 
 impl Default for Options {
@@ -29,6 +32,7 @@ impl Default for Options {
             direct_pairs: 64,
             procedure: None,
             order_memory: 512 << 20,
+            key_groups: 1,
         }
     }
 }

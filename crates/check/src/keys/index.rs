@@ -31,6 +31,18 @@ struct IndexPart {
 
 impl Index {
     pub(crate) fn new(history: &History) -> Index {
+        Index::where_wanted(history, |_| true)
+    }
+
+    /// The operations of some keys only.
+    pub(crate) fn of_some(history: &History, wanted: &[bool]) -> Index {
+        if !wanted.contains(&true) {
+            return Index { parts: Vec::new(), keys: history.key_count(), size: Work::Small };
+        }
+        Index::where_wanted(history, |key| wanted[key])
+    }
+
+    fn where_wanted(history: &History, wanted: impl Fn(usize) -> bool + Sync) -> Index {
         let (ops, keys) = (history.op_count(), history.key_count());
         // Every part has a table of all keys, which should stay small beside the operations.
         let most = (ops / keys.max(1)).clamp(1, 8);
@@ -41,8 +53,9 @@ impl Index {
             Some(before) => history.txn(TxnId(before as u32)).op_range().end,
         };
         let pieces = parallel::cut(history.txn_count(), parts, first_op);
-        let parts =
-            parallel::map(size, &pieces, |txns| IndexPart::new(history, txns.clone(), keys));
+        let parts = parallel::map(size, &pieces, |txns| {
+            IndexPart::new(history, txns.clone(), keys, &wanted)
+        });
         Index { parts, keys, size }
     }
 
@@ -58,16 +71,26 @@ impl Index {
         self.parts.iter().map(move |part| part.of(key))
     }
 
+    /// How many operations lie before those of a key.
+    pub(crate) fn before(&self, key: usize) -> usize {
+        self.parts.iter().map(|part| part.start(key)).sum()
+    }
+
     /// The keys, cut into pieces of about equal work.
     pub(crate) fn pieces(&self) -> Vec<Range<usize>> {
         let pieces = if self.size == Work::Small { 1 } else { 8 * parallel::cores() };
-        parallel::cut(self.keys, pieces, |key| self.parts.iter().map(|p| p.start(key)).sum())
+        parallel::cut(self.keys, pieces, |key| self.before(key))
     }
 }
 
 impl IndexPart {
     /// A counting sort of the operations of some transactions.
-    fn new(history: &History, txns: Range<usize>, keys: usize) -> IndexPart {
+    fn new(
+        history: &History,
+        txns: Range<usize>,
+        keys: usize,
+        wanted: impl Fn(usize) -> bool,
+    ) -> IndexPart {
         let range = |t: usize| history.txn(TxnId(t as u32)).op_range();
         let first = if txns.is_empty() { 0 } else { range(txns.start).start };
         let last = if txns.is_empty() { 0 } else { range(txns.end - 1).end };
@@ -75,7 +98,9 @@ impl IndexPart {
         let mut ends = vec![0u32; keys];
         for key in &column[first..last] {
             // Operations without a key have one beyond all.
-            if let Some(count) = ends.get_mut(key.index()) {
+            if let Some(count) = ends.get_mut(key.index())
+                && wanted(key.index())
+            {
                 *count += 1;
             }
         }
@@ -86,7 +111,9 @@ impl IndexPart {
         let mut touches = vec![Touch { op: OpId(0), txn: TxnId(0) }; sum as usize];
         for txn in txns {
             for op in range(txn) {
-                if let Some(at) = ends.get_mut(column[op].index()) {
+                if let Some(at) = ends.get_mut(column[op].index())
+                    && wanted(column[op].index())
+                {
                     touches[*at as usize] = Touch { op: OpId(op as u32), txn: TxnId(txn as u32) };
                     *at += 1;
                 }

@@ -5,7 +5,7 @@
 //! memory that is used again for the next one.
 
 use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use hashbrown::HashMap;
 use isolde_history::{Effect, History, Key, Op, OpId, OpKind, TxnId, Value};
@@ -57,7 +57,7 @@ pub(crate) struct KeyFacts {
     not_own: Vec<(OpId, ReadFact)>,
     run: TxnSoFar,
     /// What was found of values that several wrote, by the first write of each.
-    equal: RefCell<HashMap<u32, Rc<Equal>>>,
+    equal: RefCell<HashMap<u32, Arc<Equal>>>,
 }
 
 /// The writes of one value.
@@ -453,7 +453,7 @@ impl KeyFacts {
     }
 
     /// What is known of the writes of a value, worked out once for all its readers.
-    pub(crate) fn equal(&self, value: Value) -> Option<Rc<Equal>> {
+    pub(crate) fn equal(&self, value: Value) -> Option<Arc<Equal>> {
         let first = self.values.first(&self.writes, value)?;
         if let Some(known) = self.equal.borrow().get(&first) {
             return Some(known.clone());
@@ -472,7 +472,7 @@ impl KeyFacts {
                 break;
             }
         }
-        let equal = Rc::new(equal);
+        let equal = Arc::new(equal);
         self.equal.borrow_mut().insert(first, equal.clone());
         Some(equal)
     }
@@ -541,7 +541,7 @@ pub(crate) fn what_it_read(op: &Op<'_>) -> Option<Value> {
 
 /// The value that an operation left under its key; a delete leaves the absence of one.
 #[inline]
-fn what_it_wrote(op: &Op<'_>) -> Option<Value> {
+pub(crate) fn what_it_wrote(op: &Op<'_>) -> Option<Value> {
     if op.effect() == Effect::Failed {
         return None;
     }

@@ -23,11 +23,20 @@ pub(crate) struct SortedKeys<'h> {
 
 impl<'h> SortedKeys<'h> {
     pub(crate) fn new(history: &'h History) -> SortedKeys<'h> {
+        SortedKeys::with(history, Index::new(history))
+    }
+
+    /// The same, of some keys only: the others are as if nothing had been done to them.
+    pub(crate) fn of_some(history: &'h History, wanted: &[bool]) -> SortedKeys<'h> {
+        SortedKeys::with(history, Index::of_some(history, wanted))
+    }
+
+    fn with(history: &'h History, index: Index) -> SortedKeys<'h> {
         let initial = history.meta().initial.given.iter();
         let given = history.version_orders().iter().enumerate();
         SortedKeys {
             history,
-            index: Index::new(history),
+            index,
             savepoints: Savepoints::new(history),
             predicates: Predicates::new(history),
             explicit_initial: history.info(info::EXPLICIT_INITIAL) == Some(Value::TRUE),

@@ -1,5 +1,7 @@
 //! One question by timestamps: the keys, the moments, and where each transaction stands.
 
+use std::sync::Arc;
+
 use isolde_history::{History, TxnId, Value};
 use isolde_spec::Promise;
 
@@ -9,30 +11,16 @@ use crate::timestamps::moments::{Moment, Moments};
 use crate::timestamps::rules::{Ordering, Stamps};
 use crate::timestamps::supply::{self, wrote};
 
-/// One question by timestamps.
-pub(crate) struct TimedCase<'k, 'h> {
-    pub(crate) keys: &'k SortedKeys<'h>,
-    pub(crate) promise: Promise,
+/// Where each transaction stands in the order of timestamps.
+pub(crate) struct Places {
     pub(crate) ordering: Ordering,
-    /// Which transactions count. Those of unknown outcome do if a commit point was found for them.
-    pub(crate) standings: Vec<Standing>,
     pub(crate) moments: Moments,
     /// In commit order: up to when each transaction sees commits. (A snapshot shows them up to the start.)
     limits: Vec<Moment>,
-    /// Transactions of unknown outcome for which commit points are looked for, ascending.
-    pub(crate) open: Vec<TxnId>,
-    /// Whether the history holds every transaction that ran.
-    pub(crate) complete: bool,
 }
 
-impl<'k, 'h> TimedCase<'k, 'h> {
-    pub(crate) fn new(
-        keys: &'k SortedKeys<'h>,
-        promise: Promise,
-        standings: Vec<Standing>,
-        complete: bool,
-    ) -> TimedCase<'k, 'h> {
-        let history = keys.history;
+impl Places {
+    pub(crate) fn new(history: &History, promise: Promise) -> Places {
         let ordering = supply::ordering(history, promise.level);
         let moments = Moments::new(history);
         let limits = match ordering {
@@ -42,6 +30,43 @@ impl<'k, 'h> TimedCase<'k, 'h> {
                 (0..history.txn_count() as u32).map(limit).collect()
             }
         };
+        Places { ordering, moments, limits }
+    }
+
+    /// Up to when each transaction sees commits.
+    pub(crate) fn limits(&self) -> &[Moment] {
+        match self.ordering {
+            Ordering::Snapshots => &self.moments.start,
+            Ordering::Commits { .. } => &self.limits,
+        }
+    }
+}
+
+/// One question by timestamps.
+pub(crate) struct TimedCase<'h> {
+    /// The keys that are looked at.
+    pub(crate) keys: Arc<SortedKeys<'h>>,
+    pub(crate) promise: Promise,
+    pub(crate) ordering: Ordering,
+    /// Which transactions count. Those of unknown outcome do if a commit point was found for them.
+    pub(crate) standings: Vec<Standing>,
+    pub(crate) moments: Moments,
+    limits: Vec<Moment>,
+    /// Transactions of unknown outcome for which commit points are looked for, ascending.
+    pub(crate) open: Vec<TxnId>,
+    /// Whether the history holds every transaction that ran.
+    pub(crate) complete: bool,
+}
+
+impl<'h> TimedCase<'h> {
+    pub(crate) fn new(
+        keys: Arc<SortedKeys<'h>>,
+        promise: Promise,
+        standings: Vec<Standing>,
+        places: Places,
+        complete: bool,
+    ) -> TimedCase<'h> {
+        let Places { ordering, moments, limits } = places;
         let open = Vec::new();
         TimedCase { keys, promise, ordering, standings, moments, limits, open, complete }
     }

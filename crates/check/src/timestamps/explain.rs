@@ -11,18 +11,18 @@ use crate::timestamps::timeline::TimedVersion;
 use crate::timestamps::unknown::AssumedPoint;
 
 /// Explains findings. The facts of the last key are kept: findings of one key often follow each other.
-pub(crate) struct TimedExplainer<'c, 'k, 'h> {
-    case: &'c TimedCase<'k, 'h>,
+pub(crate) struct TimedExplainer<'c, 'h> {
+    case: &'c TimedCase<'h>,
     assumed: &'c [AssumedPoint],
     key: JudgedKey,
     loaded: Option<usize>,
 }
 
-impl<'c, 'k, 'h> TimedExplainer<'c, 'k, 'h> {
+impl<'c, 'h> TimedExplainer<'c, 'h> {
     pub(crate) fn new(
-        case: &'c TimedCase<'k, 'h>,
+        case: &'c TimedCase<'h>,
         assumed: &'c [AssumedPoint],
-    ) -> TimedExplainer<'c, 'k, 'h> {
+    ) -> TimedExplainer<'c, 'h> {
         TimedExplainer { case, assumed, key: JudgedKey::default(), loaded: None }
     }
 

@@ -36,7 +36,7 @@ pub(crate) enum WrongRead {
 
 impl JudgedKey {
     /// Finds everything that is wrong with a key.
-    pub(crate) fn judge(&mut self, case: &TimedCase<'_, '_>, key: usize, out: &mut TimedFindings) {
+    pub(crate) fn judge(&mut self, case: &TimedCase<'_>, key: usize, out: &mut TimedFindings) {
         self.load(case, key);
         self.inside_transactions(case, out);
         if self.has_doubts(case, out) {
@@ -53,9 +53,9 @@ impl JudgedKey {
     }
 
     /// Makes the facts of a key, and puts its versions in order.
-    pub(crate) fn load(&mut self, case: &TimedCase<'_, '_>, key: usize) {
+    pub(crate) fn load(&mut self, case: &TimedCase<'_>, key: usize) {
         self.facts.missing_binds = true;
-        self.indexed = self.facts.load_unindexed(case.keys, &case.standings, key);
+        self.indexed = self.facts.load_unindexed(&case.keys, &case.standings, key);
         self.timeline.load(&self.facts, &case.moments);
     }
 
@@ -67,7 +67,7 @@ impl JudgedKey {
     }
 
     /// INT.
-    fn inside_transactions(&self, case: &TimedCase<'_, '_>, out: &mut TimedFindings) {
+    fn inside_transactions(&self, case: &TimedCase<'_>, out: &mut TimedFindings) {
         for breach in &self.facts.breaches {
             let ops = breach.ops();
             let Some(&op) = ops.last() else { continue };
@@ -81,7 +81,7 @@ impl JudgedKey {
     }
 
     /// What makes it unknown which versions the key had. What was read of it is not judged then.
-    fn has_doubts(&self, case: &TimedCase<'_, '_>, out: &mut TimedFindings) -> bool {
+    fn has_doubts(&self, case: &TimedCase<'_>, out: &mut TimedFindings) -> bool {
         let facts = &self.facts;
         let mixed = facts.mixed.map(Doubt::Mixed);
         let unsure = facts.unsure.map(Doubt::Unsure);
@@ -97,7 +97,7 @@ impl JudgedKey {
     }
 
     /// Whether the order that the recorder gave, if it did, is that of the commits.
-    fn follows_given_order(&mut self, case: &TimedCase<'_, '_>) -> bool {
+    fn follows_given_order(&mut self, case: &TimedCase<'_>) -> bool {
         let Some(order) = case.given_order(self.facts.key) else { return true };
         self.index();
         let facts = &self.facts;
@@ -117,7 +117,7 @@ impl JudgedKey {
 
     /// Writers of the key with one commit timestamp: each but the first of them is one finding. In commit
     /// order they leave the answer open.
-    fn ties(&self, case: &TimedCase<'_, '_>, out: &mut TimedFindings) {
+    fn ties(&self, case: &TimedCase<'_>, out: &mut TimedFindings) {
         for pair in self.timeline.versions.windows(2).filter(|p| p[0].commit == p[1].commit) {
             let [first, second] = [pair[0], pair[1]];
             match case.ordering {
@@ -168,7 +168,7 @@ impl JudgedKey {
     }
 
     /// EXT, of a register.
-    fn reads(&mut self, case: &TimedCase<'_, '_>, out: &mut TimedFindings) {
+    fn reads(&mut self, case: &TimedCase<'_>, out: &mut TimedFindings) {
         let first = case.keys.first_value(self.facts.key);
         for i in 0..self.facts.reads.len() {
             let read = self.facts.reads[i];
@@ -193,7 +193,7 @@ impl JudgedKey {
     /// In commit order: a transaction that wrote, and read what another one wrote at the same time.
     fn tie_of_reader(
         &self,
-        case: &TimedCase<'_, '_>,
+        case: &TimedCase<'_>,
         reader: TxnId,
         count: usize,
         out: &mut TimedFindings,
@@ -208,7 +208,7 @@ impl JudgedKey {
     /// many, which are those that it sees.
     fn tied(
         &self,
-        case: &TimedCase<'_, '_>,
+        case: &TimedCase<'_>,
         reader: TxnId,
         count: usize,
     ) -> impl Iterator<Item = &TimedVersion> {
@@ -221,7 +221,7 @@ impl JudgedKey {
     #[cold]
     fn perhaps_wrong(
         &mut self,
-        case: &TimedCase<'_, '_>,
+        case: &TimedCase<'_>,
         read: &ReadFact,
         count: usize,
         out: &mut TimedFindings,
@@ -251,7 +251,7 @@ impl JudgedKey {
     /// commit timestamp any.
     pub(crate) fn right_values(
         &self,
-        case: &TimedCase<'_, '_>,
+        case: &TimedCase<'_>,
         reader: TxnId,
         count: usize,
     ) -> Vec<Value> {
@@ -265,7 +265,7 @@ impl JudgedKey {
     }
 
     /// What a wrong read of a register is called.
-    fn wrong_read(&self, case: &TimedCase<'_, '_>, read: &ReadFact) -> WrongRead {
+    fn wrong_read(&self, case: &TimedCase<'_>, read: &ReadFact) -> WrongRead {
         let facts = &self.facts;
         let initial = read.is_of(case.keys.first_value(facts.key));
         let mut sources: Vec<(WrongSource<Moment>, Option<OpId>)> = Vec::new();
@@ -298,14 +298,14 @@ impl JudgedKey {
 
     /// Whether values are unique, as far as one can see: then no transaction that is missing in the history
     /// wrote this one. A delete leaves nothing that could be unique.
-    fn are_unique(&self, case: &TimedCase<'_, '_>, value: Value) -> bool {
+    fn are_unique(&self, case: &TimedCase<'_>, value: Value) -> bool {
         let deletes = case.keys.history.op_counts()[OpKind::Delete as usize] > 0;
         let unique = |w: &WriteFact| w.next_equal.is_none();
         !(value == Value::ABSENT && deletes) && self.facts.writes.iter().all(unique)
     }
 
     /// Operations that were refused: they saw something else than what they asked for.
-    fn refused(&mut self, case: &TimedCase<'_, '_>, out: &mut TimedFindings) {
+    fn refused(&mut self, case: &TimedCase<'_>, out: &mut TimedFindings) {
         for i in 0..self.facts.refused.len() {
             let (op, txn) = self.facts.refused[i];
             if !case.counts(txn) || case.limit(txn) == Moment::NEVER {
@@ -332,12 +332,12 @@ impl JudgedKey {
         }
     }
 
-    fn any_open(&self, case: &TimedCase<'_, '_>) -> bool {
+    fn any_open(&self, case: &TimedCase<'_>) -> bool {
         self.facts.writes.iter().any(|w| case.is_open(w.txn))
     }
 
     /// EXT, of a list.
-    fn list_reads(&mut self, case: &TimedCase<'_, '_>, out: &mut TimedFindings) {
+    fn list_reads(&mut self, case: &TimedCase<'_>, out: &mut TimedFindings) {
         for i in 0..self.facts.list_reads.len() {
             let read = self.facts.list_reads[i];
             if !case.counts(read.txn) {
@@ -356,7 +356,7 @@ impl JudgedKey {
     }
 
     /// The elements of a list read that are not the reader's own.
-    pub(crate) fn foreign<'h>(&self, case: &TimedCase<'_, 'h>, read: &ListRead) -> &'h [Value] {
+    pub(crate) fn foreign<'h>(&self, case: &TimedCase<'h>, read: &ListRead) -> &'h [Value] {
         let elements = case.keys.history.op(read.op).elements().unwrap_or_default();
         &elements[..read.foreign as usize]
     }
@@ -364,7 +364,7 @@ impl JudgedKey {
     #[cold]
     fn perhaps_wrong_list(
         &mut self,
-        case: &TimedCase<'_, '_>,
+        case: &TimedCase<'_>,
         read: &ListRead,
         count: usize,
         out: &mut TimedFindings,
@@ -390,7 +390,7 @@ impl JudgedKey {
 
 /// Where a read of a value that was written here came from.
 pub(crate) fn source(
-    case: &TimedCase<'_, '_>,
+    case: &TimedCase<'_>,
     write: &WriteFact,
     read: &ReadFact,
 ) -> WrongSource<Moment> {
@@ -413,7 +413,7 @@ fn external(anomaly: Anomaly, read: &ReadFact, other: Option<OpId>) -> TimedFind
 }
 
 /// What an operation that was refused would have needed to see.
-pub(crate) fn asked_for(case: &TimedCase<'_, '_>, op: OpId) -> Option<Value> {
+pub(crate) fn asked_for(case: &TimedCase<'_>, op: OpId) -> Option<Value> {
     let op = case.keys.history.op(op);
     match op.kind() {
         OpKind::Cas if op.effect() == Effect::Failed => op.expected(),
@@ -423,7 +423,7 @@ pub(crate) fn asked_for(case: &TimedCase<'_, '_>, op: OpId) -> Option<Value> {
 }
 
 /// Where a transaction stands, for the rules.
-impl TimedCase<'_, '_> {
+impl TimedCase<'_> {
     pub(crate) fn place_of(&self, txn: TxnId) -> Place<Moment> {
         Place { at: self.limit(txn), inclusive: true }
     }

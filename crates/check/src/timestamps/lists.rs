@@ -15,7 +15,7 @@ use crate::timestamps::timeline::Timeline;
 /// What is wrong with a list read, if anything is. The reader sees the first so many versions, and perhaps
 /// some of as many tied ones after them.
 pub(crate) fn wrong_read(
-    case: &TimedCase<'_, '_>,
+    case: &TimedCase<'_>,
     key: &JudgedKey,
     read: &ListRead,
     elements: &[Value],
@@ -97,7 +97,7 @@ fn is_made_of(elements: &[Value], blocks: &[&[Value]]) -> bool {
 
 /// What a list is called that does not show what it should, and the write to look at.
 fn name(
-    case: &TimedCase<'_, '_>,
+    case: &TimedCase<'_>,
     key: &JudgedKey,
     read: &ListRead,
     elements: &[Value],
@@ -132,7 +132,7 @@ fn name(
 
 /// Where an element came from: of equal ones, from the writer that comes nearest to being right.
 fn source_of(
-    case: &TimedCase<'_, '_>,
+    case: &TimedCase<'_>,
     key: &JudgedKey,
     read: &ListRead,
     element: Value,
@@ -160,12 +160,7 @@ fn source_of(
 }
 
 /// Whether a list ends amid the elements of one transaction.
-fn cuts_its_writer(
-    case: &TimedCase<'_, '_>,
-    key: &JudgedKey,
-    last: OpId,
-    elements: &[Value],
-) -> bool {
+fn cuts_its_writer(case: &TimedCase<'_>, key: &JudgedKey, last: OpId, elements: &[Value]) -> bool {
     let writer = case.keys.history.txn_of(last);
     let own = key.facts.writes.iter().filter(|w| w.txn == writer && !w.undone && w.op > last);
     let mut own = own.peekable();

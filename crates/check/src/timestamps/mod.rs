@@ -17,8 +17,9 @@ mod procedure;
 pub mod rules;
 mod sessions;
 mod supply;
+mod sweep;
 mod timeline;
 mod unknown;
 
-pub(crate) use procedure::decide;
+pub use procedure::{Stage, decide};
 pub use supply::Supply;

@@ -1,68 +1,289 @@
 //! From a promise by timestamps to a verdict.
 
-use isolde_graph::parallel;
-use isolde_history::{Key, TxnId};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use isolde_graph::parallel::{self, Work};
+use isolde_history::{History, Key, Outcome, TxnId};
 use isolde_spec::{Answer, Counted, Level, Procedure, Promise, Verdict, Witness};
 
+use crate::keys::index::Touch;
+use crate::keys::origin::Choices;
+use crate::keys::outcomes;
 use crate::keys::sorted_keys::SortedKeys;
-use crate::keys::standing::Standing;
+use crate::keys::standing::{self, Standing};
 use crate::keys::wording::Wording;
-use crate::limits::{Ended, Limit, Limits};
-use crate::timestamps::case::TimedCase;
+use crate::limits::{Ended, Held, Limit, Limits};
+use crate::options::Options;
+use crate::timestamps::case::{Places, TimedCase};
 use crate::timestamps::explain::TimedExplainer;
 use crate::timestamps::finding::{TimedDoubt, TimedFinding, TimedFindings};
 use crate::timestamps::judged_key::JudgedKey;
 use crate::timestamps::moments::Moments;
 use crate::timestamps::supply::Supply;
+use crate::timestamps::sweep::{self, Course, Sorted};
 use crate::timestamps::unknown::{self, Settled};
 use crate::timestamps::{gaps, sessions};
 
-/// Decides a promise by the timestamps of a history.
-pub(crate) fn decide(
-    keys: &SortedKeys<'_>,
-    standings: &[Standing],
+/// A stage of the work, told when it begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// Timestamps are put in order.
+    Sort,
+    /// Operations are compared with them.
+    Check,
+    /// What is wrong is told in full.
+    Explain,
+    /// Memory that is not needed any more is given back.
+    Collect,
+}
+
+/// A question by timestamps, with what is needed to answer it.
+pub(crate) struct ByTimestamps<'q, 'h> {
+    pub(crate) history: &'h History,
+    pub(crate) promise: Promise,
+    pub(crate) options: &'q Options,
+    pub(crate) limits: &'q Limits<'h>,
+    /// Is told which stage begins.
+    pub(crate) stage: &'q dyn Fn(Stage),
+}
+
+/// Decides a promise by the timestamps of a history, and tells each stage of the work as it begins.
+///
+/// ```
+/// use isolde_check::{Limits, Options, timestamps};
+/// use isolde_spec::{Level, Promise};
+/// let history = isolde_history::notation::parse("a: w(x,1) ts(1,2)\nb: r(x,1) ts(3,_)").unwrap();
+/// let promise = Promise::by_timestamps(Level::SnapshotIsolation);
+/// let (options, limits) = (Options::default(), Limits::default());
+/// let verdict = timestamps::decide(&history, promise, &options, &limits, &|stage| println!("{stage:?}"));
+/// assert_eq!(verdict.holds(), Some(true));
+/// ```
+pub fn decide<'h>(
+    history: &'h History,
     promise: Promise,
-    witnesses: usize,
-    limits: &Limits<'_>,
-) -> Result<Verdict, Ended> {
-    let history = keys.history;
-    let supply = Supply::of(history, promise.level);
-    if supply != Supply::Whole {
-        return Ok(refused(keys, promise, &supply));
-    }
-    let ended = |limit: Limit| {
-        let (ops, keys) = (history.op_count(), history.key_count());
-        Ended { limit, doing: format!("comparing {ops} operations on {keys} keys with timestamps") }
-    };
-    let _held = limits.hold(Moments::bytes(history.txn_count())).map_err(ended)?;
-    let gap = gaps::first_gap(history);
-    let complete = history.meta().complete && gap.is_none();
-    let mut case = TimedCase::new(keys, promise, standings.to_vec(), complete);
-    let settled = unknown::settle(&mut case, limits).map_err(ended)?;
-    let mut found = judge_all(&case, limits).map_err(ended)?;
-    found.doubts.splice(0..0, settled.doubts.iter().copied());
-    found.findings.sort_unstable_by_key(TimedFinding::place);
-    Ok(verdict(&case, &found, &settled, gap, witnesses))
+    options: &Options,
+    limits: &Limits<'h>,
+    stage: &dyn Fn(Stage),
+) -> Verdict {
+    let question = ByTimestamps { history, promise, options, limits, stage };
+    question.decide().unwrap_or_else(|limit| question.ended(limit))
 }
 
 /// A piece of the work.
-enum TimedPiece {
+enum TimedPiece<'s> {
     Sessions,
-    Keys(std::ops::Range<usize>),
+    Keys(&'s [u32]),
 }
 
-/// Holds the rules against all sessions and all keys, on all cores.
-fn judge_all(case: &TimedCase<'_, '_>, limits: &Limits<'_>) -> Result<TimedFindings, Limit> {
-    let keys = case.keys.index.pieces().into_iter().map(TimedPiece::Keys);
-    let pieces: Vec<TimedPiece> = std::iter::once(TimedPiece::Sessions).chain(keys).collect();
-    let parts = parallel::map(case.keys.index.size, &pieces, |piece| {
+impl<'h> ByTimestamps<'_, 'h> {
+    fn decide(&self) -> Result<Verdict, Limit> {
+        let history = self.history;
+        let supply = Supply::of(history, self.promise.level);
+        if supply != Supply::Whole {
+            return Ok(self.unknown(supply.reason(self.promise.level)));
+        }
+        self.limits.go_on()?;
+        (self.stage)(Stage::Sort);
+        let txns = history.txn_count();
+        let bytes = history.heap_bytes() + Moments::bytes(txns) + Sorted::bytes(txns);
+        let _held = self.limits.hold(bytes)?;
+        let places = Places::new(history, self.promise);
+        let suspects = self.suspects(&places)?;
+        let mut groups = self.groups(&suspects).into_iter();
+        let first = groups.next().unwrap_or_default();
+        let (keys, mut held) = self.keys(&first)?;
+        let standings = standing::at_first(history);
+        let standings = match standings.contains(&Standing::Unproved) {
+            // Then every key is in the first group.
+            true => outcomes::prove(&keys, &Choices::new()).standings,
+            false => standings,
+        };
+        let gap = gaps::first_gap(history);
+        let complete = history.meta().complete && gap.is_none();
+        let mut case = TimedCase::new(keys, self.promise, standings, places, complete);
+        let settled = unknown::settle(&mut case, self.limits)?;
+        let mut found = judge(&case, &first, true, self.limits)?;
+        for group in groups {
+            (self.stage)(Stage::Collect);
+            case.keys = Arc::new(SortedKeys::of_some(history, &[]));
+            drop(held);
+            (self.stage)(Stage::Check);
+            (case.keys, held) = self.keys(&group)?;
+            found.append(judge(&case, &group, false, self.limits)?);
+        }
+        found.doubts.splice(0..0, settled.doubts.iter().copied());
+        found.findings.sort_unstable_by_key(TimedFinding::place);
+        (self.stage)(Stage::Explain);
+        Ok(self.verdict(&mut case, &found, &settled, gap))
+    }
+
+    /// The keys that have to be looked at one by one.
+    fn suspects(&self, places: &Places) -> Result<Vec<u32>, Limit> {
+        let history = self.history;
+        let all = 0..history.key_count() as u32;
+        if !sweep::may_sweep(history) {
+            (self.stage)(Stage::Check);
+            return Ok(all.collect());
+        }
+        let _held = self.limits.hold(sweep::bytes(history))?;
+        let course = Course {
+            history,
+            ordering: places.ordering,
+            limits: places.limits(),
+            starts: &places.moments.start,
+            commits: &places.moments.commit,
+        };
+        let sorted = Sorted::new(&course);
+        (self.stage)(Stage::Check);
+        let suspects = sweep::suspects(&course, &sorted, self.limits)?;
+        Ok(all.filter(|key| suspects[*key as usize]).collect())
+    }
+
+    /// The suspects in groups that are looked at one after another. What is of unknown outcome connects keys,
+    /// so that there is one group then.
+    fn groups(&self, suspects: &[u32]) -> Vec<Vec<u32>> {
+        let unknown = self.history.txn_outcomes().contains(&Outcome::Unknown);
+        let count = if unknown { 1 } else { self.options.key_groups.max(1) };
+        let size = suspects.len().div_ceil(count).max(1);
+        suspects.chunks(size).map(<[u32]>::to_vec).collect()
+    }
+
+    /// The operations on some keys.
+    fn keys(&self, group: &[u32]) -> Result<(Arc<SortedKeys<'h>>, Held), Limit> {
+        let count = self.history.key_count();
+        let mut wanted = vec![false; count];
+        group.iter().for_each(|key| wanted[*key as usize] = true);
+        let all = group.len() == count;
+        let is_wanted = |key: &&Key| all || wanted.get(key.index()) == Some(&true);
+        let touches = match group.len() {
+            0 => 0,
+            _ => self.history.op_keys().iter().filter(is_wanted).count(),
+        };
+        let held = self.limits.hold(touches * size_of::<Touch>())?;
+        Ok((Arc::new(SortedKeys::of_some(self.history, &wanted)), held))
+    }
+
+    fn verdict(
+        &self,
+        case: &mut TimedCase<'h>,
+        found: &TimedFindings,
+        settled: &Settled,
+        gap: Option<TxnId>,
+    ) -> Verdict {
+        let words = Wording(self.history);
+        let counts = counts(self.history, &found.findings);
+        let kept = self.witnesses(case, &found.findings, settled);
+        let answer = match (kept.is_empty(), found.doubts.first()) {
+            (false, _) => Answer::Violated(kept),
+            (true, None) => Answer::Holds,
+            (true, Some(first)) => Answer::Unknown(doubts(&words, first, &found.doubts)),
+        };
+        let mut notes = Vec::new();
+        if let Some(txn) = gap {
+            notes.push(format!(
+                "the sequence numbers of sessions have gaps, the first before transaction {}: the history \
+                 is taken to be incomplete",
+                words.txn(txn)
+            ));
+        }
+        for point in settled.assumed.iter().take(10) {
+            notes.push(format!(
+                "the outcome of transaction {} is unknown, and it was read: it is taken to have committed",
+                words.txn(point.txn)
+            ));
+        }
+        let mut procedure = self.procedure();
+        if settled.tried > 0 {
+            procedure.figures.push(("commit points tried", settled.tried));
+        }
+        Verdict { promise: self.promise, answer, counts, notes, procedure }
+    }
+
+    /// The first findings of each kind in full. Only their keys are needed for that.
+    fn witnesses(
+        &self,
+        case: &mut TimedCase<'h>,
+        findings: &[TimedFinding],
+        settled: &Settled,
+    ) -> Vec<Witness> {
+        let same = findings.chunk_by(|a, b| a.anomaly == b.anomaly);
+        let kept: Vec<&TimedFinding> =
+            same.flat_map(|same| same.iter().take(self.options.witnesses.max(1))).collect();
+        if kept.is_empty() {
+            return Vec::new();
+        }
+        let mut wanted = vec![false; self.history.key_count()];
+        for op in kept.iter().filter_map(|finding| finding.op) {
+            wanted[self.history.op(op).key().index()] = true;
+        }
+        case.keys = Arc::new(SortedKeys::of_some(self.history, &wanted));
+        let mut explainer = TimedExplainer::new(case, &settled.assumed);
+        kept.into_iter().map(|finding| explainer.witness(finding)).collect()
+    }
+
+    /// The verdict that stays open for a reason.
+    fn unknown(&self, reason: String) -> Verdict {
+        let (answer, procedure) = (Answer::Unknown(reason), self.procedure());
+        let promise = self.promise;
+        Verdict { promise, answer, counts: Vec::new(), notes: Vec::new(), procedure }
+    }
+
+    fn ended(&self, limit: Limit) -> Verdict {
+        let (ops, keys) = (self.history.op_count(), self.history.key_count());
+        let doing = format!("comparing {ops} operations on {keys} keys with timestamps");
+        self.unknown(Ended { limit, doing }.reason(self.limits.bytes()))
+    }
+
+    fn procedure(&self) -> Procedure {
+        let history = self.history;
+        let (evidence, why) = match self.promise.level {
+            Level::Serializable => (
+                "commit timestamps",
+                "commit order is said to be the serial order, so it can be replayed",
+            ),
+            _ => (
+                "start and commit timestamps",
+                "timestamps say which versions each transaction sees",
+            ),
+        };
+        let figures = vec![
+            ("transactions", history.txn_count() as u64),
+            ("operations", history.op_count() as u64),
+            ("keys", history.key_count() as u64),
+        ];
+        let evidence = vec![evidence.to_owned()];
+        Procedure { name: "timestamps", evidence, why: why.to_owned(), figures, places: Vec::new() }
+    }
+}
+
+/// Holds the rules against some keys, on all cores, and against sessions if that is still to do.
+fn judge(
+    case: &TimedCase<'_>,
+    keys: &[u32],
+    sessions: bool,
+    limits: &Limits<'_>,
+) -> Result<TimedFindings, Limit> {
+    let index = &case.keys.index;
+    let count = if index.size == Work::Small { 1 } else { 8 * parallel::cores() };
+    let before = |at: usize| keys.get(at).map_or(usize::MAX, |key| index.before(*key as usize));
+    let total = keys.last().map_or(0, |last| index.before(*last as usize + 1));
+    let cuts = parallel::cut(keys.len(), count, |at| before(at).min(total));
+    let of_keys = cuts.into_iter().map(|cut| TimedPiece::Keys(&keys[cut]));
+    let first = sessions.then_some(TimedPiece::Sessions);
+    let pieces: Vec<TimedPiece<'_>> = first.into_iter().chain(of_keys).collect();
+    // The memory of one piece is used for the next.
+    let spare: Mutex<Vec<JudgedKey>> = Mutex::default();
+    let lock = || spare.lock().unwrap_or_else(PoisonError::into_inner);
+    let size = Work::of(case.keys.history.op_count());
+    let parts = parallel::map(size, &pieces, |piece| {
         limits.go_on()?;
         let mut found = TimedFindings::default();
         match piece {
             TimedPiece::Sessions => sessions::judge(case, &mut found),
             TimedPiece::Keys(keys) => {
-                let mut key = JudgedKey::default();
-                keys.clone().for_each(|at| key.judge(case, at, &mut found));
+                let mut judged = lock().pop().unwrap_or_default();
+                keys.iter().for_each(|key| judged.judge(case, *key as usize, &mut found));
+                lock().push(judged);
             }
         }
         Ok(found)
@@ -74,88 +295,20 @@ fn judge_all(case: &TimedCase<'_, '_>, limits: &Limits<'_>) -> Result<TimedFindi
     Ok(all)
 }
 
-fn verdict(
-    case: &TimedCase<'_, '_>,
-    found: &TimedFindings,
-    settled: &Settled,
-    gap: Option<TxnId>,
-    keep: usize,
-) -> Verdict {
-    let words = Wording(case.keys.history);
-    let (kept, counts) = told(case, &found.findings, settled, keep);
-    let answer = match (kept.is_empty(), found.doubts.first()) {
-        (false, _) => Answer::Violated(kept),
-        (true, None) => Answer::Holds,
-        (true, Some(first)) => Answer::Unknown(doubts(&words, first, &found.doubts)),
+/// How many findings there are of each kind.
+fn counts(history: &History, findings: &[TimedFinding]) -> Vec<Counted> {
+    let of_op = |op| history.txn_of(op).0 + 1;
+    let visible = |f: &TimedFinding| {
+        let others = [f.op.map(of_op), f.other.map(of_op), f.opponent.map(|txn| txn.0 + 1)];
+        others.into_iter().flatten().chain([f.txn.0 + 1]).max().unwrap_or(0)
     };
-    let mut notes = Vec::new();
-    if let Some(txn) = gap {
-        notes.push(format!(
-            "the sequence numbers of sessions have gaps, the first before transaction {}: the history is \
-             taken to be incomplete",
-            words.txn(txn)
-        ));
-    }
-    for point in settled.assumed.iter().take(10) {
-        notes.push(format!(
-            "the outcome of transaction {} is unknown, and it was read: it is taken to have committed",
-            words.txn(point.txn)
-        ));
-    }
-    let mut procedure = procedure(case.keys, case.promise);
-    if settled.tried > 0 {
-        procedure.figures.push(("commit points tried", settled.tried));
-    }
-    Verdict { promise: case.promise, answer, counts, notes, procedure }
-}
-
-/// The first findings of each kind as witnesses, and how many there are.
-fn told(
-    case: &TimedCase<'_, '_>,
-    findings: &[TimedFinding],
-    settled: &Settled,
-    keep: usize,
-) -> (Vec<Witness>, Vec<Counted>) {
-    let mut explainer = TimedExplainer::new(case, &settled.assumed);
-    let (mut kept, mut counts) = (Vec::new(), Vec::new());
-    for same in findings.chunk_by(|a, b| a.anomaly == b.anomaly) {
-        kept.extend(same.iter().take(keep).map(|finding| explainer.witness(finding)));
-        let of_op = |op| case.keys.history.txn_of(op).0 + 1;
-        let visible = |f: &TimedFinding| {
-            let others = [f.op.map(of_op), f.other.map(of_op), f.opponent.map(|txn| txn.0 + 1)];
-            others.into_iter().flatten().chain([f.txn.0 + 1]).max().unwrap_or(0)
-        };
+    let counted = |same: &[TimedFinding]| {
         let mut positions: Vec<u32> = same.iter().map(visible).collect();
         positions.sort_unstable();
         let (anomaly, count) = (same[0].anomaly, same.len() as u64);
-        counts.push(Counted { anomaly, count, at_least: false, positions });
-    }
-    (kept, counts)
-}
-
-/// The verdict on a history that lacks what is needed.
-fn refused(keys: &SortedKeys<'_>, promise: Promise, supply: &Supply) -> Verdict {
-    let answer = Answer::Unknown(supply.reason(promise.level));
-    let procedure = procedure(keys, promise);
-    Verdict { promise, answer, counts: Vec::new(), notes: Vec::new(), procedure }
-}
-
-fn procedure(keys: &SortedKeys<'_>, promise: Promise) -> Procedure {
-    let history = keys.history;
-    let (evidence, why) = match promise.level {
-        Level::Serializable => (
-            "commit timestamps",
-            "commit order is said to be the serial order, so it can be replayed",
-        ),
-        _ => ("start and commit timestamps", "timestamps say which versions each transaction sees"),
+        Counted { anomaly, count, at_least: false, positions }
     };
-    let figures = vec![
-        ("transactions", history.txn_count() as u64),
-        ("operations", history.op_count() as u64),
-        ("keys", history.key_count() as u64),
-    ];
-    let evidence = vec![evidence.to_owned()];
-    Procedure { name: "timestamps", evidence, why: why.to_owned(), figures, places: Vec::new() }
+    findings.chunk_by(|a, b| a.anomaly == b.anomaly).map(counted).collect()
 }
 
 fn doubts(words: &Wording<'_>, first: &TimedDoubt, all: &[TimedDoubt]) -> String {

@@ -11,7 +11,7 @@ use crate::timestamps::rules::{Ordering, Place, keeps_session_order};
 use crate::timestamps::supply::wrote;
 
 /// Finds transactions whose own timestamps are wrong, or that do not see what their session did before.
-pub(crate) fn judge(case: &TimedCase<'_, '_>, out: &mut TimedFindings) {
+pub(crate) fn judge(case: &TimedCase<'_>, out: &mut TimedFindings) {
     if case.ordering == Ordering::Snapshots {
         bad_timestamps(case, out);
     }
@@ -22,7 +22,7 @@ pub(crate) fn judge(case: &TimedCase<'_, '_>, out: &mut TimedFindings) {
     }
 }
 
-fn bad_timestamps(case: &TimedCase<'_, '_>, out: &mut TimedFindings) {
+fn bad_timestamps(case: &TimedCase<'_>, out: &mut TimedFindings) {
     let pairs = case.moments.start.iter().zip(&case.moments.commit).enumerate();
     let suspect = pairs.filter(|(_, (start, commit))| start >= commit);
     for (at, (start, commit)) in suspect {
@@ -36,11 +36,11 @@ fn bad_timestamps(case: &TimedCase<'_, '_>, out: &mut TimedFindings) {
 }
 
 /// Whether the timestamps of a transaction contradict each other.
-pub(crate) fn has_bad_timestamps(case: &TimedCase<'_, '_>, txn: TxnId) -> bool {
+pub(crate) fn has_bad_timestamps(case: &TimedCase<'_>, txn: TxnId) -> bool {
     case.stamps(txn).are_bad(wrote(&case.keys.history.txn(txn)))
 }
 
-fn judge_session(case: &TimedCase<'_, '_>, session: SessionId, out: &mut TimedFindings) {
+fn judge_session(case: &TimedCase<'_>, session: SessionId, out: &mut TimedFindings) {
     let mut bound: Option<(Moment, TxnId)> = None;
     for &txn in case.keys.history.session(session) {
         if !case.counts(txn) {
@@ -65,7 +65,7 @@ fn judge_session(case: &TimedCase<'_, '_>, session: SessionId, out: &mut TimedFi
 }
 
 /// Whether a transaction comes after what binds its session.
-pub(crate) fn comes_after(case: &TimedCase<'_, '_>, bound: Moment, txn: TxnId) -> bool {
+pub(crate) fn comes_after(case: &TimedCase<'_>, bound: Moment, txn: TxnId) -> bool {
     let place = match case.exclusive_place(txn) {
         Some(at) => Place { at, inclusive: false },
         None => Place { at: case.limit(txn), inclusive: true },
@@ -74,7 +74,7 @@ pub(crate) fn comes_after(case: &TimedCase<'_, '_>, bound: Moment, txn: TxnId) -
 }
 
 /// Up to when later transactions of its session have to see.
-pub(crate) fn binds(case: &TimedCase<'_, '_>, txn: TxnId) -> Option<Moment> {
+pub(crate) fn binds(case: &TimedCase<'_>, txn: TxnId) -> Option<Moment> {
     match case.ordering {
         Ordering::Snapshots => {
             let (start, commit) = (case.moments.start_of(txn), case.moments.commit_of(txn));

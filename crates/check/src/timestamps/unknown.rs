@@ -64,7 +64,7 @@ struct Certain {
 }
 
 /// Decides about all transactions of unknown outcome, and says in the case which committed when.
-pub(crate) fn settle(case: &mut TimedCase<'_, '_>, limits: &Limits<'_>) -> Result<Settled, Limit> {
+pub(crate) fn settle(case: &mut TimedCase<'_>, limits: &Limits<'_>) -> Result<Settled, Limit> {
     let mut settled = Settled::default();
     let unknown: Vec<TxnId> = unknown(case);
     if unknown.is_empty() {
@@ -98,7 +98,7 @@ pub(crate) fn settle(case: &mut TimedCase<'_, '_>, limits: &Limits<'_>) -> Resul
 
 /// The transactions of unknown outcome that wrote, and of which it is open whether or when they committed.
 /// What became of those that only read does not matter.
-fn unknown(case: &TimedCase<'_, '_>) -> Vec<TxnId> {
+fn unknown(case: &TimedCase<'_>) -> Vec<TxnId> {
     let history = case.keys.history;
     let unknown = |txn: &TxnId| {
         let open = match case.standings[txn.index()] {
@@ -132,7 +132,7 @@ struct Search {
 }
 
 impl Search {
-    fn new(case: &mut TimedCase<'_, '_>, unknown: &[TxnId]) -> Search {
+    fn new(case: &mut TimedCase<'_>, unknown: &[TxnId]) -> Search {
         let proved: Vec<bool> = unknown
             .iter()
             .map(|txn| std::mem::replace(&mut case.standings[txn.index()], Standing::Unproved))
@@ -155,7 +155,7 @@ impl Search {
     }
 
     /// Finds out what is certain of the keys of candidates, and bounds for the candidates.
-    fn look_at_keys(&mut self, case: &mut TimedCase<'_, '_>) {
+    fn look_at_keys(&mut self, case: &mut TimedCase<'_>) {
         let mut at_key: HashMap<usize, Vec<usize>> = HashMap::new();
         for (at, candidate) in self.candidates.iter().enumerate() {
             candidate.keys.iter().for_each(|key| at_key.entry(*key).or_default().push(at));
@@ -171,7 +171,7 @@ impl Search {
         }
     }
 
-    fn look_at(&mut self, case: &mut TimedCase<'_, '_>, key: usize, here: &[usize]) {
+    fn look_at(&mut self, case: &mut TimedCase<'_>, key: usize, here: &[usize]) {
         let mut found = TimedFindings::default();
         self.key.judge(case, key, &mut found);
         let JudgedKey { facts, timeline, .. } = &self.key;
@@ -276,7 +276,7 @@ impl Search {
     /// Tries the commit points of a group, one transaction after another.
     fn solve(
         &mut self,
-        case: &mut TimedCase<'_, '_>,
+        case: &mut TimedCase<'_>,
         group: &[usize],
         limits: &Limits<'_>,
     ) -> Result<Solved, Limit> {
@@ -316,13 +316,7 @@ impl Search {
     }
 
     /// Takes a transaction to have committed at a moment, or to be left out.
-    fn choose(
-        &self,
-        case: &mut TimedCase<'_, '_>,
-        at: usize,
-        choice: Option<Moment>,
-        stamp: Moment,
-    ) {
+    fn choose(&self, case: &mut TimedCase<'_>, at: usize, choice: Option<Moment>, stamp: Moment) {
         let txn = self.candidates[at].txn;
         let standing = if choice.is_some() { Standing::Proved } else { Standing::Unproved };
         case.standings[txn.index()] = standing;
@@ -333,7 +327,7 @@ impl Search {
     /// some gap, early ones first.
     fn choices(
         &mut self,
-        case: &TimedCase<'_, '_>,
+        case: &TimedCase<'_>,
         group: &[usize],
         depth: usize,
         commits: &[Moment],
@@ -366,7 +360,7 @@ impl Search {
     /// choices so far. `None`: the steps are used up.
     fn contradicts_nothing(
         &mut self,
-        case: &TimedCase<'_, '_>,
+        case: &TimedCase<'_>,
         group: &[usize],
         depth: usize,
         left: &mut u64,
@@ -412,7 +406,7 @@ impl Search {
 
     /// Nothing explains a group: each transaction that was read is taken to have committed just before its
     /// first reader, so that what is wrong shows there.
-    fn as_read(&mut self, case: &mut TimedCase<'_, '_>, group: &[usize]) {
+    fn as_read(&mut self, case: &mut TimedCase<'_>, group: &[usize]) {
         let mut commits = Vec::new();
         for at in group {
             let candidate = &self.candidates[*at];
@@ -429,7 +423,7 @@ impl Search {
     }
 
     /// Keeps what was assumed.
-    fn remember(&mut self, case: &TimedCase<'_, '_>, group: &[usize], commits: &[Moment]) {
+    fn remember(&mut self, case: &TimedCase<'_>, group: &[usize], commits: &[Moment]) {
         for (at, stamp) in group.iter().zip(commits) {
             let candidate = &self.candidates[*at];
             if !case.counts(candidate.txn) || *stamp != Moment::NEVER {
@@ -449,14 +443,14 @@ impl Search {
 }
 
 /// Whether a transaction that may be left out breaks a rule on its own account.
-fn breaks_rules_alone(case: &TimedCase<'_, '_>, txn: TxnId) -> bool {
+fn breaks_rules_alone(case: &TimedCase<'_>, txn: TxnId) -> bool {
     let bad = case.ordering == Ordering::Snapshots && sessions::has_bad_timestamps(case, txn);
     let late = case.promise.session_order
         && session_bound(case, txn).is_some_and(|bound| !sessions::comes_after(case, bound, txn));
     bad || late
 }
 
-fn candidate(case: &TimedCase<'_, '_>, txn: TxnId, proved: bool) -> Candidate {
+fn candidate(case: &TimedCase<'_>, txn: TxnId, proved: bool) -> Candidate {
     let history = case.keys.history;
     let keys = history.txn(txn).ops().map(|op| op.key().index());
     let mut keys: Vec<usize> = keys.filter(|key| *key < history.key_count()).collect();
@@ -470,7 +464,7 @@ fn candidate(case: &TimedCase<'_, '_>, txn: TxnId, proved: bool) -> Candidate {
 }
 
 /// What binds a transaction in its session.
-fn session_bound(case: &TimedCase<'_, '_>, txn: TxnId) -> Option<Moment> {
+fn session_bound(case: &TimedCase<'_>, txn: TxnId) -> Option<Moment> {
     let history = case.keys.history;
     let session: SessionId = history.txn(txn).session();
     let position = history.txn(txn).position();
@@ -503,7 +497,7 @@ fn gaps(events: &[Moment], after: Option<Moment>, until: Moment) -> (Vec<Moment>
 }
 
 /// The values that an operation observed.
-fn values_read<'h>(case: &TimedCase<'_, 'h>, op: OpId) -> impl Iterator<Item = Value> + use<'h> {
+fn values_read<'h>(case: &TimedCase<'h>, op: OpId) -> impl Iterator<Item = Value> + use<'h> {
     let op = case.keys.history.op(op);
     let elements = op.elements().unwrap_or_default().iter().copied();
     let one = match op.elements() {
@@ -516,7 +510,7 @@ fn values_read<'h>(case: &TimedCase<'_, 'h>, op: OpId) -> impl Iterator<Item = V
 /// Whether an operation may have seen something of one of these candidates. What a refused operation saw may be
 /// anything.
 fn may_be_from(
-    case: &TimedCase<'_, '_>,
+    case: &TimedCase<'_>,
     op: OpId,
     values: &HashMap<Value, Vec<TxnId>>,
     candidate: impl Fn(&TxnId) -> bool,
