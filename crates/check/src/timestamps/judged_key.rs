@@ -345,7 +345,8 @@ impl JudgedKey {
             }
             let count = self.timeline.count_until(case.limit(read.txn));
             let elements = self.foreign(case, &read);
-            let as_expected = self.timeline.list(count) == elements;
+            let as_expected = self.timeline.list(count) == elements
+                && !self.timeline.shows_itself(read.txn, case.moments.commit_of(read.txn), count);
             if case.ordering != Ordering::Snapshots {
                 self.tie_of_reader(case, read.txn, count, out);
             }

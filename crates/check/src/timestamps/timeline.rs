@@ -97,6 +97,17 @@ impl Timeline {
         &self.versions[start..end]
     }
 
+    /// Whether a transaction, which committed then, would be among the first so many versions itself.
+    pub(crate) fn shows_itself(&self, txn: TxnId, commit: Moment, count: usize) -> bool {
+        let seen = &self.versions[..count];
+        let last = seen.last().is_some_and(|last| last.commit >= commit);
+        let from = |seen: &[TimedVersion]| seen.partition_point(|v| v.commit < commit);
+        let then = |seen: &[TimedVersion]| {
+            seen[from(seen)..].iter().take_while(|v| v.commit == commit).any(|v| v.txn == txn)
+        };
+        commit != Moment::NEVER && last && then(seen)
+    }
+
     /// The elements of a version of a list.
     pub(crate) fn block(&self, version: usize) -> &[Value] {
         let start = version.checked_sub(1).map_or(0, |before| self.ends[before] as usize);

@@ -245,7 +245,7 @@ fn a_tie_in_commit_order_leaves_it_open() {
 fn lists_show_every_element_in_commit_order() {
     let base = "a T1: append(l,1) append(l,2) ts(1,2)\nb T2: append(l,3) ts(3,6)\n";
     let read = |list: &str, at: u32, expected: &str| {
-        si(&format!("{base}c T3: list(l,[{list}]) ts({at},_)"), expected)
+        si(&format!("{base}c T3: list(l,[{list}]) ts({at},_)"), expected);
     };
     read("1,2", 5, "holds");
     read("1,2,3", 6, "holds");

@@ -51,9 +51,16 @@ pub(crate) struct AskArgs {
     /// [default: never]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
+    /// Take less memory and more time: by timestamps, look at the keys that need a closer look in sixteen
+    /// groups, and give memory back after each
+    #[arg(long)]
+    pub(crate) low_memory: bool,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 }
+
+/// In how many groups keys are looked at to save memory.
+const KEY_GROUPS: usize = 16;
 
 /// What to judge by.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,6 +123,7 @@ impl AskArgs {
             search_budget: self.search_budget,
             procedure: self.procedure.map(Method::from),
             order_memory: usize::try_from(self.order_memory << 20).unwrap_or(usize::MAX),
+            key_groups: if self.low_memory { KEY_GROUPS } else { 1 },
             ..Options::default()
         }
     }
@@ -136,6 +144,7 @@ impl AskArgs {
             "memory": self.read.memory,
             "initial": self.read.initial,
             "max_input": self.read.max_input,
+            "low_memory": self.low_memory,
         })
     }
 
@@ -151,6 +160,7 @@ impl AskArgs {
         let mut say = |unusual: bool, word: String| words.extend(unusual.then_some(word));
         say(self.no_session_order, "--no-session-order".to_owned());
         say(self.clock_skew != 0, format!("--clock-skew {}", self.clock_skew));
+        say(self.low_memory, "--low-memory".to_owned());
         let evidence: Vec<&str> = self.evidence().iter().map(|by| by.name()).collect();
         say(!evidence.is_empty(), format!("--evidence {}", evidence.join(",")));
         if let Some(procedure) = self.procedure {

@@ -37,6 +37,7 @@ const FLOORS: [(&str, &[&str]); 1] = [(
         "weak",
         "linear",
         "strong",
+        "timestamps",
         "plan",
         "checker",
     ],

@@ -183,9 +183,9 @@ impl Maker {
                 continue;
             }
             if self.shape.lists && key == 2 {
-                self.list_op(txn, at, &mut own)
+                self.list_op(txn, at, &mut own);
             } else {
-                self.op(txn, key, at, &mut own)
+                self.op(txn, key, at, &mut own);
             }
         }
         // With snapshots, a correct database lets the first writer win.
@@ -218,8 +218,8 @@ impl Maker {
 
     fn visible(&self, key: u64, at: i64) -> Option<i64> {
         let initial = self.shape.initial.then_some(0);
-        let versions = self.state.get(&key).into_iter().flatten();
-        versions.filter(|(commit, _)| *commit <= at).last().map_or(initial, |(_, value)| *value)
+        let mut versions = self.state.get(&key).into_iter().flatten();
+        versions.rfind(|(commit, _)| *commit <= at).map_or(initial, |(_, value)| *value)
     }
 
     fn op(&mut self, txn: &mut Planned, key: u64, at: i64, own: &mut Vec<(u64, Option<i64>)>) {

@@ -1,0 +1,286 @@
+//! Transactions of unknown outcome that may have been read, and what is certain of their keys.
+
+use hashbrown::{HashMap, HashSet};
+use isolde_history::{Effect, OpId, TxnId, Value};
+use isolde_spec::Axiom;
+
+use super::points::LATEST;
+use crate::keys::key_facts::what_it_read;
+use crate::keys::standing::Standing;
+use crate::limits::{Limit, Limits};
+use crate::timestamps::case::TimedCase;
+use crate::timestamps::finding::TimedFindings;
+use crate::timestamps::judged_key::JudgedKey;
+use crate::timestamps::moments::Moment;
+use crate::timestamps::rules::Ordering;
+use crate::timestamps::sessions;
+use crate::timestamps::supply::wrote;
+
+/// A transaction of unknown outcome that may have been read.
+pub(super) struct Candidate {
+    pub(super) txn: TxnId,
+    /// Whether it has to count: a transaction that counts has read from it, and can have read from no other.
+    pub(super) proved: bool,
+    /// The keys that it touched, ascending.
+    pub(super) keys: Vec<usize>,
+    /// After which moment it committed, if there is such a bound, and by which it had.
+    pub(super) after: Option<Moment>,
+    pub(super) until: Option<Moment>,
+    /// The moments that matter to its keys, ascending.
+    pub(super) events: Vec<Moment>,
+}
+
+/// What is wrong with a key whatever became of the candidates.
+#[derive(Default)]
+pub(super) struct Certain {
+    pub(super) reads: HashSet<OpId>,
+    pub(super) conflicts: HashSet<TxnId>,
+    /// The values that candidates may have left under the key.
+    pub(super) values: HashMap<Value, Vec<TxnId>>,
+}
+
+/// The candidates, and what is certain of the keys that they touched.
+pub(super) struct Candidates {
+    pub(super) all: Vec<Candidate>,
+    pub(super) certain: HashMap<usize, Certain>,
+}
+
+/// By when the writers of a key had committed, because of what was read of it.
+#[derive(Default)]
+struct ReadBy(HashMap<TxnId, Moment>);
+
+impl ReadBy {
+    fn add(&mut self, writer: TxnId, place: Moment) {
+        let earliest = self.0.entry(writer).or_insert(place);
+        *earliest = place.min(*earliest);
+    }
+}
+
+impl Candidates {
+    /// All candidates, if there are any. From here on they are left out of the case, until a point is found.
+    pub(super) fn new(
+        case: &mut TimedCase<'_>,
+        limits: &Limits<'_>,
+    ) -> Result<Option<Candidates>, Limit> {
+        let unknown = unknown(case);
+        if unknown.is_empty() {
+            return Ok(None);
+        }
+        let mut proved = Vec::new();
+        for txn in &unknown {
+            let standing = &mut case.standings[txn.index()];
+            proved.push(*standing == Standing::Proved && case.complete);
+            *standing = Standing::Unproved;
+        }
+        let all = unknown.into_iter().zip(proved);
+        let all = all.map(|(txn, proved)| candidate(case, txn, proved)).collect();
+        let mut candidates = Candidates { all, certain: HashMap::new() };
+        candidates.look_at_keys(case, limits)?;
+        // What no transaction can have read is left out.
+        candidates.all.retain(|c| c.proved || c.until.is_some());
+        Ok(Some(candidates).filter(|candidates| !candidates.all.is_empty()))
+    }
+
+    /// Finds out what is certain of the keys of candidates, and bounds for the candidates.
+    fn look_at_keys(&mut self, case: &TimedCase<'_>, limits: &Limits<'_>) -> Result<(), Limit> {
+        let mut at_key: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (at, candidate) in self.all.iter().enumerate() {
+            candidate.keys.iter().for_each(|key| at_key.entry(*key).or_default().push(at));
+        }
+        let mut keys: Vec<usize> = at_key.keys().copied().collect();
+        keys.sort_unstable();
+        let mut judged = JudgedKey::default();
+        for key in keys {
+            limits.go_on()?;
+            self.look_at(case, &mut judged, key, &at_key[&key]);
+        }
+        for candidate in &mut self.all {
+            candidate.events.sort_unstable();
+            candidate.events.dedup();
+        }
+        Ok(())
+    }
+
+    fn look_at(
+        &mut self,
+        case: &TimedCase<'_>,
+        judged: &mut JudgedKey,
+        key: usize,
+        here: &[usize],
+    ) {
+        let certain = certain_of(case, judged, key);
+        let values = &certain.values;
+        let mut events: Vec<Moment> = Vec::new();
+        for version in &judged.timeline.versions {
+            events.extend(version.start.known().into_iter().chain([version.commit]));
+        }
+        // One candidate may have to commit before another one starts.
+        let others = values.values().flatten().map(|txn| case.moments.start_of(*txn));
+        events.extend(others.filter_map(Moment::known));
+        let until = read_by(case, judged, values, &mut events);
+        for at in here {
+            let candidate = &mut self.all[*at];
+            candidate.events.extend(&events);
+            if let Some(place) = until.0.get(&candidate.txn) {
+                // What was not proved may be left out, so that no reader binds it.
+                let place = if candidate.proved { *place } else { LATEST };
+                candidate.until = Some(candidate.until.map_or(place, |until| until.min(place)));
+            }
+        }
+        self.certain.insert(key, certain);
+    }
+
+    /// Candidates that share keys, the one that was read first first.
+    pub(super) fn groups(&self) -> Vec<Vec<usize>> {
+        let mut group_of: Vec<usize> = (0..self.all.len()).collect();
+        let mut first_at: HashMap<usize, usize> = HashMap::new();
+        let find = |group_of: &Vec<usize>, mut at: usize| {
+            while group_of[at] != at {
+                at = group_of[at];
+            }
+            at
+        };
+        for (at, candidate) in self.all.iter().enumerate() {
+            for key in &candidate.keys {
+                let other = *first_at.entry(*key).or_insert(at);
+                let (a, b) = (find(&group_of, at), find(&group_of, other));
+                group_of[a.max(b)] = a.min(b);
+            }
+        }
+        let mut groups: HashMap<usize, Vec<usize>> = HashMap::new();
+        for at in 0..self.all.len() {
+            groups.entry(find(&group_of, at)).or_default().push(at);
+        }
+        let mut groups: Vec<Vec<usize>> = groups.into_values().collect();
+        groups.sort_unstable();
+        for group in &mut groups {
+            group.sort_by_key(|at| (self.all[*at].until, *at));
+        }
+        groups
+    }
+}
+
+/// The transactions of unknown outcome that wrote, and of which it is open whether or when they committed.
+/// What became of those that only read does not matter.
+fn unknown(case: &TimedCase<'_>) -> Vec<TxnId> {
+    let history = case.keys.history;
+    let unknown = |txn: &TxnId| {
+        let open = match case.standings[txn.index()] {
+            Standing::Unproved => true,
+            // What was read of it may be of a transaction that is missing.
+            Standing::Proved => !case.complete || case.moments.commit_of(*txn) == Moment::NEVER,
+            Standing::Committed | Standing::RolledBack => false,
+        };
+        open && wrote(&history.txn(*txn))
+    };
+    (0..history.txn_count() as u32).map(TxnId).filter(unknown).collect()
+}
+
+/// What is certain of a key while all candidates are left out.
+fn certain_of(case: &TimedCase<'_>, judged: &mut JudgedKey, key: usize) -> Certain {
+    let mut found = TimedFindings::default();
+    judged.judge(case, key, &mut found);
+    let facts = &judged.facts;
+    let mut certain = Certain::default();
+    for write in facts.writes.iter().filter(|w| w.standing == Standing::Unproved) {
+        // Every element of a list can be read, of a register only the last value.
+        if write.may_have_happened() && (write.last || facts.is_list) {
+            certain.values.entry(write.value).or_default().push(write.txn);
+        }
+    }
+    for finding in &found.findings {
+        match (finding.axiom, finding.op) {
+            (Axiom::Ext, Some(op)) if !may_be_from(case, op, &certain.values, |_| true) => {
+                certain.reads.insert(op);
+            }
+            (Axiom::NoConflict, _) => {
+                certain.conflicts.insert(finding.txn);
+            }
+            _ => {}
+        }
+    }
+    certain
+}
+
+/// By when candidates had committed, and the places of all that looked at the key, which become events.
+fn read_by(
+    case: &TimedCase<'_>,
+    judged: &JudgedKey,
+    values: &HashMap<Value, Vec<TxnId>>,
+    events: &mut Vec<Moment>,
+) -> ReadBy {
+    let facts = &judged.facts;
+    let first = case.keys.first_value(facts.key);
+    // A writer that reads sees what comes before its own commit.
+    let place_of = |txn: TxnId| case.exclusive_place(txn).unwrap_or(case.limit(txn));
+    let mut until = ReadBy::default();
+    let reads = facts.reads.iter().map(|r| (r.txn, r.op));
+    for (txn, op) in reads.chain(facts.list_reads.iter().map(|r| (r.txn, r.op))) {
+        let place = place_of(txn);
+        events.extend(place.known());
+        for value in values_read(case, op) {
+            let Some(writers) = values.get(&value) else { continue };
+            // It binds only if there is no other way to have read it.
+            let only = writers.len() == 1
+                && case.counts(txn)
+                && value != first
+                && facts.writes.iter().filter(|w| w.value == value).count() == 1;
+            let place = if only { place } else { LATEST };
+            writers.iter().filter(|w| **w != txn).for_each(|w| until.add(*w, place));
+        }
+    }
+    // What a refused operation saw may be anything.
+    for (_, txn) in &facts.refused {
+        events.extend(place_of(*txn).known());
+        values.values().flatten().for_each(|writer| until.add(*writer, LATEST));
+    }
+    until
+}
+
+fn candidate(case: &TimedCase<'_>, txn: TxnId, proved: bool) -> Candidate {
+    let history = case.keys.history;
+    let keys = history.txn(txn).ops().map(|op| op.key().index());
+    let mut keys: Vec<usize> = keys.filter(|key| *key < history.key_count()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let start = case.moments.start_of(txn).known();
+    // In commit order a place is greater than all earlier ones of the session.
+    let in_order = matches!(case.ordering, Ordering::Commits { .. }) && case.promise.session_order;
+    let bound = if in_order { session_bound(case, txn) } else { None };
+    Candidate { txn, proved, keys, after: start.max(bound), until: None, events: Vec::new() }
+}
+
+/// What binds a transaction in its session.
+pub(super) fn session_bound(case: &TimedCase<'_>, txn: TxnId) -> Option<Moment> {
+    let history = case.keys.history;
+    let of = history.txn(txn);
+    let before = history.session(of.session())[..of.position()].iter();
+    let before = before.filter(|t| case.standings[t.index()] == Standing::Committed);
+    before.filter_map(|t| sessions::binds(case, *t)).max()
+}
+
+/// The values that an operation observed.
+fn values_read<'h>(case: &TimedCase<'h>, op: OpId) -> impl Iterator<Item = Value> + use<'h> {
+    let op = case.keys.history.op(op);
+    let elements = op.elements().unwrap_or_default().iter().copied();
+    let one = match op.elements() {
+        None => what_it_read(&op),
+        Some(_) => None,
+    };
+    elements.chain(one)
+}
+
+/// Whether an operation may have seen something of one of these candidates. What a refused operation saw may be
+/// anything.
+pub(super) fn may_be_from(
+    case: &TimedCase<'_>,
+    op: OpId,
+    values: &HashMap<Value, Vec<TxnId>>,
+    candidate: impl Fn(&TxnId) -> bool,
+) -> bool {
+    if case.keys.history.op(op).effect() == Effect::Failed {
+        return values.values().flatten().any(candidate);
+    }
+    let by_them = |value: Value| values.get(&value).is_some_and(|w| w.iter().any(&candidate));
+    values_read(case, op).any(by_them)
+}

@@ -1,0 +1,70 @@
+//! Transactions of unknown outcome: which of them committed, and when.
+//!
+//! The answer to their COMMIT was lost, and with it, as a rule, their commit timestamp. Such a transaction may
+//! be left out unless a transaction that counts read from it. If it counts, it committed at its timestamp,
+//! or, without one, at some point after its start. A history is right if some choice contradicts nothing.
+//!
+//! Points between two timestamps that matter to the keys of a transaction are all alike, so one of each gap is
+//! tried. Transactions that share no key do not matter to each other; the others are tried together, the one
+//! that was read first first, and a choice is given up as soon as it contradicts something. The number of
+//! steps is limited; beyond it, the answer is unknown.
+
+mod candidates;
+mod points;
+mod search;
+
+use isolde_history::TxnId;
+
+use crate::limits::{Limit, Limits};
+use crate::timestamps::case::TimedCase;
+use crate::timestamps::finding::TimedDoubt;
+use crate::timestamps::moments::Moment;
+use crate::timestamps::rules::Ordering;
+use candidates::Candidates;
+use search::{Search, Solved};
+
+/// A commit point that was assumed: between the two moments, if there are such.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AssumedPoint {
+    pub(crate) txn: TxnId,
+    pub(crate) after: Option<Moment>,
+    pub(crate) until: Option<Moment>,
+}
+
+/// What became of the transactions of unknown outcome.
+#[derive(Default)]
+pub(crate) struct Settled {
+    pub(crate) assumed: Vec<AssumedPoint>,
+    pub(crate) doubts: Vec<TimedDoubt>,
+    /// How many choices were tried.
+    pub(crate) tried: u64,
+}
+
+/// Decides about all transactions of unknown outcome, and says in the case which committed when.
+pub(crate) fn settle(case: &mut TimedCase<'_>, limits: &Limits<'_>) -> Result<Settled, Limit> {
+    let mut settled = Settled::default();
+    let Some(candidates) = Candidates::new(case, limits)? else { return Ok(settled) };
+    for candidate in candidates.all.iter().filter(|candidate| candidate.proved) {
+        let start = case.moments.start_of(candidate.txn);
+        if case.ordering == Ordering::Snapshots && start == Moment::NEVER {
+            settled.doubts.push(TimedDoubt::NoStart(candidate.txn));
+        }
+    }
+    let groups = candidates.groups();
+    let mut search = Search::new(candidates);
+    for group in groups {
+        match search.solve(case, &group, limits)? {
+            Solved::Found => {}
+            Solved::Impossible => search.as_read(case, &group),
+            Solved::TooMany => {
+                let txns: Vec<TxnId> = search.txns(&group).collect();
+                settled.doubts.extend(txns.first().map(|txn| TimedDoubt::NotTried(*txn)));
+                case.open.extend(txns);
+                case.open.sort_unstable();
+            }
+        }
+    }
+    settled.tried = search.tried;
+    settled.assumed = search.assumed;
+    Ok(settled)
+}

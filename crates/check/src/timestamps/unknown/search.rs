@@ -1,0 +1,228 @@
+//! Commit points, tried one transaction after another.
+
+use hashbrown::HashSet;
+use isolde_history::TxnId;
+use isolde_spec::Axiom;
+
+use super::AssumedPoint;
+use super::candidates::{Candidate, Candidates, may_be_from, session_bound};
+use super::points::{self, LATEST};
+use crate::keys::standing::Standing;
+use crate::limits::{Limit, Limits};
+use crate::timestamps::case::TimedCase;
+use crate::timestamps::finding::{TimedFinding, TimedFindings};
+use crate::timestamps::judged_key::JudgedKey;
+use crate::timestamps::moments::Moment;
+use crate::timestamps::rules::Ordering;
+use crate::timestamps::sessions;
+
+/// How a search ended.
+pub(super) enum Solved {
+    /// With points that contradict nothing.
+    Found,
+    /// There are none.
+    Impossible,
+    /// Not all could be tried.
+    TooMany,
+}
+
+/// The search for commit points.
+pub(super) struct Search {
+    candidates: Candidates,
+    proved: HashSet<TxnId>,
+    key: JudgedKey,
+    /// How many choices were tried.
+    pub(super) tried: u64,
+    pub(super) assumed: Vec<AssumedPoint>,
+    /// Whether a gap was too narrow for one more point.
+    squeezed: bool,
+}
+
+impl Search {
+    pub(super) fn new(candidates: Candidates) -> Search {
+        let proved = candidates.all.iter().filter(|c| c.proved).map(|c| c.txn).collect();
+        let (key, assumed) = (JudgedKey::default(), Vec::new());
+        Search { candidates, proved, key, tried: 0, assumed, squeezed: false }
+    }
+
+    fn candidate(&self, at: usize) -> &Candidate {
+        &self.candidates.all[at]
+    }
+
+    /// The transactions of a group.
+    pub(super) fn txns(&self, group: &[usize]) -> impl Iterator<Item = TxnId> {
+        group.iter().map(|at| self.candidate(*at).txn)
+    }
+
+    /// Tries the commit points of a group, one transaction after another.
+    pub(super) fn solve(
+        &mut self,
+        case: &mut TimedCase<'_>,
+        group: &[usize],
+        limits: &Limits<'_>,
+    ) -> Result<Solved, Limit> {
+        let mut left = limits.steps();
+        self.squeezed = false;
+        let commits: Vec<Moment> =
+            group.iter().map(|at| case.moments.commit_of(self.candidate(*at).txn)).collect();
+        let mut choices: Vec<Vec<Option<Moment>>> = vec![self.choices(case, group, 0, &commits)];
+        while let Some(open) = choices.last_mut() {
+            let choice = open.pop();
+            let depth = choices.len() - 1;
+            let at = group[depth];
+            let Some(choice) = choice else {
+                self.choose(case, at, None, commits[depth]);
+                choices.pop();
+                continue;
+            };
+            limits.go_on()?;
+            self.tried += 1;
+            self.choose(case, at, choice, commits[depth]);
+            let Some(rest) = self.contradicts_nothing(case, group, depth, &mut left) else {
+                let txns = group.iter().enumerate();
+                txns.for_each(|(i, at)| self.choose(case, *at, None, commits[i]));
+                return Ok(Solved::TooMany);
+            };
+            if !rest {
+                continue;
+            }
+            if depth + 1 == group.len() {
+                self.remember(case, group, &commits);
+                return Ok(Solved::Found);
+            }
+            let next = self.choices(case, group, depth + 1, &commits);
+            choices.push(next);
+        }
+        Ok(if self.squeezed { Solved::TooMany } else { Solved::Impossible })
+    }
+
+    /// Takes a transaction to have committed at a moment, or to be left out.
+    fn choose(&self, case: &mut TimedCase<'_>, at: usize, choice: Option<Moment>, stamp: Moment) {
+        let txn = self.candidate(at).txn;
+        let standing = if choice.is_some() { Standing::Proved } else { Standing::Unproved };
+        case.standings[txn.index()] = standing;
+        case.set_commit(txn, choice.unwrap_or(stamp));
+    }
+
+    /// What a transaction may have done, the most likely last: left out if that is allowed, else committed in
+    /// some gap. Just before its first reader is the likeliest: no transaction looked in between.
+    fn choices(
+        &mut self,
+        case: &TimedCase<'_>,
+        group: &[usize],
+        depth: usize,
+        commits: &[Moment],
+    ) -> Vec<Option<Moment>> {
+        let at = group[depth];
+        let candidate = self.candidate(at);
+        let mut choices: Vec<Option<Moment>> = Vec::new();
+        let Some(stamp) = commits[depth].known() else {
+            let mut events = candidate.events.clone();
+            let placed = group[..depth].iter().map(|other| self.candidate(*other).txn);
+            let placed =
+                placed.filter(|txn| case.counts(*txn)).map(|txn| case.moments.commit_of(txn));
+            events.extend(placed.filter_map(Moment::known));
+            events.sort_unstable();
+            events.dedup();
+            let until = candidate.until.unwrap_or(LATEST);
+            let proved = candidate.proved;
+            let points = points::between(&events, candidate.after, until);
+            self.squeezed |= points.squeezed;
+            choices.extend(points.all.into_iter().map(Some));
+            choices.extend((!proved).then_some(None));
+            return choices;
+        };
+        choices.push(Some(stamp));
+        choices.extend((!candidate.proved).then_some(None));
+        choices
+    }
+
+    /// Whether the keys of the last transaction that was chosen show nothing that is wrong because of the
+    /// choices so far. `None`: the steps are used up.
+    fn contradicts_nothing(
+        &mut self,
+        case: &TimedCase<'_>,
+        group: &[usize],
+        depth: usize,
+        left: &mut u64,
+    ) -> Option<bool> {
+        let candidate = self.candidate(group[depth]);
+        if case.counts(candidate.txn)
+            && !candidate.proved
+            && breaks_rules_alone(case, candidate.txn)
+        {
+            return Some(false);
+        }
+        let undecided: HashSet<TxnId> =
+            group[depth + 1..].iter().map(|at| self.candidate(*at).txn).collect();
+        let of_group: HashSet<TxnId> = group.iter().map(|at| self.candidate(*at).txn).collect();
+        for at in 0..candidate.keys.len() {
+            let key = self.candidate(group[depth]).keys[at];
+            let mut found = TimedFindings::default();
+            self.key.judge(case, key, &mut found);
+            let facts = &self.key.facts;
+            let steps = facts.reads.len() + facts.writes.len() + facts.list_reads.len() + 1;
+            *left = left.checked_sub(steps as u64)?;
+            let certain = &self.candidates.certain[&key];
+            let wrong = |f: &TimedFinding| match (f.axiom, f.op) {
+                (Axiom::Ext, Some(op)) => {
+                    !certain.reads.contains(&op)
+                        && !may_be_from(case, op, &certain.values, |txn| undecided.contains(txn))
+                }
+                (Axiom::NoConflict, _) => !certain.conflicts.contains(&f.txn),
+                (Axiom::Int, _) => of_group.contains(&f.txn) && !self.proved.contains(&f.txn),
+                (Axiom::Stamps, _) => of_group.contains(&f.txn),
+                _ => false,
+            };
+            if found.findings.iter().any(wrong) {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    /// Nothing explains a group: each transaction that was read is taken to have committed just before its
+    /// first reader, so that what is wrong shows there.
+    pub(super) fn as_read(&mut self, case: &mut TimedCase<'_>, group: &[usize]) {
+        let mut commits = Vec::new();
+        for at in group {
+            let candidate = self.candidate(*at);
+            let stamp = case.moments.commit_of(candidate.txn);
+            commits.push(stamp);
+            let until = candidate.until.unwrap_or(LATEST);
+            let points = points::between(&candidate.events, candidate.after, until).all;
+            let after = candidate.after.map(|after| Moment(after.0 + 1));
+            let point = stamp.known().or(points.last().copied()).or(after);
+            let point = if candidate.proved { point } else { None };
+            self.choose(case, *at, point, stamp);
+        }
+        self.remember(case, group, &commits);
+    }
+
+    /// Keeps what was assumed.
+    fn remember(&mut self, case: &TimedCase<'_>, group: &[usize], commits: &[Moment]) {
+        for (at, stamp) in group.iter().zip(commits) {
+            let candidate = self.candidate(*at);
+            if !case.counts(candidate.txn) || *stamp != Moment::NEVER {
+                continue;
+            }
+            let point = case.moments.commit_of(candidate.txn);
+            let stamps = |m: &&Moment| case.moments.timestamp(**m).is_some();
+            let before = candidate.events.iter().filter(|e| **e < point).rfind(stamps);
+            let next = candidate.events.iter().filter(|e| **e > point).find(stamps);
+            self.assumed.push(AssumedPoint {
+                txn: candidate.txn,
+                after: before.copied().max(candidate.after),
+                until: next.copied(),
+            });
+        }
+    }
+}
+
+/// Whether a transaction that may be left out breaks a rule on its own account.
+fn breaks_rules_alone(case: &TimedCase<'_>, txn: TxnId) -> bool {
+    let bad = case.ordering == Ordering::Snapshots && sessions::has_bad_timestamps(case, txn);
+    let late = case.promise.session_order
+        && session_bound(case, txn).is_some_and(|bound| !sessions::comes_after(case, bound, txn));
+    bad || late
+}
