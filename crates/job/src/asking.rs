@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow};
 use isolde_check::{Checker, Options};
 use isolde_history::History;
 use isolde_report::Decided;
-use isolde_spec::{By, Edges, Level, Promise, Verdict, Witness};
+use isolde_spec::{Anomaly, By, Counted, Edges, Level, Promise, Verdict, Witness};
 
 use crate::bounds::Bounds;
 use crate::chosen::Chosen;
@@ -92,6 +92,14 @@ impl Asking {
     }
 }
 
+/// Whether all violations of a verdict by timestamps, which counts every one, are of session order.
+fn only_sessions(verdict: &Verdict) -> bool {
+    let of_session = |counted: &Counted| counted.anomaly == Anomaly::SessionGuaranteeViolation;
+    verdict.promise.by == By::Timestamps
+        && verdict.holds() == Some(false)
+        && verdict.counts.iter().all(of_session)
+}
+
 /// Where questions about one history are asked.
 struct Desk<'h, 't> {
     checker: Checker<'h>,
@@ -105,7 +113,9 @@ impl Desk<'_, '_> {
         let verdict = self.checker.check(Promise { session_order: self.session_order, ..promise });
         let seconds = began.elapsed().as_secs_f64();
         (self.told)(&verdict);
-        Decided { verdict, holds_without_session_order: false, seconds }
+        let without = || self.checker.check(verdict.promise.without_session_order());
+        let holds_without = only_sessions(&verdict) && without().holds() == Some(true);
+        Decided { holds_without_session_order: holds_without, verdict, seconds }
     }
 
     /// The levels that were named, in that order. The strongest is asked first, since others follow from
