@@ -10,7 +10,7 @@ use isolde_history::notation::parse;
 use isolde_report::handbook::{Scene, Shown, gallery};
 use isolde_report::{Exhibit, Telling, svg, to_text};
 
-use crate::shown::ask;
+use crate::shown::ask_promise;
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/handbook")
@@ -19,7 +19,8 @@ fn folder() -> PathBuf {
 /// What the terminal says of a history, without how it was found out.
 fn show(scene: &Scene) -> Shown {
     let history = parse(scene.history).unwrap();
-    let decided: Vec<_> = scene.levels.iter().map(|level| ask(&history, *level)).collect();
+    let decided: Vec<_> =
+        scene.promises.iter().map(|asked| ask_promise(&history, *asked)).collect();
     let violated = decided.iter().find(|decided| decided.verdict.holds() == Some(false));
     let text = to_text(&history, violated.unwrap_or(decided.last().unwrap()), &Telling::default());
     let told = text.lines().take_while(|line| !line.starts_with("  procedure"));
@@ -27,11 +28,11 @@ fn show(scene: &Scene) -> Shown {
     // The level that allows the history is the last, after those that do not.
     let last = decided.last().filter(|last| last.verdict.holds() == Some(true));
     if let (Some(last), true) = (last, violated.is_some()) {
-        story = format!("{}: holds\n{story}", last.verdict.promise.level);
+        story = format!("{}: holds\n{story}", last.verdict.promise);
     }
     let drawn = violated.map(|decided| {
         let witness = decided.verdict.witnesses().first().unwrap();
-        svg(&Exhibit::new(&history, decided.verdict.promise.level, 1, witness))
+        svg(&Exhibit::new(&history, decided.verdict.promise, 1, witness))
     });
     Shown { story, svg: drawn.unwrap_or_default() }
 }

@@ -14,5 +14,6 @@ mod schema;
 mod shown;
 mod stories;
 mod summaries;
+mod timed;
 mod verdicts;
 mod weak;

@@ -16,6 +16,19 @@ function levelRow(verdict, at, choose) {
       verdict.aside && el("span.muted", null, verdict.aside)));
 }
 
+/** What was asked by the server's timestamps, before what was asked by values. */
+function levelsNode(history, choose) {
+  const list = (timed) => {
+    const rows = history.verdicts.map((verdict, at) => verdict.timed === timed && levelRow(verdict, at, choose));
+    return rows.some(Boolean) && el("ul.levels", null, rows);
+  };
+  if (!history.verdicts.some((verdict) => verdict.timed)) return list(false);
+  const values = list(false);
+  return [el("h3.by", null, "By the server's timestamps"), list(true),
+    history.compared && el("p.compared", null, history.compared),
+    values && el("h3.by", null, "By values"), values];
+}
+
 function rowsNode(name, rows) {
   return rows.length > 0 && el(name, null,
     rows.map(([term, words]) => el("div", null, el("dt", null, term), el("dd", null, words))));
@@ -59,12 +72,12 @@ function showVerdict(choose, chooseHistory) {
         el(`p.headline.${STATES[history.state]}`, null, el("span.sign", { "aria-hidden": "true" }, MARKS[history.state]),
           el("span", null, history.headline)),
         leadNode(history),
-        el("p.strongest", null, history.strongest),
+        history.strongest && el("p.strongest", null, history.strongest),
         history.warnings.length > 0 && el("details.warnings", { open: history.warnings.length < 4 },
           el("summary", null, `Warnings (${history.warningCount})`),
           el("ul", null, history.warnings.map((words) => el("li", null, words)))),
         el("h2.hidden", null, "Levels"),
-        el("ul.levels", null, history.verdicts.map((verdict, at) => levelRow(verdict, at, choose)))),
+        levelsNode(history, choose)),
       el("div.known", null, aboutNode(history), againNode(history))));
   showCourse(history);
   showMethod(history);

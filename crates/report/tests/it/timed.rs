@@ -1,0 +1,506 @@
+//! Violations by the server's timestamps, as they are told.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::needless_pass_by_value, reason = "expectations are made where they are used")]
+
+use expect_test::{Expect, expect};
+use isolde_history::History;
+use isolde_history::notation::parse;
+use isolde_report::{
+    Case, Decided, Exhibit, HtmlReport, Junit, Telling, case_to_json, summary_to_text, to_text,
+};
+use isolde_spec::{Level, Promise};
+use serde_json::{Value, json};
+
+use crate::shown::{ask_both_ways, ask_promise};
+
+const SI: Promise = Promise::by_timestamps(Level::SnapshotIsolation);
+const SER: Promise = Promise::by_timestamps(Level::Serializable);
+
+/// Figure 11 of the paper on Chronos: fine by values, a stale read by timestamps.
+const FIGURE_11: &str = "initial 0\n\
+    a 1: w(x,1) ts(1,2)\n\
+    b 2: w(x,2) ts(3,5)\n\
+    c 3: r(x,1) ts(6,6)\n";
+
+#[track_caller]
+fn tells(promise: Promise, text: &str, expected: Expect) {
+    let history = parse(text).unwrap();
+    let text = to_text(&history, &ask_promise(&history, promise), &Telling::default());
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    expected.assert_eq(&text);
+}
+
+/// The stories of all witnesses, a line each.
+#[track_caller]
+fn stories(promise: Promise, text: &str, expected: Expect) {
+    let history = parse(text).unwrap();
+    let verdict = ask_promise(&history, promise).verdict;
+    let told = verdict.witnesses().iter().enumerate();
+    let told = told.map(|(at, w)| Exhibit::new(&history, promise, at + 1, w));
+    let told: String = told.map(|e| format!("{}: {}\n", e.title, e.story)).collect();
+    let told = if told.is_empty() { format!("{:?}\n", verdict.answer) } else { told };
+    expected.assert_eq(&told);
+}
+
+fn case<'a>(history: &'a History, decided: &'a [Decided]) -> Case<'a> {
+    Case {
+        history,
+        name: "history.txt".to_owned(),
+        format: "notation".to_owned(),
+        decided,
+        about: Vec::new(),
+        warnings: Vec::new(),
+        warning_count: 0,
+        every_level: true,
+        options: json!({"session_order": true}),
+        explain: Some("isolde explain history.txt".to_owned()),
+        again: Vec::new(),
+        seconds: 0.5,
+    }
+}
+
+fn page_data(case: &Case<'_>) -> Value {
+    let mut report = HtmlReport::new("timed");
+    report.add(case);
+    let page = report.finish();
+    let (_, rest) = page.split_once(r#"id="data">"#).unwrap();
+    serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+#[test]
+fn figure_11_both_ways() {
+    let history = parse(FIGURE_11).unwrap();
+    let text = summary_to_text(&history, &ask_both_ways(&history), &Telling::default());
+    expect![[r#"
+        by the server's timestamps:
+          snapshot-isolation  violated: 1 StaleRead
+          serializable        unknown: nothing says that commit order is the serial order (the fact
+                              commit-order=serial of the history would)
+          By values, snapshot-isolation holds: some order of the transactions explains what was read. By
+          timestamps it is violated: the server did not do what its own timestamps say that it did.
+        strongest level that holds: serializable
+          method     dependency graph with inferred edges (a serial execution in order of the history
+                     explains every read)
+          evidence   values; version order: not known (1 key); session order
+          figures    3 transactions, 3 operations, 1 key, 3 nodes, 1 edge
+        violated or undecided:
+          strong-snapshot-isolation  unknown: not every transaction has an interval, so real time cannot be
+                                     checked
+          strict-serializable        unknown, for the same reason
+        why snapshot-isolation by timestamps is violated:
+          StaleRead: a transaction read a version that, by timestamps, was already overwritten
+            T3 started at 6 and read x = 1 of T1, which committed at 2; but T2 had overwritten it at 5, so
+            T3 should have read x = 2.
+
+            by the server's timestamps:
+            ts  a                b                c
+             1  + T1 w(x,1)
+             2  + committed
+             3                   + T2 w(x,2)
+             5                   + committed
+             6                                    + T3 r(x,1)
+             6                                    + committed
+
+            rule     EXT: a transaction reads the newest version that committed at or before its start
+            expected x = 2, written by T2 (start 3, commit 5)
+            read     x = 1, written by T1 (start 1, commit 2)
+            promise  snapshot-isolation by timestamps: a transaction sees exactly what committed before it
+                     started, and of two transactions that overlap only one writes a key
+            broken   because a newer version had committed at the reader's place, and the reader missed it
+            visible  in the first 3 of 3 transactions
+          method     the server's timestamps (timestamps say which versions each transaction sees)
+          evidence   start and commit timestamps
+          figures    3 transactions, 3 operations, 1 key
+    "#]].assert_eq(&text);
+}
+
+#[test]
+fn figure_11_for_machines() {
+    let history = parse(FIGURE_11).unwrap();
+    let decided = ask_both_ways(&history);
+    let report = case_to_json(&case(&history, &decided));
+    let (timed, valued) = (&report["verdicts"][0], &report["verdicts"][10]);
+    assert_eq!((&timed["by"], &timed["answer"]), (&json!("timestamps"), &json!("violated")));
+    assert_eq!((&valued["by"], &valued["answer"]), (&json!("values"), &json!("holds")));
+    assert_eq!(
+        (&timed["level"], &valued["level"]),
+        (&json!("snapshot-isolation"), &json!("snapshot-isolation"))
+    );
+    let witness = &timed["witnesses"][0];
+    assert_eq!(witness["id"], "snapshot-isolation-by-timestamps-1");
+    assert_eq!(witness["timeline"]["times"], "timestamps");
+    assert_eq!(witness["transactions"][1]["start_ts"], 3);
+    expect![[r#"
+        {
+          "assumed": [],
+          "axiom": "EXT",
+          "expected": [
+            {
+              "initial": false,
+              "list": null,
+              "value": "2",
+              "write": {
+                "commit_ts": 5,
+                "operation": "w(x,2)",
+                "start_ts": 3,
+                "transaction": "T2"
+              }
+            }
+          ],
+          "opponent": null,
+          "place": 6,
+          "read": {
+            "initial": false,
+            "list": null,
+            "value": "1",
+            "write": {
+              "commit_ts": 2,
+              "operation": "w(x,1)",
+              "start_ts": 1,
+              "transaction": "T1"
+            }
+          },
+          "rule": "EXT: a transaction reads the newest version that committed at or before its start",
+          "transaction": "T3"
+        }
+    "#]].assert_eq(&format!("{:#}\n", witness["timed"]));
+    expect![[r#"
+        {
+          "by_timestamps": [
+            {
+              "answer": "violated",
+              "holds_without_session_order": false,
+              "level": "snapshot-isolation",
+              "reason": null,
+              "session_order": true,
+              "violated_by": [
+                "StaleRead"
+              ]
+            },
+            {
+              "answer": "unknown",
+              "holds_without_session_order": false,
+              "level": "serializable",
+              "reason": "nothing says that commit order is the serial order (the fact commit-order=serial of the history would)",
+              "session_order": true,
+              "violated_by": []
+            }
+          ],
+          "compared": "By values, snapshot-isolation holds: some order of the transactions explains what was read. By timestamps it is violated: the server did not do what its own timestamps say that it did.",
+          "not_shown_to_hold": [
+            {
+              "answer": "unknown",
+              "holds_without_session_order": false,
+              "level": "strong-snapshot-isolation",
+              "reason": "not every transaction has an interval, so real time cannot be checked",
+              "violated_as": null,
+              "violated_by": []
+            },
+            {
+              "answer": "unknown",
+              "holds_without_session_order": false,
+              "level": "strict-serializable",
+              "reason": "not every transaction has an interval, so real time cannot be checked",
+              "violated_as": null,
+              "violated_by": []
+            }
+          ],
+          "plainest_violation_of": null,
+          "strongest": [
+            "serializable"
+          ]
+        }
+    "#]].assert_eq(&format!("{:#}\n", report["summary"]));
+}
+
+#[test]
+fn figure_11_on_a_page() {
+    let history = parse(FIGURE_11).unwrap();
+    let decided = ask_both_ways(&history);
+    let data = page_data(&case(&history, &decided));
+    let of = &data["cases"][0];
+    assert_eq!(of["headline"], "snapshot-isolation by timestamps is violated");
+    assert_eq!(of["plainest"], 0);
+    assert_eq!(of["verdicts"][0]["word"], "snapshot-isolation-by-timestamps");
+    assert_eq!(
+        (&of["verdicts"][0]["timed"], &of["verdicts"][10]["timed"]),
+        (&json!(true), &json!(false))
+    );
+    assert_eq!((&of["verdicts"][0]["state"], &of["verdicts"][10]["state"]), (&json!(1), &json!(0)));
+    assert!(of["compared"].as_str().unwrap().starts_with("By values, snapshot-isolation holds"));
+    assert!(of["strongest"].as_str().unwrap().contains("serializable"));
+    let picture = data["pictures"][0].as_str().unwrap();
+    assert!(picture.contains("by the server's timestamps"), "{picture}");
+    assert_eq!(data["bodies"][0][13].as_array().unwrap().len(), 3, "rule, expected, read");
+}
+
+#[test]
+fn what_holds_by_timestamps_alone_is_said() {
+    let history = parse("a 1: w(x,1) ts(1,2)\nb 2: r(x,1) ts(2,2)\n").unwrap();
+    let decided = [ask_promise(&history, SI)];
+    let data = page_data(&case(&history, &decided));
+    assert_eq!(data["cases"][0]["headline"], "snapshot-isolation by timestamps holds");
+    assert_eq!(data["cases"][0]["strongest"], "");
+    let text = summary_to_text(&history, &decided, &Telling::default());
+    expect![[r#"
+        by the server's timestamps:
+          snapshot-isolation  holds
+          method     the server's timestamps (timestamps say which versions each transaction sees)
+          evidence   start and commit timestamps
+          figures    2 transactions, 2 operations, 1 key
+    "#]]
+    .assert_eq(&text);
+}
+
+#[test]
+fn a_test_case_of_its_own() {
+    let history = parse(FIGURE_11).unwrap();
+    let decided =
+        [ask_promise(&history, SI), ask_promise(&history, Promise::of(Level::SnapshotIsolation))];
+    let mut junit = Junit::default();
+    junit.add(&case(&history, &decided));
+    let text = junit.finish();
+    assert!(text.contains(r#"<testcase name="snapshot-isolation by timestamps""#), "{text}");
+    assert!(text.contains(r#"<testcase name="snapshot-isolation""#), "{text}");
+    assert!(text.contains(r#"type="StaleRead""#), "{text}");
+}
+
+#[test]
+fn writers_that_overlap() {
+    tells(
+        SI,
+        "initial 0\na 1: w(y,1) ts(3,7)\nb 2: w(y,2) ts(6,9)\n",
+        expect![[r#"
+            snapshot-isolation by timestamps: violated
+              found      1 ConcurrentWrites
+              ConcurrentWrites: two transactions wrote the same key, and neither committed before the other
+                  started
+                T1 wrote y = 1 and committed at 7 while T2, which started at 6 and committed at 9, wrote y = 2,
+                too.
+
+                by the server's timestamps:
+                ts  a                b
+                 3  + T1 w(y,1)
+                 6  |                + T2 w(y,2)
+                 7  + committed      |
+                 9                   + committed
+
+                rule     NOCONFLICT: of two transactions that wrote a key, one commits at or before the start of
+                         the other
+                promise  snapshot-isolation by timestamps: a transaction sees exactly what committed before it
+                         started, and of two transactions that overlap only one writes a key
+                broken   because only one of two transactions that overlap and write the same key may commit
+                visible  in the first 2 of 2 transactions
+              method     the server's timestamps (timestamps say which versions each transaction sees)
+              evidence   start and commit timestamps
+              figures    2 transactions, 2 operations, 1 key
+        "#]],
+    );
+}
+
+#[test]
+fn a_session_that_goes_back() {
+    tells(
+        SI,
+        "initial 0\na 1: w(x,1) ts(1,10)\na 2: r(y,0) ts(5,5)\n",
+        expect![[r#"
+        snapshot-isolation by timestamps: violated
+          found      1 SessionGuaranteeViolation
+          SessionGuaranteeViolation by timestamps: a transaction does not come, by timestamps, after what
+              its session did before
+            T2 came after T1 in session a, but started at 5, before T1 committed at 10: it need not see what
+            T1 did.
+
+            by the server's timestamps:
+            ts  a                a
+             1  + T1 w(x,1)
+             5  |                + T2 r(y,0)
+             5  |                + committed
+            10  + committed
+
+            rule     SESSION: a transaction starts at or after the commit of every earlier one of its
+                     session
+            promise  snapshot-isolation by timestamps: a transaction sees exactly what committed before it
+                     started, and of two transactions that overlap only one writes a key
+            broken   because by its timestamps a transaction need not see what its own session did before
+            visible  in the first 2 of 2 transactions
+          method     the server's timestamps (timestamps say which versions each transaction sees)
+          evidence   start and commit timestamps
+          figures    2 transactions, 2 operations, 2 keys
+    "#]],
+    );
+}
+
+#[test]
+fn a_commit_before_its_start() {
+    tells(
+        SI,
+        "initial 0\na 1: w(x,1) ts(8,5)\nb 2: r(x,1) ts(9,9)\n",
+        expect![[r#"
+        snapshot-isolation by timestamps: violated
+          found      1 BadTimestamps
+          BadTimestamps: a transaction commits, by its timestamps, before it starts, or writes and commits
+              just then
+            T1 started at 8 and committed at 5, before it had started.
+
+            by the server's timestamps:
+            ts  a
+             8  + T1 w(x,1)
+                (T1 says that it committed at 5)
+
+            rule     timestamps: a transaction that wrote commits after its start, any other not before it
+            promise  snapshot-isolation by timestamps: a transaction sees exactly what committed before it
+                     started, and of two transactions that overlap only one writes a key
+            broken   because a transaction that wrote has to commit after its start, and any other not
+                     before it
+            visible  in the first 1 of 2 transactions
+          method     the server's timestamps (timestamps say which versions each transaction sees)
+          evidence   start and commit timestamps
+          figures    2 transactions, 2 operations, 1 key
+    "#]],
+    );
+}
+
+#[test]
+fn a_list() {
+    let text = "a 1: append(l,1) ts(1,2)\nb 2: append(l,2) ts(3,4.1)\nc 3: list(l,[1]) ts(5,5)\n";
+    tells(
+        SI,
+        text,
+        expect![[r#"
+        snapshot-isolation by timestamps: violated
+          found      1 StaleRead
+          StaleRead: a transaction read a version that, by timestamps, was already overwritten
+            T3 started at 5 and read l = [1]; but T2 had appended 2 at 4.1, so T3 should have read l =
+            [1,2].
+
+            by the server's timestamps:
+             ts  a                 b                 c
+              1  + T1 append(l,1)
+              2  + committed
+              3                    + T2 append(l,2)
+            4.1                    + committed
+              5                                      + T3 list(l,[1])
+              5                                      + committed
+
+            rule     EXT: a transaction reads the newest version that committed at or before its start
+            expected l = [1,2], the last element of T2 (start 3, commit 4.1)
+            read     l = [1], the last element of T1 (start 1, commit 2)
+            promise  snapshot-isolation by timestamps: a transaction sees exactly what committed before it
+                     started, and of two transactions that overlap only one writes a key
+            broken   because a newer version had committed at the reader's place, and the reader missed it
+            visible  in the first 3 of 3 transactions
+          method     the server's timestamps (timestamps say which versions each transaction sees)
+          evidence   start and commit timestamps
+          figures    3 transactions, 3 operations, 1 key
+    "#]],
+    );
+}
+
+#[test]
+fn an_unknown_outcome() {
+    let text = "initial 0\na 1: w(x,1) ts(1,_) unknown\nb 2: r(x,1) ts(4,4)\nc 3: r(x,0) ts(6,6)\n";
+    tells(SI, text, expect![[r#""#]]);
+}
+
+#[test]
+fn every_rule_has_a_story() {
+    let lists = "a 1: append(l,1) ts(1,2)\nb 2: append(l,2) ts(3,9)\nc 3: list(l,[1,2]) ts(5,5)\n";
+    stories(
+        SI,
+        lists,
+        expect![[r#"
+        UncommittedVersionRead: T3 started at 5 and read l = [1,2], where 2 is of T2, which committed only at 9; it should have read l = [1] of T1, which committed at 2.
+    "#]],
+    );
+    let order = "a 1: append(l,1) ts(1,2)\nb 2: append(l,2) ts(3,4)\nc 3: list(l,[2,1]) ts(5,5)\n";
+    stories(
+        SI,
+        order,
+        expect![[r#"
+        IncompatibleOrder by timestamps: T3 started at 5 and read l = [2,1]; it should have read l = [1,2] of T2, which committed at 4.
+    "#]],
+    );
+    let aborted = "initial 0\na 1: w(x,1) ts(1,_) abort\nb 2: r(x,1) ts(4,4)\n";
+    stories(SI, aborted, expect![[r#""#]]);
+    let between = "initial 0\na 1: w(x,1) w(x,2) ts(1,3)\nb 2: r(x,1) ts(4,4)\n";
+    stories(SI, between, expect![[r#""#]]);
+    let thin_air = "initial 0\na 1: w(x,1) ts(1,3)\nb 2: r(x,7) ts(4,4)\n";
+    stories(SI, thin_air, expect![[r#""#]]);
+    let own = "initial 0\na 1: w(x,1) r(x,0) r(y,5) w(y,5) ts(1,3)\n";
+    stories(SI, own, expect![[r#""#]]);
+    let twice = "initial 0\na 1: w(x,1) ts(1,3)\nb 2: r(x,0) r(x,1) ts(2,2)\n";
+    stories(SI, twice, expect![[r#""#]]);
+    let early = "initial 0\na 1: w(x,1) ts(1,9)\nb 2: r(x,1) ts(4,4)\n";
+    stories(SI, early, expect![[r#""#]]);
+    let lost = "initial 0\na 1: r(x,0) w(x,1) ts(1,4)\nb 2: r(x,0) w(x,2) ts(2,6)\n";
+    stories(SI, lost, expect![[r#""#]]);
+    let tie = "initial 0\na 1: w(x,1) ts(1,5)\nb 2: w(x,2) ts(4,5)\n";
+    stories(SI, tie, expect![[r#""#]]);
+    let instant = "initial 0\na 1: w(x,1) ts(5,5)\n";
+    stories(SI, instant, expect![[r#""#]]);
+    let missing = "a 1: w(x,1) ts(1,2)\nb 2: r(x,absent) ts(3,3)\n";
+    stories(SI, missing, expect![[r#""#]]);
+    let deleted = "initial 0\na 1: delete(x) ts(1,2)\nb 2: r(x,0) ts(3,3)\n";
+    stories(SI, deleted, expect![[r#""#]]);
+    let refused = "initial 0\na 1: w(x,1) ts(1,2)\nb 2: cas(x,1,5) fail ts(3,3)\n";
+    stories(SI, refused, expect![[r#""#]]);
+    let rows = "initial 0\na 1: w(x,1) ts(1,2)\nb 2: pred(\"p\",x=0) ts(3,3)\n";
+    stories(SI, rows, expect![[r#""#]]);
+}
+
+#[test]
+fn in_the_order_of_commits() {
+    let serial = |text: &str| format!("initial 0\nmeta commit-order serial\n{text}");
+    let stale = serial("a 1: w(x,1) ts(_,2)\nb 2: w(x,2) ts(_,5)\nc 3: r(x,1) w(y,1) ts(_,6)\n");
+    tells(
+        SER,
+        &stale,
+        expect![[r#"
+        serializable by timestamps: violated
+          found      1 StaleRead
+          StaleRead: a transaction read a version that, by timestamps, was already overwritten
+            T3 committed at 6 and read x = 1 of T1, which committed at 2; but T2 had overwritten it at 5, so
+            T3 should have read x = 2.
+
+            by the server's timestamps:
+            ts  a                b                c
+                + T1 * w(x,1)
+                |                + T2 * w(x,2)
+                |                |                + T3 * r(x,1)
+                |                |                |   w(y,1)
+             2  + committed      |                |
+             5                   + committed      |
+             6                                    + committed
+
+            rule     EXT: a transaction reads the newest version that committed before its place in the
+                     order of commits
+            expected x = 2, written by T2 (commit 5)
+            read     x = 1, written by T1 (commit 2)
+            promise  serializable by timestamps: transactions take effect one after another in the order of
+                     their commit timestamps
+            broken   because a newer version had committed at the reader's place, and the reader missed it
+            visible  in the first 3 of 3 transactions
+          method     the server's timestamps (commit order is said to be the serial order, so it can be
+                     replayed)
+          evidence   commit timestamps
+          figures    3 transactions, 4 operations, 2 keys
+    "#]],
+    );
+    let session = serial("a 1: w(x,1) ts(_,7)\na 2: w(y,1) ts(_,4)\n");
+    stories(
+        SER,
+        &session,
+        expect![[r#"
+        SessionGuaranteeViolation by timestamps: T2 came after T1 in session a, but committed at 4, and T1 committed at 7: not in that order.
+    "#]],
+    );
+    let readers = serial("a 1: r(x,0) ts(9,9)\na 2: r(x,0) ts(4,4)\n");
+    stories(
+        SER,
+        &readers,
+        expect![[r#"
+        SessionGuaranteeViolation by timestamps: T2 came after T1 in session a, but started at 4, and T1 started at 9: not in that order.
+    "#]],
+    );
+}
