@@ -70,7 +70,7 @@ fn of_anomaly(args: &ExplainArgs, page: &AnomalyPage) -> Result<()> {
     if args.json {
         return terminal::print(&(serde_json::to_string_pretty(&anomaly_to_json(page))? + "\n"));
     }
-    let shown = shown(page.history, page.promise())?;
+    let shown = shown(page.history, page.promise(), Some(page.anomaly))?;
     terminal::print(&anomaly_to_text(page, &shown))
 }
 
@@ -84,18 +84,19 @@ fn of_level(args: &ExplainArgs, page: &LevelPage) -> Result<()> {
     }
     // What the level allows, a stronger one forbids: its picture is the one to look at.
     let stronger = Level::ALL.into_iter().filter(|l| l.next_weaker().contains(&level));
-    let allowed = stronger.map(|stronger| shown(page.allows, Promise::of(stronger)));
+    let allowed = stronger.map(|stronger| shown(page.allows, Promise::of(stronger), None));
     let allowed = allowed.collect::<Result<Vec<String>>>()?;
     let allowed = allowed.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
-    terminal::print(&level_to_text(page, &allowed, &shown(page.forbids, Promise::of(level))?))
+    terminal::print(&level_to_text(page, &allowed, &shown(page.forbids, Promise::of(level), None)?))
 }
 
 /// The first witness of a small history that breaks a promise, in words; nothing if none does.
-fn shown(text: &str, promise: Promise) -> Result<String> {
+fn shown(text: &str, promise: Promise, wanted: Option<Anomaly>) -> Result<String> {
     let history = parse(text).context("in the handbook")?;
     let verdict = check(&history, promise, &Options::default());
     let telling = Telling { style: terminal::style(), ..Telling::default() };
-    let first = verdict.witnesses().first();
+    let shows = |w: &&Witness| wanted.is_none_or(|wanted| w.anomaly == wanted);
+    let first = verdict.witnesses().iter().find(shows);
     let exhibit = first.map(|witness| Exhibit::new(&history, promise, 1, witness));
     Ok(exhibit.map_or(String::new(), |exhibit| exhibit_to_text(&history, &exhibit, &telling)))
 }

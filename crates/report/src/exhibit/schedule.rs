@@ -23,8 +23,7 @@ pub(super) fn merge(
     links: &[Link],
     sources: &Sources<'_>,
 ) -> Vec<Row> {
-    let ties = if clock == Basis::Timestamps { at_one_time(&lanes) } else { Vec::new() };
-    let mut merger = Merger::new(parts, lanes, links, sources, ties);
+    let mut merger = Merger::new(clock, parts, lanes, links, sources);
     let total: usize = merger.lanes.iter().map(Vec::len).sum();
     (0..total).filter_map(|_| merger.next()).collect()
 }
@@ -43,12 +42,13 @@ struct Merger {
 
 impl Merger {
     fn new(
+        clock: Basis,
         parts: &[Part],
         lanes: Vec<Vec<Row>>,
         links: &[Link],
         sources: &Sources<'_>,
-        ties: Vec<(Place, Place)>,
     ) -> Merger {
+        let ties = if clock == Basis::Timestamps { at_one_time(&lanes) } else { Vec::new() };
         let mut order: Vec<usize> = (0..parts.len()).collect();
         order.sort_by_key(|at| parts[*at].txn);
         let mut after: HashMap<Place, Vec<Place>> = HashMap::new();
@@ -68,7 +68,8 @@ impl Merger {
                 }
             }
         }
-        let (taken, since) = (vec![0; lanes.len()], vec![None; lanes.len()]);
+        let since = lanes.iter().map(|lane| since(clock, lane)).collect();
+        let taken = vec![0; lanes.len()];
         Merger { lanes, taken, since, order, after }
     }
 
@@ -109,6 +110,14 @@ impl Merger {
     fn when(&self, at: usize) -> Option<Timestamp> {
         self.head(at).and_then(|row| row.time).max(self.since[at])
     }
+}
+
+/// From when on a lane may be shown. By the server's timestamps, a transaction that does not say when it started
+/// stands where it committed.
+fn since(clock: Basis, lane: &[Row]) -> Option<Timestamp> {
+    let unsaid = lane.first().is_some_and(|row| row.time.is_none());
+    let end = lane.last().and_then(|row| row.time);
+    end.filter(|_| unsaid && clock == Basis::Timestamps)
 }
 
 /// What a dependency says about two rows: the first comes before the second.

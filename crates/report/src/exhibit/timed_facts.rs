@@ -41,7 +41,7 @@ fn origin(history: &History, seen: &Seen) -> String {
     match seen.write {
         Some(write) => {
             let writer: TxnId = history.txn_of(write);
-            let last = if seen.list.is_some() { "the last element of" } else { "written by" };
+            let last = if seen.list.is_some() { "whose last element is of" } else { "written by" };
             format!(", {last} {} ({})", names::txn(history, writer), stamps::both(history, writer))
         }
         None if seen.initial => ", the initial state".to_owned(),

@@ -93,9 +93,13 @@ impl TimedTeller<'_> {
     fn read(&self) -> Option<String> {
         let op = *self.w.ops.first()?;
         let reader = self.p.name(self.t.txn);
-        let stood = self.stands_at(self.t.txn, self.t.place).map(|it| format!("{it} and "));
-        let did =
-            format!("{reader} {}{}{}", stood.unwrap_or_default(), self.p.read(op), self.source());
+        let stood = match self.stands_at(self.t.txn, self.t.place) {
+            // What it read, it read before it committed.
+            Some(stood) if stood.starts_with("committed") => format!(", which {stood},"),
+            Some(stood) => format!(" {stood} and"),
+            None => String::new(),
+        };
+        let did = format!("{reader}{stood} {}{}", self.p.read(op), self.source());
         let should = self.should(op)?;
         Some(match self.overwriter() {
             Some(but) => format!("{did}; but {but}, so {reader} should have {should}."),

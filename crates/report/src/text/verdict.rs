@@ -149,7 +149,7 @@ pub(crate) fn method(name: &str) -> &str {
 
 /// "1 key", "2 keys".
 fn figure(name: &str, n: u64) -> String {
-    let one = name.replace("dependencies", "dependency");
+    let one = name.replace("dependencies", "dependency").replace("points", "point");
     let name = if n == 1 { one.strip_suffix('s').unwrap_or(&one) } else { name };
     unbroken(&format!("{} {name}", number(n)))
 }

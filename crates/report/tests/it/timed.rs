@@ -368,39 +368,71 @@ fn a_list() {
         SI,
         text,
         expect![[r#"
-        snapshot-isolation by timestamps: violated
-          found      1 StaleRead
-          StaleRead: a transaction read a version that, by timestamps, was already overwritten
-            T3 started at 5 and read l = [1]; but T2 had appended 2 at 4.1, so T3 should have read l =
-            [1,2].
+            snapshot-isolation by timestamps: violated
+              found      1 StaleRead
+              StaleRead: a transaction read a version that, by timestamps, was already overwritten
+                T3 started at 5 and read l = [1]; but T2 had appended 2 at 4.1, so T3 should have read l =
+                [1,2].
 
-            by the server's timestamps:
-             ts  a                 b                 c
-              1  + T1 append(l,1)
-              2  + committed
-              3                    + T2 append(l,2)
-            4.1                    + committed
-              5                                      + T3 list(l,[1])
-              5                                      + committed
+                by the server's timestamps:
+                 ts  a                 b                 c
+                  1  + T1 append(l,1)
+                  2  + committed
+                  3                    + T2 append(l,2)
+                4.1                    + committed
+                  5                                      + T3 list(l,[1])
+                  5                                      + committed
 
-            rule     EXT: a transaction reads the newest version that committed at or before its start
-            expected l = [1,2], the last element of T2 (start 3, commit 4.1)
-            read     l = [1], the last element of T1 (start 1, commit 2)
-            promise  snapshot-isolation by timestamps: a transaction sees exactly what committed before it
-                     started, and of two transactions that overlap only one writes a key
-            broken   because a newer version had committed at the reader's place, and the reader missed it
-            visible  in the first 3 of 3 transactions
-          method     the server's timestamps (timestamps say which versions each transaction sees)
-          evidence   start and commit timestamps
-          figures    3 transactions, 3 operations, 1 key
-    "#]],
+                rule     EXT: a transaction reads the newest version that committed at or before its start
+                expected l = [1,2], whose last element is of T2 (start 3, commit 4.1)
+                read     l = [1], whose last element is of T1 (start 1, commit 2)
+                promise  snapshot-isolation by timestamps: a transaction sees exactly what committed before it
+                         started, and of two transactions that overlap only one writes a key
+                broken   because a newer version had committed at the reader's place, and the reader missed it
+                visible  in the first 3 of 3 transactions
+              method     the server's timestamps (timestamps say which versions each transaction sees)
+              evidence   start and commit timestamps
+              figures    3 transactions, 3 operations, 1 key
+        "#]],
     );
 }
 
 #[test]
 fn an_unknown_outcome() {
-    let text = "initial 0\na 1: w(x,1) ts(1,_) unknown\nb 2: r(x,1) ts(4,4)\nc 3: r(x,0) ts(6,6)\n";
-    tells(SI, text, expect![[r#""#]]);
+    let text = "initial 0\na 1: w(x,1) unknown ts(1,_)\nb 2: r(x,1) ts(4,4)\nc 3: r(x,0) ts(6,6)\n";
+    tells(
+        SI,
+        text,
+        expect![[r#"
+            snapshot-isolation by timestamps: violated
+              found      1 StaleRead
+              StaleRead: a transaction read a version that, by timestamps, was already overwritten
+                T3 started at 6 and read x = 0, the initial value; but T1 had overwritten it, so T3 should have
+                read x = 1. The outcome of T1 is unknown: it is taken to have committed at 4 at the latest.
+
+                by the server's timestamps:
+                ts  a                  c
+                 1  + T1 w(x,1)
+                    + outcome unknown
+                 6                     + T3 r(x,0)
+                 6                     + committed
+
+                rule     EXT: a transaction reads the newest version that committed at or before its start
+                expected x = 1, written by T1 (start 1)
+                read     x = 0, the initial state
+                assumed  T1, whose outcome is unknown and which was read, is taken to have committed at 4 at the
+                         latest
+                promise  snapshot-isolation by timestamps: a transaction sees exactly what committed before it
+                         started, and of two transactions that overlap only one writes a key
+                broken   because a newer version had committed at the reader's place, and the reader missed it
+                visible  in the first 3 of 3 transactions
+              note       the outcome of transaction T1 is unknown, and it was read: it is taken to have
+                         committed
+              method     the server's timestamps (timestamps say which versions each transaction sees)
+              evidence   start and commit timestamps
+              figures    3 transactions, 3 operations, 1 key, 1 commit point tried
+        "#]],
+    );
 }
 
 #[test]
@@ -421,32 +453,104 @@ fn every_rule_has_a_story() {
         IncompatibleOrder by timestamps: T3 started at 5 and read l = [2,1]; it should have read l = [1,2] of T2, which committed at 4.
     "#]],
     );
-    let aborted = "initial 0\na 1: w(x,1) ts(1,_) abort\nb 2: r(x,1) ts(4,4)\n";
-    stories(SI, aborted, expect![[r#""#]]);
+    let aborted = "initial 0\na 1: w(x,1) abort ts(1,_)\nb 2: r(x,1) ts(4,4)\n";
+    stories(
+        SI,
+        aborted,
+        expect![[r#"
+        AbortedRead by timestamps: T2 started at 4 and read x = 1 of T1, which was rolled back; it should have read x = 0, the initial value.
+    "#]],
+    );
     let between = "initial 0\na 1: w(x,1) w(x,2) ts(1,3)\nb 2: r(x,1) ts(4,4)\n";
-    stories(SI, between, expect![[r#""#]]);
+    stories(
+        SI,
+        between,
+        expect![[r#"
+        IntermediateRead by timestamps: T2 started at 4 and read x = 1 of T1, which overwrote it before it committed at 3; it should have read x = 2 of T1, which committed at 3.
+    "#]],
+    );
     let thin_air = "initial 0\na 1: w(x,1) ts(1,3)\nb 2: r(x,7) ts(4,4)\n";
-    stories(SI, thin_air, expect![[r#""#]]);
+    stories(
+        SI,
+        thin_air,
+        expect![[r#"
+        ThinAirRead by timestamps: T2 started at 4 and read x = 7, which no transaction wrote; it should have read x = 1 of T1, which committed at 3.
+    "#]],
+    );
     let own = "initial 0\na 1: w(x,1) r(x,0) r(y,5) w(y,5) ts(1,3)\n";
-    stories(SI, own, expect![[r#""#]]);
+    stories(
+        SI,
+        own,
+        expect![[r#"
+        FutureRead by timestamps: T1 started at 1 and read y = 5, which it wrote itself only later; it should have read y = 0, the initial value.
+        NotMyOwnWrite by timestamps: T1 wrote x = 1 and then read x = 0.
+    "#]],
+    );
     let twice = "initial 0\na 1: w(x,1) ts(1,3)\nb 2: r(x,0) r(x,1) ts(2,2)\n";
-    stories(SI, twice, expect![[r#""#]]);
+    stories(
+        SI,
+        twice,
+        expect![[r#"
+        NonRepeatableReads by timestamps: T2 read x = 0, and later read x = 1.
+    "#]],
+    );
     let early = "initial 0\na 1: w(x,1) ts(1,9)\nb 2: r(x,1) ts(4,4)\n";
-    stories(SI, early, expect![[r#""#]]);
+    stories(
+        SI,
+        early,
+        expect![[r#"
+        UncommittedVersionRead: T2 started at 4 and read x = 1 of T1, which committed only at 9; it should have read x = 0, the initial value.
+    "#]],
+    );
     let lost = "initial 0\na 1: r(x,0) w(x,1) ts(1,4)\nb 2: r(x,0) w(x,2) ts(2,6)\n";
-    stories(SI, lost, expect![[r#""#]]);
+    stories(
+        SI,
+        lost,
+        expect![[r#"
+        LostUpdate by timestamps: T1 read x = 0, wrote x = 1 and committed at 4 while T2, which started at 2 and committed at 6, had read the same and wrote x = 2: one update is lost.
+    "#]],
+    );
     let tie = "initial 0\na 1: w(x,1) ts(1,5)\nb 2: w(x,2) ts(4,5)\n";
-    stories(SI, tie, expect![[r#""#]]);
+    stories(
+        SI,
+        tie,
+        expect![[r#"
+        ConcurrentWrites: T1 wrote x = 1 and committed at 5 while T2, which started at 4 and committed at 5, wrote x = 2, too.
+        TimestampTie: T1 and T2 both wrote x and both committed at 5: nothing says which version is the newer one.
+    "#]],
+    );
     let instant = "initial 0\na 1: w(x,1) ts(5,5)\n";
-    stories(SI, instant, expect![[r#""#]]);
+    stories(
+        SI,
+        instant,
+        expect![[r#"
+        BadTimestamps: T1 wrote, and yet it started and committed at the same time, 5.
+    "#]],
+    );
     let missing = "a 1: w(x,1) ts(1,2)\nb 2: r(x,absent) ts(3,3)\n";
-    stories(SI, missing, expect![[r#""#]]);
+    stories(
+        SI,
+        missing,
+        expect![[r#"
+        StaleRead: T2 started at 3 and found no x; but T1 had written it at 2, so T2 should have read x = 1.
+    "#]],
+    );
     let deleted = "initial 0\na 1: delete(x) ts(1,2)\nb 2: r(x,0) ts(3,3)\n";
-    stories(SI, deleted, expect![[r#""#]]);
-    let refused = "initial 0\na 1: w(x,1) ts(1,2)\nb 2: cas(x,1,5) fail ts(3,3)\n";
-    stories(SI, refused, expect![[r#""#]]);
-    let rows = "initial 0\na 1: w(x,1) ts(1,2)\nb 2: pred(\"p\",x=0) ts(3,3)\n";
-    stories(SI, rows, expect![[r#""#]]);
+    stories(
+        SI,
+        deleted,
+        expect![[r#"
+        StaleRead: T2 started at 3 and read x = 0, the initial value; but T1 had deleted it at 2, so T2 should have found no x.
+    "#]],
+    );
+    let refused = "initial 0\na 1: w(x,1) ts(1,2)\nb 2: cas!(x,1,5) ts(3,3)\n";
+    stories(
+        SI,
+        refused,
+        expect![[r#"
+        StaleRead: T2 started at 3 and did not find x = 1; it should have found x = 1 of T1, which committed at 2.
+    "#]],
+    );
 }
 
 #[test]
@@ -457,35 +561,35 @@ fn in_the_order_of_commits() {
         SER,
         &stale,
         expect![[r#"
-        serializable by timestamps: violated
-          found      1 StaleRead
-          StaleRead: a transaction read a version that, by timestamps, was already overwritten
-            T3 committed at 6 and read x = 1 of T1, which committed at 2; but T2 had overwritten it at 5, so
-            T3 should have read x = 2.
+            serializable by timestamps: violated
+              found      1 StaleRead
+              StaleRead: a transaction read a version that, by timestamps, was already overwritten
+                T3, which committed at 6, read x = 1 of T1, which committed at 2; but T2 had overwritten it at
+                5, so T3 should have read x = 2.
 
-            by the server's timestamps:
-            ts  a                b                c
-                + T1 * w(x,1)
-                |                + T2 * w(x,2)
-                |                |                + T3 * r(x,1)
-                |                |                |   w(y,1)
-             2  + committed      |                |
-             5                   + committed      |
-             6                                    + committed
+                by the server's timestamps:
+                ts  a                b                c
+                    + T1 * w(x,1)
+                 2  + committed
+                                     + T2 * w(x,2)
+                 5                   + committed
+                                                      + T3 * r(x,1)
+                                                      |   w(y,1)
+                 6                                    + committed
 
-            rule     EXT: a transaction reads the newest version that committed before its place in the
-                     order of commits
-            expected x = 2, written by T2 (commit 5)
-            read     x = 1, written by T1 (commit 2)
-            promise  serializable by timestamps: transactions take effect one after another in the order of
-                     their commit timestamps
-            broken   because a newer version had committed at the reader's place, and the reader missed it
-            visible  in the first 3 of 3 transactions
-          method     the server's timestamps (commit order is said to be the serial order, so it can be
-                     replayed)
-          evidence   commit timestamps
-          figures    3 transactions, 4 operations, 2 keys
-    "#]],
+                rule     EXT: a transaction reads the newest version that committed before its place in the
+                         order of commits
+                expected x = 2, written by T2 (commit 5)
+                read     x = 1, written by T1 (commit 2)
+                promise  serializable by timestamps: transactions take effect one after another in the order of
+                         their commit timestamps
+                broken   because a newer version had committed at the reader's place, and the reader missed it
+                visible  in the first 3 of 3 transactions
+              method     the server's timestamps (commit order is said to be the serial order, so it can be
+                         replayed)
+              evidence   commit timestamps
+              figures    3 transactions, 4 operations, 2 keys
+        "#]],
     );
     let session = serial("a 1: w(x,1) ts(_,7)\na 2: w(y,1) ts(_,4)\n");
     stories(
