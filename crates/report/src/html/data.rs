@@ -209,6 +209,7 @@ fn verdict(case: &Case<'_>, decided: &Decided) -> Value {
     let without = "It holds without session order.";
     json!({
         "level": named(promise),
+        "name": promise.level.name(),
         "word": promise.word(),
         "timed": promise.by == By::Timestamps,
         "state": state,

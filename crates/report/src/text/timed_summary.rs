@@ -1,11 +1,11 @@
 //! What holds by the server's timestamps and what does not, and how that fits what holds by values.
 
-use isolde_spec::{Answer, Summary};
+use isolde_spec::{Answer, Level, Summary};
 use serde_json::{Value, json};
 
 use super::verdict;
 use crate::decided::{Decided, by_timestamps};
-use crate::wrap::paragraph;
+use crate::wrap::{all_of, paragraph};
 
 /// A row for each verdict by timestamps, and what is worth knowing; nothing if there is none.
 pub(super) fn to_text(decided: &[Decided]) -> String {
@@ -68,16 +68,21 @@ pub(super) fn to_json(decided: &[Decided]) -> Vec<Value> {
     by_timestamps(decided).map(one).collect()
 }
 
-/// What it means that a level is violated by timestamps and holds by values, if that is so.
+/// What it means that levels are violated by timestamps and hold by values, if some are.
 pub(crate) fn compared(decided: &[Decided]) -> Option<String> {
     let strongest = Summary::of(decided.iter().map(|d| &d.verdict)).strongest;
-    let holds = |d: &&Decided| {
-        let level = d.verdict.promise.level;
-        d.verdict.holds() == Some(false) && strongest.iter().any(|strong| strong.implies(level))
+    let violated = by_timestamps(decided).filter(|d| d.verdict.holds() == Some(false));
+    let levels = violated.map(|d| d.verdict.promise.level);
+    let both = levels.filter(|level| strongest.iter().any(|strong| strong.implies(*level)));
+    let names: Vec<&str> = both.map(Level::name).collect();
+    let (hold, are) = match names.len() {
+        0 => return None,
+        1 => ("holds", "it is"),
+        _ => ("hold", "they are"),
     };
-    let level = by_timestamps(decided).find(holds)?.verdict.promise.level;
     Some(format!(
-        "By values, {level} holds: some order of the transactions explains what was read. By timestamps it is \
-         violated: the server did not do what its own timestamps say that it did."
+        "By values, {} {hold}: some order of the transactions explains what was read. By timestamps {are} \
+         violated: the server did not do what its own timestamps say that it did.",
+        all_of(&names)
     ))
 }

@@ -75,12 +75,7 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
             tower   1: w(signal,green) ts(1,2)\n\
             tower   2: w(signal,red) ts(3,5)\n\
             driver  3: r(signal,green) ts(6,6)\n",
-        shown_by: &[by(
-            "any database with asynchronous replicas",
-            "snapshots of a replica that lags behind",
-            "if the timestamp of the snapshot is that of the primary's clock, not that of what the replica \
-             has applied",
-        )],
+        shown_by: &[],
         reproduce: &[
             run("save the smallest history", "isolde explain StaleRead --history > stale.txt"),
             run("and check it", "isolde check stale.txt"),

@@ -8,8 +8,9 @@ const stateNode = (state) => el(`span.state.${STATES[state]}`, null,
 function levelRow(verdict, at, choose) {
   const found = verdict.found.map(([count, name]) => el("span.found", null, el("b", null, count), ` ${name}`));
   const name = verdict.state === 1 && found.length > 0
-    ? el("button.link", { type: "button", "data-verdict": at, "aria-pressed": "false", click: () => choose(at) }, verdict.level)
-    : el("span", null, verdict.level);
+    ? el("button.link", { type: "button", "data-verdict": at, "aria-pressed": "false", "aria-label": verdict.level,
+      click: () => choose(at) }, verdict.name)
+    : el("span", null, verdict.name);
   return el("li", null, stateNode(verdict.state),
     el("span.level-name", null, name, verdict.asked && el("span.muted", null, ` ${verdict.asked}`)),
     el("span.what", null, found, verdict.reason && el("span", null, verdict.reason),

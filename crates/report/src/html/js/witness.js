@@ -177,7 +177,7 @@ function witnessNode(witness) {
       plain(meaning) !== plain(body.story) && el("p.meaning", null, meaning)),
     el("p.story", null, body.story),
     promiseNode(witness, body),
-    el("figure", null, pictureNode(body), el("figcaption", null, legend(body))),
+    el("figure", null, pictureNode(body), body.facts.length === 0 && el("figcaption", null, legend(body))),
     el("section.when", null,
       el("h3", null, "Time line"), el("p.muted", null, body.timeline.basis), timelineNode(body)),
     edgesNode(body),
