@@ -53,15 +53,13 @@ fn origin(history: &History, seen: &Seen) -> String {
 fn rule(asked: Promise, timed: &Timed, anomaly: Anomaly) -> &'static str {
     let serial = asked.level == Level::Serializable;
     match timed.axiom {
-        Axiom::Session if serial => {
-            "the transactions of a session stand in their order in the order of commits"
-        }
+        Axiom::Session if serial => "commit order keeps the order of each session",
         Axiom::Session => {
             "a transaction starts at or after the commit of every earlier one of its session"
         }
         Axiom::Int => "a transaction reads what it wrote or read before",
         Axiom::Ext if serial => {
-            "a transaction reads the newest version that committed before its place in the order of commits"
+            "a transaction reads the newest version that committed before its place in commit order"
         }
         Axiom::Ext => {
             "a transaction reads the newest version that committed at or before its start"

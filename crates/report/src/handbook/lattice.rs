@@ -22,7 +22,7 @@ pub fn forbidding(anomaly: Anomaly) -> Vec<Level> {
     Level::ALL.into_iter().filter(|level| forbids(*level, anomaly)).collect()
 }
 
-/// The levels that forbid by timestamps what only they show. In the order of commits, transactions have no
+/// The levels that forbid by timestamps what only they show. In commit order, transactions have no
 /// start that could be wrong or overlap.
 pub fn forbidding_by_timestamps(anomaly: Anomaly) -> Vec<Level> {
     match anomaly {
@@ -39,7 +39,7 @@ pub(super) fn beside(anomaly: Anomaly) -> Option<&'static str> {
     match anomaly {
         Anomaly::TimestampTie => Some("serializable by timestamps is left open by it"),
         Anomaly::BadTimestamps | Anomaly::ConcurrentWrites => {
-            Some("serializable by timestamps allows it: what counts there is the order of commits")
+            Some("serializable by timestamps allows it: what counts there is commit order")
         }
         _ => None,
     }

@@ -21,7 +21,7 @@ const LABEL: f64 = 64.0;
 const MOST_LABELS: usize = 12;
 
 /// When a part began and ended, if known.
-type Span = (Option<Timestamp>, Option<Timestamp>);
+type PartSpan = (Option<Timestamp>, Option<Timestamp>);
 
 /// Where moments are.
 pub(super) struct Axis {
@@ -29,7 +29,7 @@ pub(super) struct Axis {
     left: f64,
     unit: f64,
     /// The begin and end of each part, if known.
-    spans: Vec<Span>,
+    spans: Vec<PartSpan>,
     basis: Basis,
 }
 
@@ -38,7 +38,7 @@ impl Axis {
     pub(super) fn new(exhibit: &Exhibit, parts: &[Part], left: f64) -> Axis {
         let clock = exhibit.timeline.basis;
         let timed = parts.iter().any(|part| part.span(clock) != (None, None));
-        let spans: Vec<Span> = if timed {
+        let spans: Vec<PartSpan> = if timed {
             parts.iter().map(|part| in_order(part.span(clock))).collect()
         } else {
             in_sessions(parts)
@@ -144,7 +144,7 @@ impl Axis {
 }
 
 /// A bar has a left and a right end, also if it is said to have ended before it began.
-fn in_order((begin, end): Span) -> Span {
+fn in_order((begin, end): PartSpan) -> PartSpan {
     match (begin, end) {
         (Some(a), Some(b)) if a > b => (end, begin),
         span => span,
@@ -159,7 +159,7 @@ fn since_first(since: i128, logical: i64) -> String {
 }
 
 /// The operations of each session one after another, in the order of the history.
-fn in_sessions(parts: &[Part]) -> Vec<Span> {
+fn in_sessions(parts: &[Part]) -> Vec<PartSpan> {
     let mut order: Vec<usize> = (0..parts.len()).collect();
     order.sort_by_key(|at| parts[*at].txn);
     let mut spans = vec![(None, None); parts.len()];

@@ -15,5 +15,6 @@ mod shown;
 mod stories;
 mod summaries;
 mod timed;
+mod timed_reports;
 mod verdicts;
 mod weak;

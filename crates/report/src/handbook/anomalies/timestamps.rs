@@ -32,7 +32,7 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
         anomaly: Anomaly::UncommittedVersionRead,
         also_called: &["read from the future", "EXT violation"],
         definition: "A transaction reads a version that was committed, by its timestamp, only after the \
-            place of the reader: at snapshot isolation after the reader's start, in the order of commits \
+            place of the reader: at snapshot isolation after the reader's start, in commit order \
             after the reader's place in it.",
         differs: "By values it may be fine: the reader comes after the writer in some order. If the version \
             had been overwritten at the reader's place, it is a StaleRead; if its writer was rolled back, an \
@@ -61,7 +61,7 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
         also_called: &["EXT violation"],
         definition: "A transaction reads a version that had been overwritten, by timestamps, at its place: \
             at snapshot isolation there is a newer version that committed at or before the reader's start, \
-            in the order of commits one that stands before the reader.",
+            in commit order one that stands before the reader.",
         differs: "By values it may be fine: the reader may have come before the second writer in some order, \
             and only the server's timestamps say that it did not. A stale read of a single operation by the \
             clients' clocks is NotLinearizable.",
@@ -88,8 +88,8 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
             committed when the other started. At snapshot isolation the second of them has to be \
             refused.",
         differs: "If both had read the version that both replaced, it is a LostUpdate, which values show, too. \
-            Blind writes show nothing by values: any order of them will do. In the order of \
-            commits (serializable by timestamps) overlapping is no fault.",
+            Blind writes show nothing by values: any order of them will do. In commit order \
+            (serializable by timestamps) overlapping is no fault.",
         breach: "only one of two transactions that overlap and write the same key may commit",
         harm: "Two doctors correct a prescription at the same time, each looking at the old one. The server \
             promises that the second is told so, and neither is.",
@@ -100,8 +100,8 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
             alice  1: w(dose,20) ts(1,4)\n\
             bob    2: w(dose,5) ts(2,6)\n",
         shown_by: &[by(
-            "databases that lock rows (MySQL, MariaDB and others)",
-            "REPEATABLE READ, with the start of the transaction as its timestamp",
+            "MySQL, MariaDB (InnoDB)",
+            "REPEATABLE READ without innodb_snapshot_isolation (MariaDB; on by default since 11.6.2)",
             "a writer waits for the lock and then overwrites what committed meanwhile; only a promise of \
              snapshot isolation forbids that",
         )],
@@ -119,7 +119,7 @@ pub(super) static PAGES: [AnomalyPage; 5] = [
         definition: "Two transactions wrote the same key and have the same commit timestamp. Nothing says \
             which of the two versions is the newer one, so no snapshot is well defined from then on.",
         differs: "At snapshot isolation it is a violation, and since both had started before, they are \
-            ConcurrentWrites, too. In the order of commits it leaves the answer open, \
+            ConcurrentWrites, too. In commit order it leaves the answer open, \
             also if one wrote what the other read. Timestamps with a logical part (7.1, 7.2) are not \
             the same.",
         breach: "versions of a key have to have an order, and two of them were committed at the same time",
