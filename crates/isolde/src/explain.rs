@@ -70,7 +70,7 @@ fn of_anomaly(args: &ExplainArgs, page: &AnomalyPage) -> Result<()> {
     if args.json {
         return terminal::print(&(serde_json::to_string_pretty(&anomaly_to_json(page))? + "\n"));
     }
-    let shown = shown(page.history, page.level())?;
+    let shown = shown(page.history, page.promise(), Some(page.anomaly))?;
     terminal::print(&anomaly_to_text(page, &shown))
 }
 
@@ -84,19 +84,20 @@ fn of_level(args: &ExplainArgs, page: &LevelPage) -> Result<()> {
     }
     // What the level allows, a stronger one forbids: its picture is the one to look at.
     let stronger = Level::ALL.into_iter().filter(|l| l.next_weaker().contains(&level));
-    let allowed = stronger.map(|stronger| shown(page.allows, stronger));
+    let allowed = stronger.map(|stronger| shown(page.allows, Promise::of(stronger), None));
     let allowed = allowed.collect::<Result<Vec<String>>>()?;
     let allowed = allowed.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
-    terminal::print(&level_to_text(page, &allowed, &shown(page.forbids, level)?))
+    terminal::print(&level_to_text(page, &allowed, &shown(page.forbids, Promise::of(level), None)?))
 }
 
-/// The first witness of a small history that breaks a level, in words; nothing if none does.
-fn shown(text: &str, level: Level) -> Result<String> {
+/// The first witness of a small history that breaks a promise, in words; nothing if none does.
+fn shown(text: &str, promise: Promise, wanted: Option<Anomaly>) -> Result<String> {
     let history = parse(text).context("in the handbook")?;
-    let verdict = check(&history, Promise::of(level), &Options::default());
+    let verdict = check(&history, promise, &Options::default());
     let telling = Telling { style: terminal::style(), ..Telling::default() };
-    let first = verdict.witnesses().first();
-    let exhibit = first.map(|witness| Exhibit::new(&history, level, 1, witness));
+    let shows = |w: &&Witness| wanted.is_none_or(|wanted| w.anomaly == wanted);
+    let first = verdict.witnesses().iter().find(shows);
+    let exhibit = first.map(|witness| Exhibit::new(&history, promise, 1, witness));
     Ok(exhibit.map_or(String::new(), |exhibit| exhibit_to_text(&history, &exhibit, &telling)))
 }
 
@@ -157,7 +158,7 @@ fn of_history(args: &ExplainArgs, file: &Path, interrupts: &Interrupts) -> Resul
     let telling = Telling { style: terminal::style(), explain, ..Telling::default() };
     let Some(wanted) = wanted else { return list(args, history, &decided, &telling) };
     let (promise, number, witness) = find(&decided, &wanted)?;
-    let exhibit = Exhibit::new(history, promise.level, number, witness);
+    let exhibit = Exhibit::new(history, promise, number, witness);
     if args.json {
         let json = witness_to_json(history, witness, &exhibit);
         terminal::print(&(serde_json::to_string_pretty(&json)? + "\n"))?;
@@ -246,7 +247,7 @@ fn list(
     let exhibits = |d: &Decided| {
         let promise = d.verdict.promise;
         let all = d.verdict.witnesses().iter().enumerate().take(MOST);
-        all.map(|(at, w)| Exhibit::new(history, promise.level, at + 1, w)).collect::<Vec<_>>()
+        all.map(|(at, w)| Exhibit::new(history, promise, at + 1, w)).collect::<Vec<_>>()
     };
     if args.json {
         let id = |e: &Exhibit| serde_json::json!({"id": e.id, "anomaly": e.anomaly.name(), "story": e.story});

@@ -90,7 +90,7 @@ pub fn write(
     for verdict in case.decided.iter().map(|d| &d.verdict) {
         let promise = verdict.promise;
         for (at, witness) in verdict.witnesses().iter().enumerate() {
-            let exhibit = Exhibit::new(case.history, promise.level, at + 1, witness);
+            let exhibit = Exhibit::new(case.history, promise, at + 1, witness);
             let name = format!("{stem}-{}-{}.{}", exhibit.id, witness.anomaly, kind.ending());
             let history = case.history;
             // The folder is the command's own: a second check writes the same files again.

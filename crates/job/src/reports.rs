@@ -8,7 +8,6 @@ use isolde_report::{
     Case, Exhibit, HtmlReport, Junit, REPORT_VERSION, Telling, case_to_json, dot, fault_to_json,
     faults_to_text, summary_to_text, svg, to_text,
 };
-use isolde_spec::Summary;
 use serde_json::{Value, json};
 
 use crate::notice::Notice;
@@ -101,7 +100,7 @@ impl Reports {
                     *text += &as_text(case, &Telling { all: true, ..telling(case) });
                 }
                 Kind::Picture(draw, drawn) => {
-                    *drawn = drawn.take().or_else(|| plainest(case).as_ref().map(*draw));
+                    *drawn = drawn.take().or_else(|| case.plainest().as_ref().map(*draw));
                 }
             }
         }
@@ -156,11 +155,4 @@ pub fn as_text(case: &Case<'_>, telling: &Telling) -> String {
         case.decided.iter().for_each(|d| out += &to_text(case.history, d, telling));
     }
     out
-}
-
-/// The first witness of the level whose first witness says most in the fewest words.
-fn plainest(case: &Case<'_>) -> Option<Exhibit> {
-    let summary = Summary::of(case.decided.iter().map(|d| &d.verdict));
-    let wanted = summary.plainest?;
-    case.exhibits().find(|exhibit| exhibit.level == wanted)
 }

@@ -69,12 +69,56 @@ fn main() {
         add(&mut report, name, &notation(&format!("{name}.txt")), plain, &Level::ALL);
     }
     write(&folder, "several", report);
+    let mut report = HtmlReport::new("By the server's timestamps");
+    for (name, text) in TIMED {
+        add_asked(&mut report, name, text, plain, &both_ways());
+    }
+    write(&folder, "timestamps", report);
 }
 
+/// Snapshot isolation by timestamps, and what a user may ask beside it by values.
+fn both_ways() -> Vec<Promise> {
+    let timed = [Level::SnapshotIsolation, Level::Serializable].map(Promise::by_timestamps);
+    let valued = [Level::ReadCommitted, Level::SnapshotIsolation, Level::Serializable];
+    timed.into_iter().chain(valued.map(Promise::of)).collect()
+}
+
+/// What only timestamps show: writers that overlap, a stale read, and much else with hybrid timestamps.
+const TIMED: [(&str, &str); 3] = [
+    (
+        "no-conflict",
+        "given dose 10\nalice 1: r(weight,absent) w(dose,20) ts(3,7)\nbob 2: w(dose,5) ts(6,9)\n\
+         carol 3: r(dose,5) ts(9,9)\n",
+    ),
+    (
+        "figure-11",
+        "initial 0\nmeta commit-order serial\na 1: w(x,1) ts(1,2)\nb 2: w(x,2) ts(3,5)\nc 3: r(x,1) ts(6,6)\n",
+    ),
+    (
+        "hybrid",
+        "initial 0\n\
+         a 1: w(x,1) ts(1731700000000000100,1731700000000000100.1)\n\
+         a 2: w(x,2) w(y,2) ts(1731700000000000100.1,1731700005000000300)\n\
+         a 3: r(y,0) ts(1731700004000000000,1731700004000000000)\n\
+         b 4: r(x,1) r(z,0) r(u,0) r(v,0) r(w,0) ts(1731700005000000300.2,1731700005000000300.2)\n\
+         c 5: w(z,5) ts(1731700005000000400,1731700005000000390)\n\
+         d 6: w(u,6) unknown ts(1731700005000000200,_)\n\
+         e 7: r(u,6) ts(1731700005000000500,1731700005000000500)\n\
+         b 8: r(u,0) ts(1731700005000000600.1,1731700005000000600.1)\n\
+         e 9: append(l,1) ts(1731700005000000600,1731700005000000600.1)\n\
+         c 10: list(l,[]) ts(1731700005000000700,1731700005000000700)\n",
+    ),
+];
+
 fn add(report: &mut HtmlReport, name: &str, text: &str, options: Options, levels: &[Level]) {
+    let promises: Vec<Promise> = levels.iter().map(|level| Promise::of(*level)).collect();
+    add_asked(report, name, text, options, &promises);
+}
+
+fn add_asked(report: &mut HtmlReport, name: &str, text: &str, options: Options, asked: &[Promise]) {
     let history = parse(text).unwrap();
     let began = Instant::now();
-    let decided = decide(&history, options, levels);
+    let decided = decide(&history, options, asked);
     let again = vec![
         ("Check the history again".to_owned(), format!("isolde check '{name}'")),
         ("Run the same workload".to_owned(), "isolde test fjall --txns 5k --seed 1".to_owned()),
@@ -87,7 +131,7 @@ fn add(report: &mut HtmlReport, name: &str, text: &str, options: Options, levels
         decided: &decided,
         about: vec![row("Database", "a bookshop"), row("Workload", "mini, 8 sessions, seed 1")],
         warning_count: u64::from(name.contains("unknown")),
-        every_level: levels.len() == Level::ALL.len(),
+        every_level: asked.len() == Level::ALL.len(),
         options: serde_json::Value::Null,
         explain: Some(format!("isolde explain '{name}'")),
         warnings: if name.contains("unknown") {
@@ -100,15 +144,15 @@ fn add(report: &mut HtmlReport, name: &str, text: &str, options: Options, levels
     });
 }
 
-fn decide(history: &History, options: Options, levels: &[Level]) -> Vec<Decided> {
+fn decide(history: &History, options: Options, asked: &[Promise]) -> Vec<Decided> {
     let checker = Checker::new(history, options);
     let single = history.txns().all(|txn| txn.ops().len() == 1);
-    let levels = levels.iter().filter(|level| single || !level.of_operations());
-    let decide = |level: &Level| {
-        let verdict = checker.check(Promise::of(*level));
+    let asked = asked.iter().filter(|asked| single || !asked.level.of_operations());
+    let decide = |asked: &Promise| {
+        let verdict = checker.check(*asked);
         Decided { verdict, holds_without_session_order: false, seconds: 0.0 }
     };
-    levels.map(decide).collect()
+    asked.map(decide).collect()
 }
 
 fn write(folder: &Path, name: &str, report: HtmlReport) {

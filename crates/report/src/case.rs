@@ -3,7 +3,7 @@
 use isolde_history::History;
 use serde_json::Value;
 
-use crate::decided::Decided;
+use crate::decided::{self, Decided};
 use crate::exhibit::Exhibit;
 
 /// A history with its verdicts.
@@ -15,7 +15,7 @@ pub struct Case<'a> {
     pub name: String,
     /// Its format.
     pub format: String,
-    /// What was decided: one level each.
+    /// What was decided: one promise each.
     pub decided: &'a [Decided],
     /// What else is known: rows of a name and a text, such as the database, the workload, the run.
     pub about: Vec<(String, String)>,
@@ -39,15 +39,21 @@ impl Case<'_> {
     /// The story of the first witness of a verdict.
     pub(crate) fn story(&self, decided: &Decided) -> Option<String> {
         let first = decided.verdict.witnesses().first()?;
-        Some(Exhibit::new(self.history, decided.verdict.promise.level, 1, first).story)
+        Some(Exhibit::new(self.history, decided.verdict.promise, 1, first).story)
     }
 
-    /// The witnesses of all levels that are violated.
+    /// The witness that says most in the fewest words: by timestamps, if they show a violation.
+    pub fn plainest(&self) -> Option<Exhibit> {
+        let verdict = &decided::plainest(self.decided).next()?.verdict;
+        Some(Exhibit::new(self.history, verdict.promise, 1, verdict.witnesses().first()?))
+    }
+
+    /// The witnesses of all promises that are violated.
     pub fn exhibits(&self) -> impl Iterator<Item = Exhibit> + '_ {
         self.decided.iter().flat_map(move |d| {
-            let level = d.verdict.promise.level;
+            let promise = d.verdict.promise;
             let numbered = d.verdict.witnesses().iter().enumerate();
-            numbered.map(move |(at, witness)| Exhibit::new(self.history, level, at + 1, witness))
+            numbered.map(move |(at, witness)| Exhibit::new(self.history, promise, at + 1, witness))
         })
     }
 }

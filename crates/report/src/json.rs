@@ -1,7 +1,7 @@
 //! A verdict for machines: whatever the text says, and all witnesses.
 
 use isolde_history::{Event, History, OpId, TxnId};
-use isolde_spec::{Answer, Counted, Forced, Procedure, Step, Verdict, Witness};
+use isolde_spec::{Answer, By, Counted, Forced, Procedure, Step, Verdict, Witness};
 use serde_json::{Map, Value, json};
 
 use crate::case::Case;
@@ -10,8 +10,10 @@ use crate::exhibit::{Basis, Exhibit, Row, What};
 use crate::forced;
 use crate::names;
 use crate::sentence::sentence;
+use crate::stamps;
 use crate::stuck;
 use crate::text::{event_times, summary_to_json};
+use crate::timed;
 
 /// The version of the JSON report, as docs/report.schema.json describes it. It grows when something is
 /// taken away or changes its meaning; what is only added does not change it.
@@ -84,6 +86,10 @@ pub fn to_json(history: &History, decided: &Decided) -> Value {
     };
     json!({
         "level": verdict.promise.level.name(),
+        "by": match verdict.promise.by {
+            By::Values => "values",
+            By::Timestamps => "timestamps",
+        },
         "session_order": verdict.promise.session_order,
         "answer": answer,
         "reason": reason,
@@ -127,9 +133,9 @@ fn procedure(procedure: &Procedure, txns: usize) -> Value {
 }
 
 fn witnesses(history: &History, verdict: &Verdict) -> Vec<Value> {
-    let level = verdict.promise.level;
+    let promise = verdict.promise;
     let numbered = verdict.witnesses().iter().enumerate();
-    let exhibit = |at: usize, w: &Witness| Exhibit::new(history, level, at + 1, w);
+    let exhibit = |at: usize, w: &Witness| Exhibit::new(history, promise, at + 1, w);
     numbered.map(|(at, w)| witness_to_json(history, w, &exhibit(at, w))).collect()
 }
 
@@ -159,6 +165,7 @@ pub fn witness_to_json(history: &History, w: &Witness, exhibit: &Exhibit) -> Val
         "operations": w.ops.iter().map(op).collect::<Vec<_>>(),
         "cycle": w.steps.iter().enumerate().map(|(at, s)| forced_step(history, w, at, s)).collect::<Vec<_>>(),
         "stuck": w.stuck.as_ref().map(|found| stuck::to_json(history, found)),
+        "timed": w.timed.as_ref().map(|found| timed::to_json(history, found, exhibit)),
         "timeline": timeline(exhibit),
     })
 }
@@ -178,7 +185,7 @@ fn timeline(exhibit: &Exhibit) -> Value {
         };
         let cited = matches!(row.what, What::Op(at) if op(at).is_some_and(|op| op.cited));
         json!({
-            "time": row.time,
+            "time": row.time.map(stamps::to_json),
             "session": row.column.map(|at| &line.columns[at]),
             "transaction": part.map(|part| &part.name),
             "what": what,
@@ -190,6 +197,7 @@ fn timeline(exhibit: &Exhibit) -> Value {
         "times": match line.basis {
             Basis::Nanoseconds => "nanoseconds",
             Basis::Events => "events",
+            Basis::Timestamps => "timestamps",
             Basis::Order => "none",
         },
         "left_out": exhibit.left_out,
@@ -204,6 +212,8 @@ fn txn(history: &History, id: TxnId) -> Value {
         "name": names::txn(history, id),
         "number": id.0,
         "notation": names::full_line(history, id),
+        "start_ts": history.txn(id).start_ts().map(stamps::to_json),
+        "commit_ts": history.txn(id).commit_ts().map(stamps::to_json),
     })
 }
 

@@ -1,8 +1,8 @@
-//! Verdicts as JUnit XML, which continuous integration shows: a history is a suite, a level a test.
+//! Verdicts as JUnit XML, which continuous integration shows: a history is a suite, a promise a test.
 
 use std::fmt::Write;
 
-use isolde_spec::Answer;
+use isolde_spec::{Answer, Promise};
 
 use crate::case::Case;
 use crate::text::{Telling, to_text};
@@ -28,7 +28,9 @@ impl Junit {
         let mut counts = [0; 3];
         for decided in case.decided {
             counts[TESTS] += 1;
-            let (level, answer) = (decided.verdict.promise.level, &decided.verdict.answer);
+            let answer = &decided.verdict.answer;
+            // Session order is in the text; the name tells values and timestamps apart.
+            let promise = Promise { session_order: true, ..decided.verdict.promise };
             let text = || escape(&to_text(case.history, decided, &Telling::default()));
             let (element, message, kind) = match answer {
                 Answer::Holds => ("", String::new(), String::new()),
@@ -46,7 +48,7 @@ impl Junit {
             // Writing to a String cannot fail.
             let _ = write!(
                 tests,
-                "    <testcase name=\"{level}\" classname=\"{}\" time=\"{:.6}\"",
+                "    <testcase name=\"{promise}\" classname=\"{}\" time=\"{:.6}\"",
                 escape(&case.name),
                 decided.seconds
             );

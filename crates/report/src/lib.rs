@@ -12,15 +12,19 @@ mod junit;
 mod names;
 mod picture;
 mod sentence;
+mod stamps;
 mod stuck;
 mod style;
 mod text;
+mod timed;
 mod wrap;
 mod xml;
 
 pub use case::Case;
 pub use decided::Decided;
-pub use exhibit::{Basis, Exhibit, Link, Part, PartOp, Role, Row, StuckOrder, Timeline, What};
+pub use exhibit::{
+    Basis, Blamed, Exhibit, Fact, Link, Part, PartOp, Role, Row, StuckOrder, Timeline, What,
+};
 pub use html::HtmlReport;
 pub use json::{REPORT_VERSION, case_to_json, fault_to_json, to_json, witness_to_json};
 pub use junit::Junit;

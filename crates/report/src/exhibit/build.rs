@@ -3,10 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use isolde_history::{History, OpId, TxnId};
-use isolde_spec::{Edges, Level, Step, Witness};
+use isolde_spec::{Axiom, Edges, Finding, Promise, Step, Witness};
 
 use super::sources::Sources;
-use super::{Exhibit, Link, Part, PartOp, Role, StuckOrder, cited, story, timeline};
+use super::{Blamed, Exhibit, Link, Part, PartOp, Role, StuckOrder};
+use super::{cited, story, timed_facts, timed_story, timeline};
 use crate::wrap::shorten;
 use crate::{forced, handbook, names, sentence};
 
@@ -18,21 +19,24 @@ const MOST_OPS: usize = 200;
 const OP_LEN: usize = 120;
 
 impl Exhibit {
-    /// The witness of that number, counted from 1, of a level.
-    pub fn new(history: &History, level: Level, number: usize, witness: &Witness) -> Exhibit {
+    /// The witness of that number, counted from 1, of a promise.
+    pub fn new(history: &History, asked: Promise, number: usize, witness: &Witness) -> Exhibit {
         let sources = Sources::new(history, witness);
         let builder = Builder::new(history, witness, &sources);
         let links = builder.links();
         let mut exhibit = Exhibit {
-            id: format!("{level}-{number}"),
-            level,
+            id: format!("{}-{number}", asked.word()),
+            asked,
             anomaly: witness.anomaly,
-            title: sentence::variant(witness.anomaly, witness.needs),
+            title: title(witness),
             meaning: meaning(witness),
-            story: story::tell(history, witness, &sources),
-            promise: handbook::level(level).promise,
+            story: timed_story::tell(history, asked, witness, &sources)
+                .unwrap_or_else(|| story::tell(history, witness, &sources)),
+            promise: handbook::promise(asked),
             breach: breach(witness).to_owned(),
-            timeline: timeline::of(history, &builder.parts, &links, &sources),
+            timeline: timeline::of(history, asked.by, &builder.parts, &links, &sources),
+            facts: timed_facts::of(history, asked, witness, &sources),
+            blamed: builder.blamed(),
             links,
             stuck: builder.stuck(),
             left_out: builder.left_out(),
@@ -152,6 +156,15 @@ impl<'a> Builder<'a> {
         steps.filter(|step| !shown(step.from) || !shown(step.to)).count()
     }
 
+    /// Which transaction's timestamps do not fit.
+    fn blamed(&self) -> Option<Blamed> {
+        let timed = self.witness.timed.as_ref()?;
+        let conflict = timed.axiom == Axiom::NoConflict;
+        let other = timed.opponent.filter(|_| conflict).and_then(|txn| self.at.get(&txn).copied());
+        let words = timed_facts::in_short(self.history, self.witness, self.sources)?;
+        Some(Blamed { part: *self.at.get(&timed.txn)?, other, words })
+    }
+
     fn stuck(&self) -> Option<StuckOrder> {
         let stuck = self.witness.stuck.as_ref()?;
         let part = |op: &OpId| self.at.get(&self.history.txn_of(*op)).copied();
@@ -185,6 +198,8 @@ fn part(history: &History, id: TxnId, support: bool, cited: &HashSet<OpId>) -> P
         outcome: txn.outcome(),
         begin: interval.begin,
         end: interval.end,
+        start_ts: txn.start_ts(),
+        commit_ts: txn.commit_ts(),
         left_out: txn.ops().len() - ops.len(),
         ops,
     }
@@ -196,8 +211,19 @@ fn is_unseen(witness: &Witness) -> bool {
     witness.steps.iter().any(|step| step.because.inferred) && witness.forced.is_empty()
 }
 
+/// The name of the anomaly; where it can be found by values, too, it says that it was not.
+fn title(witness: &Witness) -> String {
+    let name = sentence::variant(witness.anomaly, witness.needs);
+    let twofold = witness.anomaly.entry().finding != Finding::Timestamps;
+    if witness.timed.is_some() && twofold { format!("{name} by timestamps") } else { name }
+}
+
 /// What the anomaly means, in a line.
 fn meaning(witness: &Witness) -> String {
+    if is_of_session(witness) {
+        return "a transaction does not come, by timestamps, after what its session did before"
+            .to_owned();
+    }
     let meaning = witness.anomaly.entry().meaning;
     if !is_unseen(witness) {
         return meaning.to_owned();
@@ -208,8 +234,16 @@ fn meaning(witness: &Witness) -> String {
     )
 }
 
+/// Whether timestamps alone show that a session is not in order: nothing need have been missed.
+fn is_of_session(witness: &Witness) -> bool {
+    witness.timed.as_ref().is_some_and(|timed| timed.axiom == Axiom::Session)
+}
+
 /// Where that breaks the promise.
 fn breach(witness: &Witness) -> &'static str {
+    if is_of_session(witness) {
+        return "by its timestamps a transaction need not see what its own session did before";
+    }
     if is_unseen(witness) {
         return "whichever order is assumed for the versions that were written blindly, some transaction read what the level does not allow";
     }

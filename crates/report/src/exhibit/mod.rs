@@ -9,22 +9,24 @@ mod rows;
 mod schedule;
 mod sources;
 mod story;
+mod timed_facts;
+mod timed_story;
 mod timeline;
 mod times;
 
-use isolde_spec::{Anomaly, Level};
+use isolde_spec::{Anomaly, Promise};
 
-pub use parts::{Link, Part, PartOp, Role, StuckOrder};
+pub use parts::{Blamed, Fact, Link, Part, PartOp, Role, StuckOrder};
 pub use rows::{Basis, Row, Timeline, What};
 pub(crate) use times::Times;
 
 /// One witness, ready to be shown.
 #[derive(Clone, Debug)]
 pub struct Exhibit {
-    /// What it is called on the command line: `snapshot-isolation-1`.
+    /// What it is called on the command line: `snapshot-isolation-1`, `snapshot-isolation-by-timestamps-1`.
     pub id: String,
-    /// The level that it breaks.
-    pub level: Level,
+    /// The promise that it breaks.
+    pub asked: Promise,
     /// What it is.
     pub anomaly: Anomaly,
     /// The name, with the orders that it needs: "LongFork (needs session order)".
@@ -33,7 +35,7 @@ pub struct Exhibit {
     pub meaning: String,
     /// What happened, in one or two sentences with the real keys, values and transactions.
     pub story: String,
-    /// What the level promises, in a sentence.
+    /// What is promised, in a sentence.
     pub promise: &'static str,
     /// Where this breaks it, in a sentence.
     pub breach: String,
@@ -45,10 +47,21 @@ pub struct Exhibit {
     pub timeline: Timeline,
     /// How far single operations can be put in order, if that is what fails.
     pub stuck: Option<StuckOrder>,
+    /// What the server's timestamps show: the rule, what should have been read and what was.
+    pub facts: Vec<Fact>,
+    /// Which transaction's timestamps do not fit, if it was judged by them.
+    pub blamed: Option<Blamed>,
     /// How many transactions were left out, because they are too many to look at.
     pub left_out: usize,
     /// How many dependencies of the cycle were left out with them.
     pub steps_left_out: usize,
     /// After how many transactions of the history it is visible.
     pub position: usize,
+}
+
+impl Exhibit {
+    /// What was promised, for a title: whether session order counts is said elsewhere.
+    pub(crate) fn promised(&self) -> Promise {
+        Promise { session_order: true, ..self.asked }
+    }
 }

@@ -1,7 +1,9 @@
 //! What an exhibit is made of: transactions, their operations, and what binds them.
 
-use isolde_history::{OpId, Outcome, TxnId};
+use isolde_history::{OpId, Outcome, Timestamp, TxnId};
 use isolde_spec::Edges;
+
+use super::rows::Basis;
 
 /// A transaction of an exhibit.
 #[derive(Clone, Debug)]
@@ -20,10 +22,24 @@ pub struct Part {
     pub begin: Option<i64>,
     /// When it ended.
     pub end: Option<i64>,
+    /// When it started, as the server says.
+    pub start_ts: Option<Timestamp>,
+    /// When it committed, as the server says.
+    pub commit_ts: Option<Timestamp>,
     /// What it did, in its order.
     pub ops: Vec<PartOp>,
     /// How many of its operations were left out, because they are too many to look at.
     pub left_out: usize,
+}
+
+impl Part {
+    /// When it began and ended, by the clock of a time line.
+    pub fn span(&self, basis: Basis) -> (Option<Timestamp>, Option<Timestamp>) {
+        match basis {
+            Basis::Timestamps => (self.start_ts, self.commit_ts),
+            _ => (self.begin.map(Timestamp::plain), self.end.map(Timestamp::plain)),
+        }
+    }
 }
 
 /// An operation of a transaction.
@@ -73,6 +89,26 @@ pub struct Link {
     pub sentence: String,
     /// Why it must be, if it was inferred: a sentence, then the steps of the reason.
     pub because: Vec<String>,
+}
+
+/// Something worth knowing of a witness, under a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// What it is about: "expected".
+    pub name: &'static str,
+    /// What is known.
+    pub text: String,
+}
+
+/// The transaction whose timestamps do not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blamed {
+    /// Its number in [`Exhibit::parts`](super::Exhibit::parts).
+    pub part: usize,
+    /// The transaction that stands against it, if both are at odds alike.
+    pub other: Option<usize>,
+    /// What is wrong, in a few words.
+    pub words: String,
 }
 
 /// How far single operations can be put in order.

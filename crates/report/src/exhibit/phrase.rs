@@ -61,7 +61,8 @@ impl Phrases<'_> {
         }
     }
 
-    fn is(&self, key: &str, value: Value) -> String {
+    /// What a key held: "x = 3", "no x".
+    pub(super) fn is(&self, key: &str, value: Value) -> String {
         match value {
             Value::ABSENT => format!("no {key}"),
             Value::UNOBSERVED => key.to_owned(),
@@ -74,7 +75,9 @@ impl Phrases<'_> {
         let found = self.history.op(op);
         match found.kind() {
             OpKind::Read if found.value() == Value::ABSENT => format!("found {}", self.seen(op)),
-            OpKind::ListRead => format!("read {} = {}", self.key(op), self.list(&found)),
+            OpKind::ListRead => {
+                format!("read {} = {}", self.key(op), self.list(found.elements().unwrap_or(&[])))
+            }
             OpKind::Cas if found.effect() == Effect::Failed => {
                 format!("did not find {}", self.seen(op))
             }
@@ -85,8 +88,7 @@ impl Phrases<'_> {
     }
 
     /// "[1,2,3]", or both ends of a longer list.
-    fn list(&self, found: &Op<'_>) -> String {
-        let all = found.elements().unwrap_or(&[]);
+    pub(super) fn list(&self, all: &[Value]) -> String {
         let told =
             |some: &[Value]| some.iter().map(|v| self.value(*v)).collect::<Vec<String>>().join(",");
         let text = match all.len() {

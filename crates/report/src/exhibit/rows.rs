@@ -1,5 +1,7 @@
 //! What happened when, as data: sessions side by side, row after row.
 
+use isolde_history::Timestamp;
+
 /// What the order of rows rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
@@ -7,6 +9,8 @@ pub enum Basis {
     Nanoseconds,
     /// Positions in the log.
     Events,
+    /// The server's timestamps of starts and commits.
+    Timestamps,
     /// The order in the history: there are no times.
     Order,
 }
@@ -16,7 +20,8 @@ pub enum Basis {
 pub struct Timeline {
     /// What the order of rows rests on.
     pub basis: Basis,
-    /// The sessions, each a column: its name.
+    /// The sessions, each a column: its name. By the server's timestamps, transactions of a session may overlap:
+    /// then it has several.
     pub columns: Vec<String>,
     /// The node of the cluster on which each of them ran, if it was one.
     pub nodes: Vec<Option<String>>,
@@ -38,8 +43,8 @@ impl Timeline {
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// When, if that is known.
-    pub time: Option<i64>,
+    /// When, if that is known; clients' clocks have no logical part.
+    pub time: Option<Timestamp>,
     /// In which column; `None` for an event of the whole system, such as a fault.
     pub column: Option<usize>,
     /// To which transaction it belongs: its number among the parts.

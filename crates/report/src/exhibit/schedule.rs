@@ -1,28 +1,29 @@
 //! In which order the rows of several transactions stand.
 //!
-//! Times of the clients' clocks are kept wherever they are known. Between them nothing was recorded:
+//! Times of the clients' clocks, or of the server's, are kept wherever they are known. Between them nothing was recorded:
 //! there an order is taken in which a value is written before it is read, and read before it is
 //! overwritten, if there is one. That makes a picture of how it may have happened, not of how it did.
 
 use std::collections::HashMap;
 
-use isolde_history::OpId;
+use isolde_history::{OpId, Timestamp};
 use isolde_spec::Edges;
 
 use super::sources::Sources;
-use super::{Link, Part, Row, What};
+use super::{Basis, Link, Part, Row, What};
 
 /// A row of a lane.
 type Place = (usize, usize);
 
 /// Merges what each transaction did.
 pub(super) fn merge(
+    clock: Basis,
     parts: &[Part],
     lanes: Vec<Vec<Row>>,
     links: &[Link],
     sources: &Sources<'_>,
 ) -> Vec<Row> {
-    let mut merger = Merger::new(parts, lanes, links, sources);
+    let mut merger = Merger::new(clock, parts, lanes, links, sources);
     let total: usize = merger.lanes.iter().map(Vec::len).sum();
     (0..total).filter_map(|_| merger.next()).collect()
 }
@@ -32,7 +33,7 @@ struct Merger {
     /// How many rows of each lane have been taken.
     taken: Vec<usize>,
     /// The last time that a lane has shown: what follows it is not earlier.
-    since: Vec<Option<i64>>,
+    since: Vec<Option<Timestamp>>,
     /// The lanes in the order of the history.
     order: Vec<usize>,
     /// What must be taken before a row: by lane and row.
@@ -40,12 +41,20 @@ struct Merger {
 }
 
 impl Merger {
-    fn new(parts: &[Part], lanes: Vec<Vec<Row>>, links: &[Link], sources: &Sources<'_>) -> Merger {
+    fn new(
+        clock: Basis,
+        parts: &[Part],
+        lanes: Vec<Vec<Row>>,
+        links: &[Link],
+        sources: &Sources<'_>,
+    ) -> Merger {
+        let ties = if clock == Basis::Timestamps { at_one_time(&lanes) } else { Vec::new() };
         let mut order: Vec<usize> = (0..parts.len()).collect();
         order.sort_by_key(|at| parts[*at].txn);
         let mut after: HashMap<Place, Vec<Place>> = HashMap::new();
         let linked = links.iter().filter_map(|link| before(&lanes, link));
-        for (first, second) in linked.chain(by_values(parts, &lanes, sources)) {
+        let by_values = by_values(parts, &lanes, sources);
+        for (first, second) in linked.chain(by_values).chain(ties) {
             if !surely_before(&lanes, second, first) {
                 after.entry(second).or_default().push(first);
             }
@@ -59,7 +68,8 @@ impl Merger {
                 }
             }
         }
-        let (taken, since) = (vec![0; lanes.len()], vec![None; lanes.len()]);
+        let since = lanes.iter().map(|lane| since(clock, lane)).collect();
+        let taken = vec![0; lanes.len()];
         Merger { lanes, taken, since, order, after }
     }
 
@@ -92,14 +102,22 @@ impl Merger {
     }
 
     /// The next time that a lane shows: its next row is not later.
-    fn latest(&self, at: usize) -> Option<i64> {
+    fn latest(&self, at: usize) -> Option<Timestamp> {
         self.lanes[at][self.taken[at]..].iter().find_map(|row| row.time)
     }
 
     /// When the next row of a lane happened: at its time, or not before the last known one.
-    fn when(&self, at: usize) -> Option<i64> {
+    fn when(&self, at: usize) -> Option<Timestamp> {
         self.head(at).and_then(|row| row.time).max(self.since[at])
     }
+}
+
+/// From when on a lane may be shown. By the server's timestamps, a transaction that does not say when it started
+/// stands where it committed.
+fn since(clock: Basis, lane: &[Row]) -> Option<Timestamp> {
+    let unsaid = lane.first().is_some_and(|row| row.time.is_none());
+    let end = lane.last().and_then(|row| row.time);
+    end.filter(|_| unsaid && clock == Basis::Timestamps)
 }
 
 /// What a dependency says about two rows: the first comes before the second.
@@ -139,6 +157,22 @@ fn by_values(parts: &[Part], lanes: &[Vec<Row>], sources: &Sources<'_>) -> Vec<(
     // The order of a map is no order.
     orders.sort_unstable();
     orders.retain(|(first, second)| first.0 != second.0);
+    orders
+}
+
+/// By the server's timestamps, what ended at the very time when something else began ended first: a snapshot
+/// shows what was committed at its time.
+fn at_one_time(lanes: &[Vec<Row>]) -> Vec<(Place, Place)> {
+    let begin = |lane: &Vec<Row>| lane.first().and_then(|row| row.time);
+    let end = |lane: &Vec<Row>| lane.last().and_then(|row| row.time);
+    let mut orders = Vec::new();
+    for (a, first) in lanes.iter().enumerate() {
+        // A transaction of one moment neither ends before another one of that moment nor begins after it.
+        let Some(at) = end(first).filter(|at| begin(first) != Some(*at)) else { continue };
+        let later =
+            lanes.iter().enumerate().filter(|(b, other)| *b != a && begin(other) == Some(at));
+        orders.extend(later.map(|(b, _)| ((a, first.len() - 1), (b, 0))));
+    }
     orders
 }
 

@@ -28,7 +28,8 @@ impl<'a> Sources<'a> {
         let paths = witness.forced.iter().flat_map(|forced| &forced.path);
         let reads = |step: &&Step| step.kind == Edges::WR && !step.because.inferred;
         let read_from = witness.steps.iter().chain(paths).filter(reads);
-        let read_from = read_from.map(|step| (step.from, step.to, step.because.key)).collect();
+        let steps = read_from.map(|step| (step.from, step.to, step.because.key));
+        let read_from = steps.chain(by_timestamps(history, witness)).collect();
         Sources { history, by_value, read_from }
     }
 
@@ -96,6 +97,13 @@ impl<'a> Sources<'a> {
         let same = |o: &Op<'_>| o.id() > write && o.kind().writes() && o.key() == op.key();
         txn.ops().find(same).map(|op| op.id())
     }
+}
+
+/// What timestamps say of the read that is wrong, which is the first operation to look at.
+fn by_timestamps(history: &History, witness: &Witness) -> Option<(TxnId, TxnId, Option<Key>)> {
+    let write = witness.timed.as_ref()?.read.as_ref()?.write?;
+    let read = *witness.ops.first()?;
+    Some((history.txn_of(write), history.txn_of(read), Some(history.op(read).key())))
 }
 
 /// How many elements of a list are looked at.

@@ -404,7 +404,7 @@ impl Teller<'_> {
 }
 
 /// Whether a write took effect and was not taken back.
-fn stands(op: &Op<'_>) -> bool {
+pub(super) fn stands(op: &Op<'_>) -> bool {
     op.effect() == Effect::Done && !op.undone()
 }
 

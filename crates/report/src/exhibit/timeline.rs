@@ -1,10 +1,12 @@
 //! What happened when: the sessions of an exhibit side by side, row after row.
 
-use isolde_history::{Clock, History, TxnId, names as attributes};
+use isolde_history::{Clock, History, Timestamp, TxnId, names as attributes};
+use isolde_spec::By;
 
 use super::sources::Sources;
 use super::{Basis, Link, Part, Row, Timeline, What, schedule};
 use crate::names;
+use crate::stamps;
 use crate::wrap::shorten;
 
 /// How long the name of an event may be.
@@ -18,41 +20,81 @@ const UNFOLDED: usize = 2;
 /// How many events of the whole system are shown.
 const MOST_EVENTS: usize = 12;
 
-/// The time line of some transactions: by the clients' clocks as far as they are known, and in an
-/// order that explains what was read where it can be. What shows nothing is folded.
+/// The time line of some transactions: by the clients' clocks or the server's timestamps as far as they
+/// are known, and in an order that explains what was read where it can be. What shows nothing is folded.
 pub(super) fn of(
     history: &History,
+    by: By,
     parts: &[Part],
     links: &[Link],
     sources: &Sources<'_>,
 ) -> Timeline {
-    let mut columns: Vec<String> = Vec::new();
-    let mut by_session: Vec<usize> = (0..parts.len()).collect();
-    by_session.sort_by_key(|at| (parts[*at].begin, parts[*at].txn));
-    let mut column_of = vec![0; parts.len()];
-    for &at in &by_session {
-        let session = &parts[at].session;
-        column_of[at] = columns.iter().position(|name| name == session).unwrap_or_else(|| {
-            columns.push(session.clone());
-            columns.len() - 1
-        });
-    }
+    let clock = match (by, history.meta().clock) {
+        (By::Timestamps, _) => Basis::Timestamps,
+        (By::Values, Clock::Events) => Basis::Events,
+        (By::Values, Clock::Nanoseconds) => Basis::Nanoseconds,
+    };
+    let (columns, column_of) = columns(parts, clock);
     let nodes = (0..columns.len()).map(|column| {
         let own = (0..parts.len()).filter(|at| column_of[*at] == column);
         node(history, own.map(|at| parts[at].txn))
     });
     let nodes: Vec<Option<String>> = nodes.collect();
-    let lanes: Vec<Vec<Row>> =
-        parts.iter().enumerate().map(|(at, part)| lane(history, part, at, column_of[at])).collect();
-    let mut rows = schedule::merge(parts, lanes, links, sources);
-    add_events(history, &mut rows);
+    let lane = |(at, part)| lane(history, clock, part, at, column_of[at]);
+    let lanes: Vec<Vec<Row>> = parts.iter().enumerate().map(lane).collect();
+    let mut rows = schedule::merge(clock, parts, lanes, links, sources);
+    match clock {
+        Basis::Timestamps => add_contradictions(parts, &mut rows),
+        _ => add_events(history, &mut rows),
+    }
     let timed = rows.iter().any(|row| row.time.is_some());
-    let basis = match (timed, history.meta().clock) {
-        (false, _) => Basis::Order,
-        (true, Clock::Events) => Basis::Events,
-        (true, Clock::Nanoseconds) => Basis::Nanoseconds,
-    };
+    let basis = if timed { clock } else { Basis::Order };
     Timeline { basis, columns, nodes, rows }
+}
+
+/// The sessions, and in which of them each part is. A session in which transactions overlap by the server's
+/// timestamps has a column for each of those.
+fn columns(parts: &[Part], clock: Basis) -> (Vec<String>, Vec<usize>) {
+    let mut columns: Vec<String> = Vec::new();
+    let mut ends: Vec<Option<Timestamp>> = Vec::new();
+    let mut order: Vec<usize> = (0..parts.len()).collect();
+    order.sort_by_key(|at| (parts[*at].span(clock).0, parts[*at].txn));
+    let mut column_of = vec![0; parts.len()];
+    for at in order {
+        let session = &parts[at].session;
+        let (begin, end) = parts[at].span(clock);
+        let begin = begin.or(end);
+        let free = |column: &usize| {
+            columns[*column] == *session && (clock != Basis::Timestamps || ends[*column] <= begin)
+        };
+        let column = (0..columns.len()).find(free).unwrap_or_else(|| {
+            columns.push(session.clone());
+            ends.push(None);
+            columns.len() - 1
+        });
+        ends[column] = ends[column].max(begin).max(end);
+        column_of[at] = column;
+    }
+    (columns, column_of)
+}
+
+/// When a transaction ended, if that was not before it began.
+fn end_of(part: &Part, clock: Basis) -> Option<Timestamp> {
+    let (begin, end) = part.span(clock);
+    end.filter(|end| clock != Basis::Timestamps || begin.is_none_or(|begin| begin <= *end))
+}
+
+/// Says where a transaction committed, by its timestamps, before it started: rows cannot show that.
+fn add_contradictions(parts: &[Part], rows: &mut Vec<Row>) {
+    for (at, part) in parts.iter().enumerate() {
+        let (Some(commit), None) = (part.commit_ts, end_of(part, Basis::Timestamps)) else {
+            continue;
+        };
+        let told = format!("{} says that it committed at {}", part.name, stamps::tell(commit));
+        let is_end = |row: &Row| row.part == Some(at) && row.what == What::End;
+        let end = rows.iter().position(is_end).map_or(rows.len(), |end| end + 1);
+        rows.insert(end, Row { time: None, column: None, part: None, what: What::Event(told) });
+    }
 }
 
 /// The node of the cluster on which transactions ran, if it was one and the same.
@@ -73,10 +115,10 @@ fn node(history: &History, txns: impl Iterator<Item = TxnId>) -> Option<String> 
 }
 
 /// What one transaction did, in its order.
-fn lane(history: &History, part: &Part, at: usize, column: usize) -> Vec<Row> {
+fn lane(history: &History, clock: Basis, part: &Part, at: usize, column: usize) -> Vec<Row> {
     let row = |time, what| Row { time, column: Some(column), part: Some(at), what };
-    let mut rows = vec![row(part.begin, What::Begin)];
-    let times = answers(history, part);
+    let mut rows = vec![row(part.span(clock).0, What::Begin)];
+    let times = answers(history, clock, part);
     let first = history.txn(part.txn).op_range().start;
     let (mut op, mut known) = (0, first);
     while op < part.ops.len() {
@@ -99,7 +141,7 @@ fn lane(history: &History, part: &Part, at: usize, column: usize) -> Vec<Row> {
     if last > known {
         rows.push(row(None, What::LeftOut(last - known)));
     }
-    rows.push(row(part.end, What::End));
+    rows.push(row(end_of(part, clock), What::End));
     rows
 }
 
@@ -110,15 +152,15 @@ fn dull_from(part: &Part, op: usize) -> usize {
 }
 
 /// When each operation was answered: the end of its statement. Where a transaction is one statement,
-/// that says no more than its own end.
-fn answers(history: &History, part: &Part) -> Vec<Option<i64>> {
+/// that says no more than its own end; and the server says nothing of single operations.
+fn answers(history: &History, clock: Basis, part: &Part) -> Vec<Option<Timestamp>> {
     let txn = history.txn(part.txn);
     let mut times = vec![None; part.ops.len()];
-    if txn.stmts().len() < 2 {
+    if txn.stmts().len() < 2 || clock == Basis::Timestamps {
         return times;
     }
     for stmt in txn.stmts() {
-        let end = stmt.interval().end;
+        let end = stmt.interval().end.map(Timestamp::plain);
         for op in stmt.ops() {
             if let Ok(at) = part.ops.binary_search_by_key(&op.id(), |op| op.op) {
                 times[at] = end;
@@ -131,7 +173,7 @@ fn answers(history: &History, part: &Part) -> Vec<Option<i64>> {
 /// Puts what happened to the whole system meanwhile between the rows: whatever had not ended when the
 /// first transaction began, and began before the last one ended.
 fn add_events(history: &History, rows: &mut Vec<Row>) {
-    let times = || rows.iter().filter_map(|row| row.time);
+    let times = || rows.iter().filter_map(|row| Some(row.time?.physical));
     let Some((first, last)) = times().min().zip(times().max()) else { return };
     let mut marks: Vec<(i64, String)> = Vec::new();
     let mut more = 0;
@@ -157,10 +199,8 @@ fn add_events(history: &History, rows: &mut Vec<Row>) {
     }
     marks.sort_by_key(|(time, _)| *time);
     for (time, name) in marks {
-        let at = rows.iter().position(|row| row.time > Some(time)).unwrap_or(rows.len());
-        rows.insert(
-            at,
-            Row { time: Some(time), column: None, part: None, what: What::Event(name) },
-        );
+        let time = Some(Timestamp::plain(time));
+        let at = rows.iter().position(|row| row.time > time).unwrap_or(rows.len());
+        rows.insert(at, Row { time, column: None, part: None, what: What::Event(name) });
     }
 }

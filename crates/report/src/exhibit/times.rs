@@ -1,7 +1,11 @@
 //! Times of a time line in words, the same wherever it is drawn. A browser cannot count
 //! nanoseconds since 1970, and people cannot read them: large times are told from the first one on.
+//! The server's timestamps are told as they are, since they are looked up elsewhere.
+
+use isolde_history::Timestamp;
 
 use super::{Basis, Timeline};
+use crate::stamps;
 use crate::wrap::number;
 
 /// Times below this are told as they are.
@@ -16,6 +20,7 @@ pub(crate) struct Times {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum How {
     AsTheyAre,
+    Stamps,
     Nanoseconds,
     Microseconds,
     Milliseconds,
@@ -24,15 +29,17 @@ enum How {
 impl Times {
     /// For all times of a time line.
     pub(crate) fn of(timeline: &Timeline) -> Times {
-        let times = || timeline.rows.iter().filter_map(|row| row.time);
+        let times = || timeline.rows.iter().filter_map(|row| Some(row.time?.physical));
         let first = times().min().unwrap_or(0);
         let last = times().max().unwrap_or(0);
         let plain = first >= 0 && last < PLAIN;
-        let how = match last.saturating_sub(first) {
-            _ if plain || timeline.basis != Basis::Nanoseconds => How::AsTheyAre,
-            ..100_000 => How::Nanoseconds,
-            100_000..1_000_000_000 => How::Microseconds,
-            _ => How::Milliseconds,
+        let how = match (timeline.basis, last.saturating_sub(first)) {
+            (Basis::Timestamps, _) => How::Stamps,
+            (Basis::Nanoseconds, _) if plain => How::AsTheyAre,
+            (Basis::Nanoseconds, ..100_000) => How::Nanoseconds,
+            (Basis::Nanoseconds, 100_000..1_000_000_000) => How::Microseconds,
+            (Basis::Nanoseconds, _) => How::Milliseconds,
+            (Basis::Events | Basis::Order, _) => How::AsTheyAre,
         };
         Times { first, how }
     }
@@ -42,9 +49,10 @@ impl Times {
         match (basis, self.how) {
             (Basis::Order, _) => "",
             (Basis::Events, _) => "event",
-            (Basis::Nanoseconds, How::AsTheyAre | How::Nanoseconds) => "ns",
+            (Basis::Timestamps, _) => "ts",
             (Basis::Nanoseconds, How::Microseconds) => "µs",
             (Basis::Nanoseconds, How::Milliseconds) => "ms",
+            (Basis::Nanoseconds, _) => "ns",
         }
     }
 
@@ -55,16 +63,20 @@ impl Times {
                 "No times are known: this order fits what was read, as far as one does."
             }
             (Basis::Events, _) => "In the order of the log.",
+            (Basis::Timestamps, _) => {
+                "By the server's timestamps: when each transaction started and committed."
+            }
             (_, How::AsTheyAre) => "By the clients' clocks, in nanoseconds.",
             _ => "By the clients' clocks, from the first of these times on.",
         }
     }
 
     /// One time.
-    pub(crate) fn tell(&self, time: i64) -> String {
-        let since = time.saturating_sub(self.first).unsigned_abs();
+    pub(crate) fn tell(&self, time: Timestamp) -> String {
+        let since = time.physical.saturating_sub(self.first).unsigned_abs();
         match self.how {
-            How::AsTheyAre => signed(time),
+            How::AsTheyAre => signed(time.physical),
+            How::Stamps => stamps::tell(time),
             How::Nanoseconds => format!("+{}", number(since)),
             How::Microseconds => format!("+{}.{}", number(since / 1000), since % 1000 / 100),
             How::Milliseconds => {

@@ -1,6 +1,6 @@
 //! The handbook as Markdown, for `docs/handbook/`.
 
-use isolde_spec::{Anomaly, CATALOGUE, Level};
+use isolde_spec::{Anomaly, CATALOGUE, Level, Promise};
 
 use super::lattice;
 use super::text::{self, NOT_OFFERED, NOWHERE};
@@ -24,8 +24,10 @@ pub struct Scene {
     pub name: String,
     /// The history, in the notation.
     pub history: &'static str,
-    /// The levels to ask, what the page is about last: the first that is violated is shown.
-    pub levels: Vec<Level>,
+    /// The promises to ask, what the page is about last: the first that is violated is shown.
+    pub promises: Vec<Promise>,
+    /// The anomaly that it is to show, if it is about one.
+    pub wanted: Option<Anomaly>,
 }
 
 /// A history as the caller shows it. What is empty is left out.
@@ -104,12 +106,16 @@ fn anomaly_page(
     [&intro, page.definition, page.differs, &variants].into_iter().for_each(|t| prose(out, t));
     out.push_str(&format!("\n- **Forbidden from:** {}.\n", linked_from(page.anomaly)));
     let allowing: Vec<String> = lattice::allowing(page.anomaly).into_iter().map(link).collect();
-    out.push_str(&format!("- **Allowed by:** {}.\n", or_none(&allowing.join(", "))));
+    let allowing = match lattice::is_timed(page.anomaly) {
+        true => text::allowed_by_values(page.anomaly),
+        false => or_none(&allowing.join(", ")).to_owned(),
+    };
+    out.push_str(&format!("- **Allowed by:** {allowing}.\n"));
     prose(out, &format!("**What it does.** {}", page.harm));
     prose(out, &format!("**What helps.** {}", page.remedy));
     out.push('\n');
-    let levels = vec![entry.forbidden_from];
-    let scene = Scene { name: file_name(entry.name), history: page.history, levels };
+    let (promises, wanted) = (vec![page.promise()], Some(page.anomaly));
+    let scene = Scene { name: file_name(entry.name), history: page.history, promises, wanted };
     scene_to(&scene, entry.name, show, out, pictures);
     databases(out, "Who shows it by design", page.shown_by, NOWHERE);
     recipes(out, page.reproduce);
@@ -141,7 +147,9 @@ fn level_page(
     let scenes = [("allows", page.allows, stronger), ("forbids", page.forbids, vec![level])];
     for (ending, history, levels) in scenes {
         out.push_str(&format!("\n### {level} {ending}\n\n"));
-        let scene = Scene { name: format!("{level}-{ending}"), history, levels };
+        let promises = levels.into_iter().map(Promise::of).collect();
+        let name = format!("{level}-{ending}");
+        let scene = Scene { name, history, promises, wanted: None };
         scene_to(&scene, &format!("{level} {ending}"), show, out, pictures);
     }
     databases(out, "Who offers it", page.offered_by, NOT_OFFERED);
@@ -206,6 +214,9 @@ fn linked_from(anomaly: Anomaly) -> String {
     let entry = anomaly.entry();
     match entry.also_from {
         Some(also) => format!("{}; of Adya's levels, {}", link(entry.forbidden_from), link(also)),
+        None if lattice::is_timed(anomaly) => {
+            format!("{} by timestamps", link(entry.forbidden_from))
+        }
         None => link(entry.forbidden_from),
     }
 }

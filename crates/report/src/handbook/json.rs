@@ -19,7 +19,9 @@ pub fn anomaly_to_json(page: &AnomalyPage) -> Value {
         "remedy": page.remedy,
         "broken_because": page.breach,
         "forbidden_from": entry.forbidden_from.name(),
+        "by": if lattice::is_timed(page.anomaly) { "timestamps" } else { "values" },
         "forbidden_by": levels(&lattice::forbidding(page.anomaly)),
+        "forbidden_by_timestamps": levels(&lattice::forbidding_by_timestamps(page.anomaly)),
         "allowed_by": levels(&lattice::allowing(page.anomaly)),
         "history": page.history,
         "shown_by": databases(page.shown_by),
@@ -31,7 +33,7 @@ pub fn anomaly_to_json(page: &AnomalyPage) -> Value {
 pub fn level_to_json(page: &LevelPage) -> Value {
     let level = page.level;
     let forbids = |a: &Anomaly| a.forbidden_at(level);
-    let anomalies: Vec<Anomaly> = isolde_spec::CATALOGUE.iter().map(|e| e.anomaly).collect();
+    let anomalies: Vec<Anomaly> = lattice::all().filter(|a| !lattice::is_timed(*a)).collect();
     let (forbidden, allowed): (Vec<Anomaly>, Vec<Anomaly>) =
         anomalies.into_iter().partition(forbids);
     json!({

@@ -7,9 +7,42 @@ pub fn next_stronger(level: Level) -> Vec<Level> {
     Level::ALL.into_iter().filter(|other| other.next_weaker().contains(&level)).collect()
 }
 
-/// The levels that forbid an anomaly, weakest first as far as they compare.
+/// Whether only the server's timestamps show an anomaly: by values no level knows it.
+pub(super) fn is_timed(anomaly: Anomaly) -> bool {
+    anomaly.entry().finding == Finding::Timestamps
+}
+
+/// Whether a level forbids an anomaly by values.
+fn forbids(level: Level, anomaly: Anomaly) -> bool {
+    !is_timed(anomaly) && anomaly.forbidden_at(level)
+}
+
+/// The levels that forbid an anomaly by values, weakest first as far as they compare.
 pub fn forbidding(anomaly: Anomaly) -> Vec<Level> {
-    Level::ALL.into_iter().filter(|level| anomaly.forbidden_at(*level)).collect()
+    Level::ALL.into_iter().filter(|level| forbids(*level, anomaly)).collect()
+}
+
+/// The levels that forbid by timestamps what only they show. In commit order, transactions have no
+/// start that could be wrong or overlap.
+pub fn forbidding_by_timestamps(anomaly: Anomaly) -> Vec<Level> {
+    match anomaly {
+        Anomaly::StaleRead | Anomaly::UncommittedVersionRead => {
+            vec![Level::SnapshotIsolation, Level::Serializable]
+        }
+        _ if is_timed(anomaly) => vec![Level::SnapshotIsolation],
+        _ => Vec::new(),
+    }
+}
+
+/// What such an anomaly means for serializability by timestamps, if that is not that it is violated.
+pub(super) fn beside(anomaly: Anomaly) -> Option<&'static str> {
+    match anomaly {
+        Anomaly::TimestampTie => Some("serializable by timestamps is left open by it"),
+        Anomaly::BadTimestamps | Anomaly::ConcurrentWrites => {
+            Some("serializable by timestamps allows it: what counts there is commit order")
+        }
+        _ => None,
+    }
 }
 
 /// The levels that allow an anomaly. What is wrong with single operations is no matter of levels of
@@ -18,24 +51,23 @@ pub fn allowing(anomaly: Anomaly) -> Vec<Level> {
     let single = anomaly.entry().finding == Finding::Orders;
     // At repeatable read it is a cycle with an anti-dependency, and has the name of that.
     let renamed = |l: &Level| anomaly == Anomaly::PrefixViolation && *l == Level::RepeatableRead;
-    let allows =
-        |l: &Level| !anomaly.forbidden_at(*l) && (!single || l.of_operations()) && !renamed(l);
+    let allows = |l: &Level| !forbids(*l, anomaly) && (!single || l.of_operations()) && !renamed(l);
     Level::ALL.into_iter().filter(allows).collect()
 }
 
 /// The anomalies that a level forbids and a weaker one allows.
 pub fn beyond(level: Level, weaker: Level) -> Vec<Anomaly> {
-    all().filter(|a| a.forbidden_at(level) && !a.forbidden_at(weaker)).collect()
+    all().filter(|a| forbids(level, *a) && !forbids(weaker, *a)).collect()
 }
 
 /// The anomalies that a level forbids.
 fn forbidden(level: Level) -> Vec<Anomaly> {
-    all().filter(|anomaly| anomaly.forbidden_at(level)).collect()
+    all().filter(|anomaly| forbids(level, *anomaly)).collect()
 }
 
 /// The anomalies that a level allows.
 fn allowed(level: Level) -> Vec<Anomaly> {
-    all().filter(|anomaly| allowing(*anomaly).contains(&level)).collect()
+    all().filter(|a| !is_timed(*a) && allowing(*a).contains(&level)).collect()
 }
 
 /// What a level still allows: the anomalies, and the variants of others that need an order which it

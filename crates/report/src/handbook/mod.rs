@@ -11,11 +11,11 @@ mod levels;
 mod page;
 mod text;
 
-use isolde_spec::{Anomaly, Level};
+use isolde_spec::{Anomaly, By, Level, Promise};
 
 pub use gallery::{Page, Scene, Shown, gallery};
 pub use json::{anomaly_to_json, level_to_json};
-pub use lattice::{allowing, beyond, forbidding, next_stronger};
+pub use lattice::{allowing, beyond, forbidding, forbidding_by_timestamps, next_stronger};
 pub use page::{AnomalyPage, ByDesign, LevelPage, Recipe};
 pub use text::{anomaly_to_text, index_to_text, level_to_text};
 
@@ -63,4 +63,18 @@ pub fn anomaly(anomaly: Anomaly) -> &'static AnomalyPage {
 /// What the handbook says of a level.
 pub fn level(level: Level) -> &'static LevelPage {
     levels::page(level)
+}
+
+/// What is promised, as a clause: by values what the level says, by timestamps what they are held against.
+pub fn promise(promise: Promise) -> &'static str {
+    match (promise.by, promise.level) {
+        (By::Values, of) => level(of).promise,
+        (By::Timestamps, Level::Serializable) => {
+            "transactions take effect one after another in the order of their commit timestamps"
+        }
+        (By::Timestamps, _) => {
+            "a transaction sees exactly what committed before it started, and of two transactions that \
+             overlap only one writes a key"
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What a page of the handbook holds.
 
-use isolde_spec::{Anomaly, Level};
+use isolde_spec::{Anomaly, Finding, Level, Promise};
 
 /// What the handbook says of an anomaly.
 #[derive(Clone, Copy, Debug)]
@@ -29,9 +29,13 @@ pub struct AnomalyPage {
 }
 
 impl AnomalyPage {
-    /// The weakest level that its history breaks.
-    pub fn level(&self) -> Level {
-        self.anomaly.entry().forbidden_from
+    /// The weakest promise that its history breaks: by timestamps where only they show the anomaly.
+    pub fn promise(&self) -> Promise {
+        let entry = self.anomaly.entry();
+        match entry.finding {
+            Finding::Timestamps => Promise::by_timestamps(entry.forbidden_from),
+            _ => Promise::of(entry.forbidden_from),
+        }
     }
 }
 

@@ -1,9 +1,11 @@
 //! The handbook on a terminal: plain text, 100 columns.
 
-use isolde_spec::{Anomaly, CATALOGUE, Edges, Finding, Level, Pattern, Reads};
+use isolde_spec::{Anomaly, CATALOGUE, Edges, Finding, Level, Pattern, Promise, Reads};
 
 use super::lattice::{self, DRAWING};
-use super::{AnomalyPage, ByDesign, LevelPage, Recipe, level as level_page};
+use super::{
+    AnomalyPage, ByDesign, LevelPage, Recipe, anomaly as anomaly_page, level as level_page,
+};
 use crate::wrap::{all_of, paragraph};
 
 /// What is said of an anomaly that no database shows by design.
@@ -28,8 +30,8 @@ pub fn anomaly_to_text(page: &AnomalyPage, shown: &str) -> String {
     section(&mut out, "What helps", page.remedy);
     heading(&mut out, "Levels");
     named(&mut out, "  forbidden from", &forbidden_from(page.anomaly));
-    named(&mut out, "  forbidden by", &levels(&lattice::forbidding(page.anomaly)));
-    named(&mut out, "  allowed by", &levels(&lattice::allowing(page.anomaly)));
+    named(&mut out, "  forbidden by", &forbidden_by(page.anomaly));
+    named(&mut out, "  allowed by", &allowed_by(page.anomaly));
     history(&mut out, "The smallest history", page.history);
     picture(&mut out, shown);
     databases(&mut out, "Databases that show it by design", page.shown_by, NOWHERE);
@@ -83,10 +85,33 @@ pub fn index_to_text() -> String {
 /// "snapshot-isolation; of Adya's levels, cursor-stability".
 pub(super) fn forbidden_from(anomaly: Anomaly) -> String {
     let entry = anomaly.entry();
+    let from = anomaly_page(anomaly).promise();
     match entry.also_from {
-        Some(also) => format!("{}; of Adya's levels, {also}", entry.forbidden_from),
-        None => entry.forbidden_from.to_string(),
+        Some(also) => format!("{from}; of Adya's levels, {also}"),
+        None => from.to_string(),
     }
+}
+
+fn forbidden_by(anomaly: Anomaly) -> String {
+    if !lattice::is_timed(anomaly) {
+        return levels(&lattice::forbidding(anomaly));
+    }
+    let by = lattice::forbidding_by_timestamps(anomaly).into_iter();
+    let by: Vec<String> = by.map(|level| Promise::by_timestamps(level).to_string()).collect();
+    all_of(&by.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn allowed_by(anomaly: Anomaly) -> String {
+    if !lattice::is_timed(anomaly) {
+        return levels(&lattice::allowing(anomaly));
+    }
+    allowed_by_values(anomaly)
+}
+
+/// What is allowed by values, where only timestamps show it.
+pub(super) fn allowed_by_values(anomaly: Anomaly) -> String {
+    let beside = lattice::beside(anomaly).map(|beside| format!("; {beside}"));
+    format!("every level by values{}", beside.unwrap_or_default())
 }
 
 /// What else than reads and writes may be a step of such a cycle, and how the output says so.

@@ -28,6 +28,8 @@ pub(super) fn add(tables: &mut Tables, history: &History, exhibit: &Exhibit) -> 
     let mut told = |text: &str| tables.text(&labels::without(text, &names));
     let story = told(&exhibit.story);
     let breach = told(&exhibit.breach);
+    let facts: Vec<(&str, usize)> =
+        exhibit.facts.iter().map(|fact| (fact.name, told(&fact.text))).collect();
     let stuck = exhibit.stuck.as_ref().map_or(json!(0), |stuck| stuck_order(stuck, &mut told));
     let links: Vec<Value> = exhibit.links.iter().map(|l| link(tables, l, &names)).collect();
     let links = tables.shapes.number(&Value::Array(links).to_string());
@@ -48,7 +50,7 @@ pub(super) fn add(tables: &mut Tables, history: &History, exhibit: &Exhibit) -> 
     let (position, meaning) = (exhibit.position, tables.text(&exhibit.meaning));
     let all = json!([
         anomaly, title, story, breach, position, parts, links, timeline, stuck, left_out, picture,
-        keys, meaning
+        keys, meaning, facts
     ]);
     tables.bodies.number(&all.to_string())
 }

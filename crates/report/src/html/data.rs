@@ -2,16 +2,17 @@
 //! once each and referred to by number.
 
 use isolde_history::History;
-use isolde_spec::{Anomaly, Answer, Counted, How, Level, Summary, Verdict};
+use isolde_spec::{Anomaly, Answer, By, Counted, How, Level, Promise, Summary, Verdict};
 use serde_json::{Value, json};
 
 use super::tables::Tables;
 use super::{body, chart};
 use crate::case::Case;
 use crate::course::Course;
-use crate::decided::Decided;
+use crate::decided::{self, Decided, by_values};
 use crate::handbook;
 use crate::picture;
+use crate::text::compared;
 use crate::wrap::{all_of, number};
 
 /// How many witnesses a report has at most.
@@ -99,12 +100,12 @@ fn anomaly(anomaly: Anomaly) -> Value {
 
 fn described(case: &Case<'_>, verdicts: &[Value]) -> Value {
     let summary = Summary::of(case.decided.iter().map(|d| &d.verdict));
-    let plainest = |d: &Decided| Some(d.verdict.promise.level) == summary.plainest;
+    let place = |wanted: &Decided| case.decided.iter().position(|d| std::ptr::eq(d, wanted));
     let violated = |d: &Decided| d.verdict.holds() == Some(false);
-    let first = case.decided.iter().position(plainest);
+    let first = decided::plainest(case.decided).next().and_then(place);
     let first = first.or_else(|| case.decided.iter().position(violated));
-    let strong = |d: &Decided| summary.strongest.last() == Some(&d.verdict.promise.level);
-    let decisive = first.or_else(|| case.decided.iter().position(strong)).unwrap_or(0);
+    let strong = summary.strongest.last().and_then(|level| by_values(*level, case.decided));
+    let decisive = first.or_else(|| strong.and_then(place)).unwrap_or(0);
     let (state, line) = headline(case, &summary, first);
     let figures = figures(case.history);
     json!({
@@ -113,6 +114,7 @@ fn described(case: &Case<'_>, verdicts: &[Value]) -> Value {
         "state": state,
         "headline": line,
         "strongest": strongest(case, &summary),
+        "compared": compared(case.decided),
         "plainest": first,
         "decisive": decisive,
         "verdicts": verdicts,
@@ -150,9 +152,12 @@ fn figures(history: &History) -> Value {
 /// What the page says first, and whether that is bad, good or open.
 fn headline(case: &Case<'_>, summary: &Summary, violated: Option<usize>) -> (u8, String) {
     if let Some(decided) = violated.and_then(|at| case.decided.get(at)) {
-        return (1, format!("{} is violated", decided.verdict.promise.level));
+        return (1, format!("{} is violated", named(decided.verdict.promise)));
     }
-    let names: Vec<&str> = summary.strongest.iter().map(|level| level.name()).collect();
+    let timed = decided::by_timestamps(case.decided).filter(|d| d.verdict.holds() == Some(true));
+    let mut names: Vec<String> = timed.map(|d| named(d.verdict.promise)).collect();
+    names.extend(summary.strongest.iter().map(ToString::to_string));
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     match names.len() {
         0 => (2, "Nothing could be decided".to_owned()),
         1 => (0, format!("{} holds", all_of(&names))),
@@ -160,14 +165,24 @@ fn headline(case: &Case<'_>, summary: &Summary, violated: Option<usize>) -> (u8,
     }
 }
 
-/// What holds, and what follows from it, in words.
+/// What was asked, in words; whether session order counts is said beside it.
+fn named(promise: Promise) -> String {
+    Promise { session_order: true, ..promise }.to_string()
+}
+
+/// What holds by values, and what follows from it, in words; nothing if only timestamps were asked.
 fn strongest(case: &Case<'_>, summary: &Summary) -> String {
+    if !case.decided.is_empty()
+        && decided::by_timestamps(case.decided).count() == case.decided.len()
+    {
+        return String::new();
+    }
     let names: Vec<&str> = summary.strongest.iter().map(|level| level.name()).collect();
     let without = match case.decided.iter().all(|d| d.verdict.promise.session_order) {
         true => "",
         false => ", without session order",
     };
-    let asked = |level: &Level| case.decided.iter().any(|d| d.verdict.promise.level == *level);
+    let asked = |level: &Level| by_values(*level, case.decided).is_some();
     let follows = |level: &Level| summary.strongest.iter().any(|strong| strong.implies(*level));
     let others = Level::ALL.into_iter().filter(|level| follows(level) && !asked(level));
     let others: Vec<&str> = others.map(Level::name).collect();
@@ -189,18 +204,21 @@ fn strongest(case: &Case<'_>, summary: &Summary) -> String {
 
 fn verdict(case: &Case<'_>, decided: &Decided) -> Value {
     let verdict = &decided.verdict;
-    let level = verdict.promise.level;
+    let promise = verdict.promise;
     let (state, reason) = standing(case, verdict);
     let without = "It holds without session order.";
     json!({
-        "level": level.name(),
+        "level": named(promise),
+        "name": promise.level.name(),
+        "word": promise.word(),
+        "timed": promise.by == By::Timestamps,
         "state": state,
         "asked": if verdict.promise.session_order { "" } else { "without session order" },
         "found": verdict.counts.iter().map(counted).collect::<Vec<_>>(),
         "kept": kept(verdict),
         "reason": reason,
         "aside": if decided.holds_without_session_order { without } else { "" },
-        "promise": Some(handbook::level(level)).filter(|p| p.level == level).map(|p| p.promise),
+        "promise": handbook::promise(promise),
         "notes": some(&verdict.notes, verdict.notes.len() as u64),
         "procedure": rows(verdict),
         "figures": verdict.procedure.figures.iter().filter(|(_, n)| *n > 0)
@@ -217,7 +235,8 @@ fn standing(case: &Case<'_>, verdict: &Verdict) -> (u8, String) {
         Answer::Unknown(reason) => {
             let summary = Summary::of(case.decided.iter().map(|d| &d.verdict));
             let level = verdict.promise.level;
-            let standing = summary.others.iter().find(|other| other.level == level);
+            let valued = verdict.promise.by == By::Values;
+            let standing = summary.others.iter().find(|other| valued && other.level == level);
             match standing.map(|standing| standing.how) {
                 Some(How::ViolatedAs(weaker)) => (1, format!("because {weaker} is")),
                 _ => (2, reason.clone()),

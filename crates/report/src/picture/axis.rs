@@ -1,9 +1,12 @@
 //! The axis of time: moments in their order, because a nanosecond and a second matter the same.
 
+use isolde_history::Timestamp;
+
 use super::geometry::half;
 use super::sheet::Sheet;
 use super::text::cut;
 use crate::exhibit::{Basis, Exhibit, Part};
+use crate::stamps;
 
 /// How wide the whole axis should be, and how far two moments are apart at least and at most.
 const WIDTH: f64 = 620.0;
@@ -17,37 +20,41 @@ const SHORTEST: f64 = 22.0;
 const LABEL: f64 = 64.0;
 const MOST_LABELS: usize = 12;
 
+/// When a part began and ended, if known.
+type PartSpan = (Option<Timestamp>, Option<Timestamp>);
+
 /// Where moments are.
 pub(super) struct Axis {
-    moments: Vec<i64>,
+    moments: Vec<Timestamp>,
     left: f64,
     unit: f64,
     /// The begin and end of each part, if known.
-    spans: Vec<(Option<i64>, Option<i64>)>,
+    spans: Vec<PartSpan>,
     basis: Basis,
 }
 
 impl Axis {
     /// The moments of the parts. Without any times, those of each session are one after another.
     pub(super) fn new(exhibit: &Exhibit, parts: &[Part], left: f64) -> Axis {
-        let timed = parts.iter().any(|part| part.begin.is_some() || part.end.is_some());
-        let spans: Vec<(Option<i64>, Option<i64>)> = if timed {
-            parts.iter().map(|part| (part.begin, part.end)).collect()
+        let clock = exhibit.timeline.basis;
+        let timed = parts.iter().any(|part| part.span(clock) != (None, None));
+        let spans: Vec<PartSpan> = if timed {
+            parts.iter().map(|part| in_order(part.span(clock))).collect()
         } else {
             in_sessions(parts)
         };
         let known = spans.iter().flat_map(|(begin, end)| [*begin, *end]).flatten();
-        let mut moments: Vec<i64> = known.collect();
+        let mut moments: Vec<Timestamp> = known.collect();
         moments.sort_unstable();
         moments.dedup();
         let gaps = moments.len().saturating_sub(1).max(1);
         // Without times, texts are what needs the room.
         let unit = if timed { half((WIDTH / gaps as f64).clamp(LEAST, MOST)) } else { MOST };
-        let basis = if timed { exhibit.timeline.basis } else { Basis::Order };
+        let basis = if timed { clock } else { Basis::Order };
         Axis { moments, left: left + BEYOND, unit, spans, basis }
     }
 
-    fn x(&self, moment: i64) -> f64 {
+    fn x(&self, moment: Timestamp) -> f64 {
         let place = self.moments.partition_point(|other| *other < moment);
         self.left + place as f64 * self.unit
     }
@@ -91,21 +98,30 @@ impl Axis {
         for moment in self.moments.iter().step_by(step) {
             let x = self.x(*moment);
             let label = sheet.label(cut(&self.told(*moment), 10));
-            let exact = sheet.label(moment.to_string());
+            let exact = sheet.label(stamps::tell(*moment));
             sheet.put(format_args!(
                 r#"<text class="time" x="{x}" y="{base}" text-anchor="middle"><title>{exact}</title>{label}</text>"#
             ));
         }
-        bottom + 20.0
+        if self.basis != Basis::Timestamps {
+            return bottom + 20.0;
+        }
+        let below = base + 15.0;
+        sheet.put(format_args!(
+            r#"<text class="time" x="{left}" y="{below}">by the server's timestamps, from start to commit</text>"#
+        ));
+        bottom + 35.0
     }
 
     /// A moment in few characters: since the first one, if these are nanoseconds.
-    fn told(&self, moment: i64) -> String {
-        let first = self.moments.first().copied().unwrap_or(0);
-        if self.basis != Basis::Nanoseconds || self.is_small() {
-            return moment.to_string();
+    fn told(&self, moment: Timestamp) -> String {
+        let first = self.moments.first().map_or(0, |first| first.physical);
+        let since = i128::from(moment.physical) - i128::from(first);
+        match self.basis {
+            Basis::Timestamps if !self.is_small() => return since_first(since, moment.logical),
+            Basis::Nanoseconds if !self.is_small() => {}
+            _ => return stamps::tell(moment),
         }
-        let since = i128::from(moment) - i128::from(first);
         let (unit, name) = match since {
             0 => return "0".to_owned(),
             1..1_000 => return format!("+{since} ns"),
@@ -123,12 +139,27 @@ impl Axis {
 
     /// Whether the numbers are so small that they are best shown as they are.
     fn is_small(&self) -> bool {
-        self.moments.iter().all(|moment| (0..1_000_000).contains(moment))
+        self.moments.iter().all(|moment| (0..1_000_000).contains(&moment.physical))
     }
 }
 
+/// A bar has a left and a right end, also if it is said to have ended before it began.
+fn in_order((begin, end): PartSpan) -> PartSpan {
+    match (begin, end) {
+        (Some(a), Some(b)) if a > b => (end, begin),
+        span => span,
+    }
+}
+
+/// A large timestamp, from the first one on. The whole one does not fit; the title of the label has it.
+fn since_first(since: i128, logical: i64) -> String {
+    let physical =
+        if since < 10_000_000 { format!("+{since}") } else { format!("+{:.2e}", since as f64) };
+    if logical == 0 { physical } else { format!("{physical}.{logical}") }
+}
+
 /// The operations of each session one after another, in the order of the history.
-fn in_sessions(parts: &[Part]) -> Vec<(Option<i64>, Option<i64>)> {
+fn in_sessions(parts: &[Part]) -> Vec<PartSpan> {
     let mut order: Vec<usize> = (0..parts.len()).collect();
     order.sort_by_key(|at| parts[*at].txn);
     let mut spans = vec![(None, None); parts.len()];
@@ -137,7 +168,7 @@ fn in_sessions(parts: &[Part]) -> Vec<(Option<i64>, Option<i64>)> {
         let session = parts[at].session.as_str();
         let known = ends.iter().position(|(name, _)| *name == session);
         let begin = known.and_then(|known| ends.get(known)).map_or(0, |(_, end)| end + 1);
-        spans[at] = (Some(begin), Some(begin + 1));
+        spans[at] = (Some(Timestamp::plain(begin)), Some(Timestamp::plain(begin + 1)));
         match known.and_then(|known| ends.get_mut(known)) {
             Some((_, end)) => *end = begin + 1,
             None => ends.push((session, begin + 1)),

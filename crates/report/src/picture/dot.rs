@@ -16,7 +16,7 @@ const TEXT: usize = 400;
 /// The graph of a witness in the language of Graphviz.
 pub fn dot(exhibit: &Exhibit) -> String {
     let mut out = format!("digraph {} {{\n", quoted(&exhibit.id));
-    let title = quoted(&long(&format!("{} breaks {}", exhibit.title, exhibit.level), TEXT));
+    let title = quoted(&long(&format!("{} breaks {}", exhibit.title, exhibit.promised()), TEXT));
     let _ =
         writeln!(out, "  graph [rankdir=TB, label={title}, labelloc=t, fontname=\"monospace\"];");
     out.push_str("  node [shape=box, style=\"rounded\", fontname=\"monospace\", fontsize=11];\n");

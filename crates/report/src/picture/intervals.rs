@@ -1,6 +1,7 @@
-//! Single operations as bars from their begin to their end, one lane a session: for what cannot be
-//! put in order.
+//! Transactions as bars from their begin to their end, one lane a session: for single operations that
+//! cannot be put in order, and for what the server's timestamps show.
 
+use isolde_history::Timestamp;
 use isolde_spec::Edges;
 
 use super::axis::Axis;
@@ -9,7 +10,8 @@ use super::geometry::{Rect, Size};
 use super::graph::{Drawn, MARGIN};
 use super::sheet::Sheet;
 use super::text::{cut, width, width_class};
-use crate::exhibit::{Exhibit, Part, StuckOrder};
+use crate::exhibit::{Basis, Blamed, Exhibit, Part, StuckOrder};
+use crate::stamps;
 
 /// More is too much to look at: what is beyond is not drawn.
 const MOST_PARTS: usize = 120;
@@ -19,18 +21,42 @@ const NAME: usize = 14;
 const SESSION: usize = 16;
 
 const STUCK: &str = "cannot come next";
+/// How many operations of a transaction stand above its bar.
+const MOST_OPS: usize = 3;
 const BAR: f64 = 18.0;
 /// A line of text and the bar below it.
 const ROW: f64 = 44.0;
 const LANE_PAD: f64 = 6.0;
 
-/// One operation.
+/// What is marked on the bars.
+pub(super) struct Marks {
+    /// The bars to look at first, and what is wrong with them.
+    bad: Vec<usize>,
+    words: String,
+    /// The longest order that explains what is in it, if an order is what is looked for.
+    order: Option<Vec<usize>>,
+}
+
+impl From<&StuckOrder> for Marks {
+    fn from(stuck: &StuckOrder) -> Marks {
+        Marks { bad: vec![stuck.next], words: STUCK.to_owned(), order: Some(stuck.order.clone()) }
+    }
+}
+
+impl From<&Blamed> for Marks {
+    fn from(blamed: &Blamed) -> Marks {
+        let bad = [blamed.part].into_iter().chain(blamed.other).collect();
+        Marks { bad, words: cut(&blamed.words, OP), order: None }
+    }
+}
+
+/// One transaction.
 struct Call<'a> {
     at: usize,
     part: &'a Part,
-    op: Option<usize>,
+    /// What stands above the bar: numbers of operations, each with its text.
+    ops: Vec<(usize, String)>,
     name: String,
-    text: String,
     /// Where its bar begins and ends, and whether these are known.
     left: f64,
     right: f64,
@@ -39,20 +65,26 @@ struct Call<'a> {
     reach: f64,
     lane: usize,
     row: usize,
-    stuck: bool,
-    /// Its places in the longest order, the first is 1.
+    /// What is wrong with it.
+    bad: Option<&'a str>,
+    /// Its place in the longest order, the first is 1.
     place: Option<usize>,
+    /// Whether it cannot be put in order, and has a cross.
+    crossed: bool,
+    /// By which clock its begin and end are told.
+    clock: Basis,
 }
 
 /// Draws the bars.
-pub(super) fn draw(exhibit: &Exhibit, stuck: &StuckOrder) -> Drawn {
+pub(super) fn draw(exhibit: &Exhibit, marks: &Marks) -> Drawn {
     let parts = exhibit.parts.get(..MOST_PARTS).unwrap_or(&exhibit.parts);
-    let sessions = sessions(parts);
+    let clock = exhibit.timeline.basis;
+    let sessions = sessions(parts, clock);
     let names: Vec<String> = sessions.iter().map(|name| cut(name, SESSION)).collect();
     let widest = names.iter().map(|name| width(name, 12.0)).fold(0.0, f64::max);
     let axis = Axis::new(exhibit, parts, MARGIN + width_class(widest + 24.0));
     let mut calls: Vec<Call<'_>> =
-        parts.iter().enumerate().map(|(at, part)| call(at, part, &axis, stuck)).collect();
+        parts.iter().enumerate().map(|(at, part)| call((at, part), clock, &axis, marks)).collect();
     let rows = give_rows(&mut calls, &sessions);
     let reach = calls.iter().map(|call| call.reach).fold(axis.right(), f64::max);
     let width = reach + MARGIN;
@@ -75,13 +107,17 @@ pub(super) fn draw(exhibit: &Exhibit, stuck: &StuckOrder) -> Drawn {
         call.draw(&mut sheet, lane + call.row as f64 * ROW);
     }
     let size = Size { width, height: bottom + MARGIN / 2.0 };
-    Drawn { sheet, size, kinds: Edges::NONE, inferred: false, pale: false, stuck: true }
+    let stuck = marks.order.is_some();
+    Drawn { sheet, size, kinds: Edges::NONE, inferred: false, pale: false, stuck }
 }
 
 /// The sessions in the order in which they are first heard of.
-fn sessions(parts: &[Part]) -> Vec<&str> {
+fn sessions(parts: &[Part], clock: Basis) -> Vec<&str> {
     let mut order: Vec<&Part> = parts.iter().collect();
-    order.sort_by_key(|part| (part.begin.or(part.end), part.txn));
+    order.sort_by_key(|part| {
+        let (begin, end) = part.span(clock);
+        (begin.or(end), part.txn)
+    });
     let mut sessions: Vec<&str> = Vec::new();
     for part in order {
         if !sessions.contains(&part.session.as_str()) {
@@ -91,32 +127,49 @@ fn sessions(parts: &[Part]) -> Vec<&str> {
     sessions
 }
 
-fn call<'a>(at: usize, part: &'a Part, axis: &Axis, stuck: &StuckOrder) -> Call<'a> {
-    let op = part.ops.iter().position(|op| op.cited).or((!part.ops.is_empty()).then_some(0));
-    let text = op.and_then(|op| part.ops.get(op)).map_or("", |op| op.text.as_str());
-    let (name, text) = (cut(&part.name, NAME), cut(text, OP));
-    let is_stuck = stuck.next == at;
+fn call<'a>(
+    (at, part): (usize, &'a Part),
+    clock: Basis,
+    axis: &Axis,
+    marks: &'a Marks,
+) -> Call<'a> {
+    let ops = shown_ops(part, if marks.order.is_some() { 1 } else { MOST_OPS });
+    let name = cut(&part.name, NAME);
+    let bad = marks.bad.contains(&at).then_some(marks.words.as_str());
     let (left, right) = axis.span(at);
     // Fonts differ: what stands at the right edge must not be cut.
-    let extra = if is_stuck { STUCK.len() + 6 } else { 0 };
+    let extra = bad.map_or(0, |words| words.chars().count() + 6);
     let extra = extra + badge(part.outcome).map_or(0, |badge| badge.len() + 2);
-    let said = width(&name, 12.0) + width(&text, 12.0) + 10.0 + width(&"-".repeat(extra), 12.0);
-    let place = stuck.order.iter().position(|other| *other == at).map(|place| place + 1);
+    let texts: f64 = ops.iter().map(|(_, text)| width(text, 12.0) + 10.0).sum();
+    let said = width(&name, 12.0) + texts.max(10.0) + width(&"-".repeat(extra), 12.0);
+    let order = marks.order.as_deref().unwrap_or_default();
+    let place = order.iter().position(|other| *other == at).map(|place| place + 1);
     Call {
         at,
         part,
-        op,
+        ops,
         name,
-        text,
         left,
         right,
         open: axis.open(at),
         reach: right.max(left + width_class(said)),
         lane: 0,
         row: 0,
-        stuck: is_stuck,
-        place: place.filter(|_| !is_stuck),
+        bad,
+        place: place.filter(|_| bad.is_none()),
+        crossed: bad.is_some() && marks.order.is_some(),
+        clock,
     }
+}
+
+/// The first operations of a part that show the anomaly; where none does, the first that it has.
+fn shown_ops(part: &Part, most: usize) -> Vec<(usize, String)> {
+    let cited = || (0..part.ops.len()).filter(|op| part.ops[*op].cited);
+    let shown: Vec<usize> = match cited().next() {
+        Some(_) => cited().take(most).collect(),
+        None => (0..part.ops.len()).take(most).collect(),
+    };
+    shown.into_iter().map(|op| (op, cut(&part.ops[op].text, OP))).collect()
 }
 
 /// Bars of a lane that overlap, with their texts, are put below each other. Says how many rows each
@@ -141,8 +194,8 @@ fn give_rows(calls: &mut [Call<'_>], sessions: &[&str]) -> Vec<usize> {
 
 impl Call<'_> {
     fn draw(&self, sheet: &mut Sheet, top: f64) {
-        let class = match (self.stuck, self.part.support) {
-            (true, _) => " stuck",
+        let class = match (self.bad, self.part.support) {
+            (Some(_), _) => " stuck",
             (_, true) => " support",
             _ => "",
         };
@@ -173,10 +226,10 @@ impl Call<'_> {
 
     fn draw_place(&self, sheet: &mut Sheet, top: f64) {
         let (x, y) = (self.left + 10.0 + if self.open.0 { 6.0 } else { 0.0 }, top + BAR / 2.0);
-        if self.stuck || self.place.is_some() {
+        if self.crossed || self.place.is_some() {
             sheet.put(format_args!(r#"<circle class="place" cx="{x}" cy="{y}" r="7.5"/>"#));
         }
-        if self.stuck {
+        if self.crossed {
             let (a, b, c, d) = (x - 3.0, x + 3.0, y - 3.0, y + 3.0);
             sheet
                 .put(format_args!(r#"<path class="cross" d="M{a} {c}L{b} {d}M{b} {c}L{a} {d}"/>"#));
@@ -189,30 +242,33 @@ impl Call<'_> {
     }
 
     fn draw_text(&self, sheet: &mut Sheet, base: f64) {
-        let (name, text) = (sheet.label(&self.name), sheet.label(&self.text));
+        let name = sheet.label(&self.name);
         let (x, at) = (self.left, self.at);
-        let op = self.op.map(|op| format!(r#" data-op="{at}.{op}""#)).unwrap_or_default();
-        sheet.put(format_args!(
-            r#"<text{op} x="{x}" y="{base}"><tspan class="who">{name}</tspan> <tspan class="op">{text}</tspan>"#
-        ));
-        let badge = badge(self.part.outcome);
-        for words in badge.into_iter().chain(self.stuck.then_some(STUCK)) {
+        sheet.put(format_args!(r#"<text x="{x}" y="{base}"><tspan class="who">{name}</tspan>"#));
+        for (op, text) in &self.ops {
+            let text = sheet.label(text);
+            sheet.put(format_args!(r#" <tspan class="op" data-op="{at}.{op}">{text}</tspan>"#));
+        }
+        for words in badge(self.part.outcome).into_iter().chain(self.bad) {
+            let words = sheet.label(words);
             sheet.put(format_args!(r#"  <tspan class="bad" font-size="11">{words}</tspan>"#));
         }
         sheet.put("</text>");
     }
 
     fn told(&self) -> String {
-        let place = match (self.stuck, self.place) {
-            (true, _) => format!("\n{STUCK}"),
+        let place = match (self.bad, self.place) {
+            (Some(words), _) => format!("\n{words}"),
             (_, Some(place)) => format!("\nnumber {place} of the longest order"),
             _ => String::new(),
         };
-        let time = |time: Option<i64>| time.map_or("?".to_owned(), |time| time.to_string());
-        let Part { begin, end, .. } = self.part;
-        let times = match (begin, end) {
-            (None, None) => String::new(),
-            _ => format!("\n[{}, {}]", time(*begin), time(*end)),
+        let time = |time: Option<Timestamp>| time.map_or("?".to_owned(), stamps::tell);
+        let times = match (self.part.span(self.clock), self.clock) {
+            ((None, None), _) => String::new(),
+            ((start, commit), Basis::Timestamps) => {
+                format!("\nstart {}, commit {}", time(start), time(commit))
+            }
+            ((begin, end), _) => format!("\n[{}, {}]", time(begin), time(end)),
         };
         told(self.part).replace(", beside the cycle", "") + &times + &place
     }

@@ -1,4 +1,4 @@
-//! Pictures of witnesses: a layered graph of transactions, or the intervals of single operations;
+//! Pictures of witnesses: a layered graph of transactions, or their intervals on a line of time;
 //! and the lattice of levels. As SVG for people, as DOT for other tools.
 
 mod axis;
@@ -43,8 +43,9 @@ pub fn picture_css() -> &'static str {
 }
 
 fn draw(exhibit: &Exhibit) -> graph::Drawn {
-    match &exhibit.stuck {
-        Some(stuck) => intervals::draw(exhibit, stuck),
-        None => graph::draw(exhibit),
+    match (&exhibit.stuck, &exhibit.blamed) {
+        (Some(stuck), _) => intervals::draw(exhibit, &stuck.into()),
+        (None, Some(blamed)) => intervals::draw(exhibit, &blamed.into()),
+        (None, None) => graph::draw(exhibit),
     }
 }

@@ -12,7 +12,7 @@ const STORY: usize = 4000;
 /// The picture of a witness as an SVG file, for light and dark paper.
 pub fn svg(exhibit: &Exhibit) -> String {
     let drawn = draw(exhibit);
-    let caption = cut(&format!("{} breaks {}", exhibit.title, exhibit.level), CAPTION);
+    let caption = cut(&format!("{} breaks {}", exhibit.title, exhibit.promised()), CAPTION);
     let story = long(&exhibit.story, STORY);
     let mut sheet = sheet::Sheet::default();
     let top = 26.0;

@@ -3,12 +3,14 @@
 use std::fmt::Write;
 
 use isolde_history::History;
-use isolde_spec::{Anomaly, Answer, Counted, Edges, How, Level, Standing, Summary, Verdict};
+use isolde_spec::{
+    Anomaly, Answer, By, Counted, Edges, How, Level, Promise, Standing, Summary, Verdict,
+};
 use serde_json::{Value, json};
 
 use super::Telling;
-use super::{verdict, witness};
-use crate::decided::Decided;
+use super::{timed_summary, verdict, witness};
+use crate::decided::{self, Decided, by_values};
 use crate::exhibit::Exhibit;
 use crate::sentence;
 use crate::wrap::{all_of, paragraph, unbroken};
@@ -17,6 +19,7 @@ use crate::wrap::{all_of, paragraph, unbroken};
 pub fn summary_to_text(history: &History, decided: &[Decided], telling: &Telling) -> String {
     let mut out = String::new();
     let summary = Summary::of(decided.iter().map(|d| &d.verdict));
+    out += &timed_summary::to_text(decided);
     let header = strongest(&summary, decided);
     out += &header;
     let told = &summary.others;
@@ -33,12 +36,13 @@ pub fn summary_to_text(history: &History, decided: &[Decided], telling: &Telling
         paragraph(&mut out, &prefix, width + 4, usize::MAX, said);
         last = why;
     }
-    if let Some(d) = summary.plainest.and_then(|level| of(level, decided)) {
-        // Writing to a String cannot fail.
-        let level = d.verdict.promise.level;
-        let _ = writeln!(out, "why {level} is violated:");
+    for d in decided::plainest(decided) {
+        // Whether session order counts was said above; writing to a String cannot fail.
+        let promise = d.verdict.promise;
+        let told = Promise { session_order: true, ..promise };
+        let _ = writeln!(out, "why {told} is violated:");
         if let Some(first) = d.verdict.witnesses().first() {
-            let exhibit = Exhibit::new(history, level, 1, first);
+            let exhibit = Exhibit::new(history, promise, 1, first);
             witness::to_text(history, &exhibit, telling, &mut out);
         }
         verdict::about(&d.verdict, false, &mut out);
@@ -54,7 +58,7 @@ pub fn summary_to_json(decided: &[Decided]) -> Value {
         json!({"anomaly": anomaly.name(), "needs": needs})
     };
     let other = |other: &Standing| {
-        let d = of(other.level, decided);
+        let d = by_values(other.level, decided);
         let by = d.map(|d| anomalies(&d.verdict)).unwrap_or_default();
         let reason = d.and_then(|d| match &d.verdict.answer {
             Answer::Unknown(reason) => Some(reason.as_str()),
@@ -76,15 +80,16 @@ pub fn summary_to_json(decided: &[Decided]) -> Value {
         "strongest": summary.strongest.iter().map(|l| l.name()).collect::<Vec<_>>(),
         "not_shown_to_hold": summary.others.iter().map(other).collect::<Vec<_>>(),
         "plainest_violation_of": summary.plainest.map(Level::name),
+        "by_timestamps": timed_summary::to_json(decided),
+        "compared": timed_summary::compared(decided),
     })
-}
-
-fn of(level: Level, decided: &[Decided]) -> Option<&Decided> {
-    decided.iter().find(|d| d.verdict.promise.level == level)
 }
 
 fn strongest(summary: &Summary, decided: &[Decided]) -> String {
     let mut out = String::new();
+    if decided.iter().all(|d| d.verdict.promise.by == By::Timestamps) && !decided.is_empty() {
+        return out;
+    }
     let names: Vec<&str> = summary.strongest.iter().map(|level| level.name()).collect();
     let sessions = decided.iter().all(|d| d.verdict.promise.session_order);
     let without = if sessions { "" } else { ", without session order" };
@@ -97,7 +102,7 @@ fn strongest(summary: &Summary, decided: &[Decided]) -> String {
     // What ran is said once: here, or beside the violation.
     let open = summary.others.iter().find(|_| summary.plainest.is_none());
     let shown = summary.strongest.last().copied().or(open.map(|o| o.level));
-    if let Some(d) = shown.and_then(|level| of(level, decided)) {
+    if let Some(d) = shown.and_then(|level| by_values(level, decided)) {
         verdict::about(&d.verdict, false, &mut out);
     }
     out
@@ -105,7 +110,7 @@ fn strongest(summary: &Summary, decided: &[Decided]) -> String {
 
 /// Why a level is not shown to hold, in a line.
 fn standing(other: &Standing, decided: &[Decided]) -> String {
-    let Some(d) = of(other.level, decided) else { return String::new() };
+    let Some(d) = by_values(other.level, decided) else { return String::new() };
     let without =
         if d.holds_without_session_order { "; it holds without session order" } else { "" };
     match (other.how, &d.verdict.answer) {

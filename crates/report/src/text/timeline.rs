@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use isolde_history::Outcome;
+use isolde_history::{Outcome, Timestamp};
 
 use crate::exhibit::{Basis, Exhibit, Part, Row, Times, What};
 use crate::names;
@@ -23,6 +23,10 @@ const GAP: usize = 2;
 /// Appends the time line, or where there are more sessions than columns fit, a list.
 pub(super) fn to_text(exhibit: &Exhibit, style: Style, out: &mut String) {
     let clock = Clock::of(exhibit);
+    if exhibit.timeline.basis == Basis::Timestamps {
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "{INDENT}by the server's timestamps:");
+    }
     let lines = lines(exhibit, style);
     let used = INDENT.len() + clock.wide + GAP;
     let columns = exhibit.timeline.columns.len().max(1);
@@ -178,7 +182,7 @@ impl Clock {
         Clock { title, times, wide }
     }
 
-    fn tell(&self, time: Option<i64>) -> String {
+    fn tell(&self, time: Option<Timestamp>) -> String {
         time.map_or_else(String::new, |time| self.times.tell(time))
     }
 }

@@ -1,7 +1,7 @@
-//! The verdict on one level.
+//! The verdict on one promise.
 
 use isolde_history::History;
-use isolde_spec::{Answer, Counted, Procedure, Promise, Verdict};
+use isolde_spec::{Answer, Counted, Procedure, Verdict};
 
 use super::Telling;
 use super::witness;
@@ -20,7 +20,7 @@ const SEARCH: [&str; 2] = ["search budget", "search spent"];
 pub fn to_text(history: &History, decided: &Decided, telling: &Telling) -> String {
     let mut out = String::new();
     let verdict = &decided.verdict;
-    let promise = promise(verdict.promise);
+    let promise = verdict.promise;
     let word = answer(&verdict.answer, telling.style);
     match &verdict.answer {
         Answer::Holds => line(&mut out, &format!("{promise}: {word}")),
@@ -59,13 +59,8 @@ fn row(out: &mut String, name: &str, text: &str) {
     paragraph(out, &format!("  {name:<10} "), 13, usize::MAX, text);
 }
 
-fn promise(promise: Promise) -> String {
-    let session = if promise.session_order { "" } else { " without session order" };
-    format!("{}{session}", promise.level)
-}
-
 /// "at least 3 LostUpdate".
-fn counted(counted: &Counted) -> String {
+pub(super) fn counted(counted: &Counted) -> String {
     let least = if counted.at_least { "at least " } else { "" };
     unbroken(&format!("{least}{} {}", number(counted.count), counted.anomaly))
 }
@@ -75,9 +70,9 @@ fn violation(history: &History, verdict: &Verdict, telling: &Telling, out: &mut 
     row(out, "found", &counts.join(", "));
     let witnesses = verdict.witnesses();
     let shown = if telling.all { witnesses.len() } else { 1 };
-    let level = verdict.promise.level;
+    let promise = verdict.promise;
     for (at, w) in witnesses.iter().enumerate().take(shown) {
-        let exhibit = Exhibit::new(history, level, at + 1, w);
+        let exhibit = Exhibit::new(history, promise, at + 1, w);
         witness::to_text(history, &exhibit, telling, out);
     }
     let left = witnesses.len().saturating_sub(shown);
@@ -147,13 +142,14 @@ pub(crate) fn method(name: &str) -> &str {
         "saturation" => "dependency graph with inferred edges",
         "axiom" => "axiom of the level",
         "local" => "single transactions",
+        "timestamps" => "the server's timestamps",
         other => other,
     }
 }
 
 /// "1 key", "2 keys".
 fn figure(name: &str, n: u64) -> String {
-    let one = name.replace("dependencies", "dependency");
+    let one = name.replace("dependencies", "dependency").replace("points", "point");
     let name = if n == 1 { one.strip_suffix('s').unwrap_or(&one) } else { name };
     unbroken(&format!("{} {name}", number(n)))
 }

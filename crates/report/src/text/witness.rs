@@ -31,7 +31,8 @@ pub(super) fn to_text(history: &History, exhibit: &Exhibit, telling: &Telling, o
     out.push('\n');
     order(exhibit, out);
     links(exhibit, style, out);
-    row(out, "promise", &format!("{}: {}", exhibit.level, exhibit.promise));
+    exhibit.facts.iter().for_each(|fact| row(out, fact.name, &fact.text));
+    row(out, "promise", &format!("{}: {}", exhibit.promised(), exhibit.promise));
     row(out, "broken", &format!("because {}", exhibit.breach));
     let (position, all) = (number(exhibit.position), number(history.txn_count()));
     row(out, "visible", &format!("in the first {position} of {all} transactions"));

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use isolde_check::{Checker, Options};
-use isolde_history::History;
 use isolde_history::notation::parse;
+use isolde_history::{History, Timestamp};
 use isolde_report::{
     Case, Decided, Exhibit, HtmlReport, Junit, Style, Telling, What, case_to_json, dot,
     exhibit_to_text, summary_to_text, svg, to_text, transactions_to_text,
@@ -46,13 +46,24 @@ fn txn(most: usize) -> impl Strategy<Value = String> {
         if begin == 0 { String::new() } else { format!(" @[{begin},{}]", begin + long) }
     });
     let ops = prop::collection::vec(op(), 1..=most);
-    (session, ops, end, time)
-        .prop_map(|(session, ops, end, time)| format!("{session}: {}{end}{time}", ops.join(" ")))
+    (session, ops, end, time, stamps()).prop_map(|(session, ops, end, time, stamps)| {
+        format!("{session}: {}{end}{time}{stamps}", ops.join(" "))
+    })
+}
+
+/// The server's timestamps, some of them wrong, large, or with a logical part.
+fn stamps() -> impl Strategy<Value = String> {
+    let large = prop_oneof![6 => Just(0), 1 => Just(1_731_700_000_000_000_000_i64)];
+    (0..12i64, -1..6i64, 0..3u8, large).prop_map(|(start, long, logical, large)| {
+        let (start, commit) = (large + start, large + start + long);
+        let logical = if logical == 0 { ".1" } else { "" };
+        format!(" ts({start},{commit}{logical})")
+    })
 }
 
 fn history(most: usize, txns: usize) -> impl Strategy<Value = String> {
     prop::collection::vec(txn(most), 1..txns)
-        .prop_map(|txns| format!("initial 0\n{}\n", txns.join("\n")))
+        .prop_map(|txns| format!("initial 0\nmeta commit-order serial\n{}\n", txns.join("\n")))
 }
 
 #[track_caller]
@@ -62,7 +73,7 @@ fn fits(text: &str) {
 }
 
 fn rows_of_a_part_are_in_order(exhibit: &Exhibit) {
-    let times: Vec<i64> = exhibit.timeline.rows.iter().filter_map(|row| row.time).collect();
+    let times: Vec<Timestamp> = exhibit.timeline.rows.iter().filter_map(|row| row.time).collect();
     assert!(times.is_sorted(), "{times:?}");
     for part in 0..exhibit.parts.len() {
         let rows = || exhibit.timeline.rows.iter().filter(|row| row.part == Some(part));
@@ -95,8 +106,11 @@ fn one(history: &History, exhibit: &Exhibit) {
 fn everything(text: &str) -> usize {
     let history = parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let checker = Checker::new(&history, Options { witnesses: 3, ..Options::default() });
-    let asked: Vec<Decided> =
-        Level::ALL.map(|level| decided(checker.check(Promise::of(level)))).into();
+    let timed = [Level::SnapshotIsolation, Level::Serializable].map(Promise::by_timestamps);
+    // Predicate reads that are wrong by timestamps cannot be explained yet.
+    let timed = timed.into_iter().filter(|_| !text.contains("pred("));
+    let promises = timed.chain(Level::ALL.map(Promise::of));
+    let asked: Vec<Decided> = promises.map(|promise| decided(checker.check(promise))).collect();
     let case = Case {
         history: &history,
         name: "history <b>".to_owned(),

@@ -8,18 +8,28 @@ use std::{env, fs};
 
 use isolde_history::notation::parse;
 use isolde_report::handbook::{Scene, Shown, gallery};
-use isolde_report::{Exhibit, Telling, svg, to_text};
+use isolde_report::{Decided, Exhibit, Telling, svg, to_text};
+use isolde_spec::{Anomaly, Answer, Promise};
 
-use crate::shown::ask;
+use crate::shown::ask_promise;
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/handbook")
 }
 
+/// A verdict without what another page is about.
+fn about(wanted: Option<Anomaly>, mut decided: Decided) -> Decided {
+    if let (Some(wanted), Answer::Violated(all)) = (wanted, &mut decided.verdict.answer) {
+        all.retain(|witness| witness.anomaly == wanted);
+    }
+    decided
+}
+
 /// What the terminal says of a history, without how it was found out.
 fn show(scene: &Scene) -> Shown {
     let history = parse(scene.history).unwrap();
-    let decided: Vec<_> = scene.levels.iter().map(|level| ask(&history, *level)).collect();
+    let ask = |asked: &Promise| about(scene.wanted, ask_promise(&history, *asked));
+    let decided: Vec<Decided> = scene.promises.iter().map(ask).collect();
     let violated = decided.iter().find(|decided| decided.verdict.holds() == Some(false));
     let text = to_text(&history, violated.unwrap_or(decided.last().unwrap()), &Telling::default());
     let told = text.lines().take_while(|line| !line.starts_with("  procedure"));
@@ -27,11 +37,11 @@ fn show(scene: &Scene) -> Shown {
     // The level that allows the history is the last, after those that do not.
     let last = decided.last().filter(|last| last.verdict.holds() == Some(true));
     if let (Some(last), true) = (last, violated.is_some()) {
-        story = format!("{}: holds\n{story}", last.verdict.promise.level);
+        story = format!("{}: holds\n{story}", last.verdict.promise);
     }
     let drawn = violated.map(|decided| {
         let witness = decided.verdict.witnesses().first().unwrap();
-        svg(&Exhibit::new(&history, decided.verdict.promise.level, 1, witness))
+        svg(&Exhibit::new(&history, decided.verdict.promise, 1, witness))
     });
     Shown { story, svg: drawn.unwrap_or_default() }
 }

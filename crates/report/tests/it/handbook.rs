@@ -5,14 +5,23 @@
 use expect_test::expect;
 use isolde_history::notation::parse;
 use isolde_report::handbook::{self, ByDesign, Recipe, next_stronger};
-use isolde_spec::{Anomaly, CATALOGUE, Level, Verdict};
+use isolde_spec::{Anomaly, By, CATALOGUE, Level, Promise, Verdict};
 use isolde_workload::simulate::{Planted, plantable};
 use isolde_workload::{Kind, favoured};
 
-use crate::shown::ask;
+use crate::shown::ask_promise;
+
+fn asked(history: &str, promise: Promise) -> Verdict {
+    let history = parse(history).unwrap_or_else(|e| panic!("{e}\n{history}"));
+    ask_promise(&history, promise).verdict
+}
 
 fn verdict(history: &str, level: Level) -> Verdict {
-    ask(&parse(history).unwrap_or_else(|e| panic!("{e}\n{history}")), level).verdict
+    asked(history, Promise::of(level))
+}
+
+fn is_timed(page: &handbook::AnomalyPage) -> bool {
+    page.promise().by == By::Timestamps
 }
 
 fn holds(history: &str, level: Level) -> bool {
@@ -23,9 +32,9 @@ fn violated(history: &str, level: Level) -> bool {
     verdict(history, level).holds() == Some(false)
 }
 
-/// The first name that a level has for what is wrong.
-fn first(history: &str, level: Level) -> Option<Anomaly> {
-    verdict(history, level).witnesses().first().map(|witness| witness.anomaly)
+/// The first name that a promise has for what is wrong.
+fn first(history: &str, promise: Promise) -> Option<Anomaly> {
+    asked(history, promise).witnesses().first().map(|witness| witness.anomaly)
 }
 
 /// Where transactions are single operations these pairs mean the same, so that no history tells
@@ -57,7 +66,7 @@ fn every_anomaly_and_every_level_has_a_page() {
 
 #[test]
 fn every_anomaly_is_shown_by_its_history() {
-    for page in all_anomalies() {
+    for page in all_anomalies().filter(|page| !is_timed(page)) {
         let entry = page.anomaly.entry();
         for from in [Some(entry.forbidden_from), entry.also_from].into_iter().flatten() {
             let witnesses = verdict(page.history, from);
@@ -77,7 +86,8 @@ fn every_anomaly_is_shown_by_its_history() {
 fn nothing_else_is_wrong_with_it() {
     // Other levels have other names for these two, and forbid them under those.
     let renamed = [Anomaly::PrefixViolation, Anomaly::NotLinearizable];
-    for page in all_anomalies().filter(|page| !renamed.contains(&page.anomaly)) {
+    let valued = all_anomalies().filter(|page| !is_timed(page));
+    for page in valued.filter(|page| !renamed.contains(&page.anomaly)) {
         for level in Level::ALL.into_iter().filter(|level| !level.of_operations()) {
             // Without intervals of the whole history nothing holds at the levels of real time.
             let forbidden = page.anomaly.forbidden_at(level);
@@ -88,9 +98,39 @@ fn nothing_else_is_wrong_with_it() {
 }
 
 #[test]
+fn timestamps_show_what_values_do_not() {
+    let timed: Vec<_> = all_anomalies().filter(|page| is_timed(page)).collect();
+    assert_eq!(timed.len(), 5);
+    for page in timed {
+        let name = page.anomaly;
+        // Two that commit at one time overlap.
+        let beside = (name == Anomaly::TimestampTie).then_some(Anomaly::ConcurrentWrites);
+        let found = asked(page.history, page.promise());
+        assert!(found.witnesses().iter().any(|w| w.anomaly == name), "{name}");
+        assert!(handbook::forbidding(name).is_empty());
+        let serial = format!("meta commit-order serial\n{}", page.history);
+        let forbidden = handbook::forbidding_by_timestamps(name);
+        for level in [Level::SnapshotIsolation, Level::Serializable] {
+            let verdict = asked(&serial, Promise::by_timestamps(level));
+            let expected = match name {
+                _ if forbidden.contains(&level) => Some(false),
+                Anomaly::TimestampTie => None,
+                _ => Some(true),
+            };
+            assert_eq!(verdict.holds(), expected, "{name} at {level} by timestamps");
+            let known = |a: Anomaly| a == name || Some(a) == beside;
+            assert!(verdict.witnesses().iter().all(|w| known(w.anomaly)), "{name} at {level}");
+        }
+        for level in Level::ALL.into_iter().filter(|l| !l.needs_real_time() && !l.of_operations()) {
+            assert!(holds(page.history, level), "{name} at {level} by values");
+        }
+    }
+}
+
+#[test]
 fn no_transaction_can_be_left_out_of_it() {
     for page in all_anomalies() {
-        let from = page.anomaly.entry().forbidden_from;
+        let from = page.promise();
         let lines: Vec<&str> = page.history.lines().collect();
         let is_txn = |line: &str| line.contains(": ") && !line.starts_with(['#', 'o']);
         for left_out in (0..lines.len()).filter(|at| is_txn(lines[*at])) {

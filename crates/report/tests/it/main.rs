@@ -14,5 +14,7 @@ mod schema;
 mod shown;
 mod stories;
 mod summaries;
+mod timed;
+mod timed_reports;
 mod verdicts;
 mod weak;

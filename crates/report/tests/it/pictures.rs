@@ -4,7 +4,7 @@
 
 use std::process::{Command, Stdio};
 
-use isolde_history::{OpId, Outcome, TxnId};
+use isolde_history::{OpId, Outcome, Timestamp, TxnId};
 use isolde_report::{
     Basis, Exhibit, Link, Part, PartOp, Picture, Role, StuckOrder, Timeline, dot, lattice, picture,
     picture_css, svg,
@@ -236,6 +236,8 @@ fn part() -> impl Strategy<Value = Part> {
             outcome: Outcome::ALL[outcome],
             begin: begin.min(end.or(begin)),
             end,
+            start_ts: begin.map(Timestamp::plain),
+            commit_ts: end.map(Timestamp::plain),
             ops,
             left_out: 0,
         },

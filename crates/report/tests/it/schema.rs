@@ -44,8 +44,9 @@ fn strict() -> Validator {
 
 fn report(name: &str, history: &History, every_level: bool) -> Value {
     let checker = Checker::new(history, Options::default());
-    let asked: Vec<Decided> =
-        Level::ALL.map(|level| decided(checker.check(Promise::of(level)))).into();
+    let timed = [Level::SnapshotIsolation, Level::Serializable].map(Promise::by_timestamps);
+    let promises = Level::ALL.map(Promise::of).into_iter().chain(timed);
+    let asked: Vec<Decided> = promises.map(|promise| decided(checker.check(promise))).collect();
     case_to_json(&Case {
         history,
         name: name.to_owned(),
@@ -87,6 +88,12 @@ fn reports_are_as_the_schema_says() {
     let kill = json!({"name": "kill", "detail": "n1", "begin": 5, "end": 7, "told": at});
     let heal = json!({"name": "heal", "detail": none, "begin": none, "end": none, "told": none});
     assert_eq!(told, &json!([kill, heal]));
+    let stamped = "initial 0\nmeta commit-order serial\na: w(x,1) ts(1,2.1)\nb: w(x,2) ts(2,5)\nc: r(x,1) ts(6,6)\n\
+        d: w(u,1) unknown ts(1,_)\ne: r(u,1) ts(4,4)\nf: r(u,0) ts(7,7)\ng: append(l,1) ts(1,3)\nh: list(l,[]) ts(4,4)\n";
+    reports.push(report("timestamps", &parse(stamped).unwrap(), true));
+    let timed = &reports.last().unwrap()["verdicts"][14]["witnesses"];
+    assert_eq!(timed[0]["transactions"][0]["commit_ts"], json!([2, 1]));
+    assert!(timed.as_array().unwrap().iter().any(|w| w["timed"]["assumed"][0].is_object()));
     assert!(reports.len() > 10);
     for report in &reports {
         assert_eq!(complaints(&validator, report), Vec::<String>::new(), "{}", report["history"]);

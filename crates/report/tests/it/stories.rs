@@ -5,7 +5,7 @@
 use expect_test::{Expect, expect};
 use isolde_history::notation::parse;
 use isolde_report::Exhibit;
-use isolde_spec::Level;
+use isolde_spec::{Level, Promise};
 
 use crate::shown::ask;
 
@@ -19,7 +19,7 @@ fn tells(text: &str, level: Level, expected: Expect) {
     for (at, witness) in decided.verdict.witnesses().iter().enumerate() {
         if !known.contains(&witness.anomaly) {
             known.push(witness.anomaly);
-            let exhibit = Exhibit::new(&history, level, at + 1, witness);
+            let exhibit = Exhibit::new(&history, Promise::of(level), at + 1, witness);
             told += &format!("{}: {}\n", exhibit.title, exhibit.story);
         }
     }
@@ -95,7 +95,7 @@ fn the_aborted_transaction_before_in_the_session_is_shown() {
     let history = parse(text).unwrap();
     let decided = ask(&history, Level::SnapshotIsolation);
     let witness = &decided.verdict.witnesses()[0];
-    let exhibit = Exhibit::new(&history, Level::SnapshotIsolation, 1, witness);
+    let exhibit = Exhibit::new(&history, Promise::of(Level::SnapshotIsolation), 1, witness);
     let before = exhibit.parts.iter().find(|part| part.name == "T1").unwrap();
     assert!(before.support && before.outcome == isolde_history::Outcome::Aborted);
     assert!(isolde_spec::excerpt(&history, witness).contains("w(z,9) abort"));
@@ -459,6 +459,6 @@ fn long_keys_that_differ_are_not_the_same() {
     let history = parse(&text).unwrap();
     let decided = ask(&history, Level::ReadAtomic);
     let witness = &decided.verdict.witnesses()[0];
-    let story = Exhibit::new(&history, Level::ReadAtomic, 1, witness).story;
+    let story = Exhibit::new(&history, Promise::of(Level::ReadAtomic), 1, witness).story;
     assert!(story.contains("it saw one part of T1 and not the other"), "{story}");
 }

@@ -180,6 +180,7 @@ fn json_has_everything_of_a_verdict() {
     expect![[r#"
         {
           "answer": "violated",
+          "by": "values",
           "counts": [
             {
               "anomaly": "G-single",
@@ -271,6 +272,7 @@ fn json_has_everything_of_a_verdict() {
               "story": "T2 began after T1 had ended, and yet it read x = 0, the initial value, which T1 had overwritten with 1.",
               "stuck": null,
               "support": [],
+              "timed": null,
               "timeline": {
                 "left_out": 0,
                 "nodes": [
@@ -343,14 +345,18 @@ fn json_has_everything_of_a_verdict() {
               },
               "transactions": [
                 {
+                  "commit_ts": null,
                   "name": "T1",
                   "notation": "a 1: r(x,0) w(x,1) @[1,2]",
-                  "number": 0
+                  "number": 0,
+                  "start_ts": null
                 },
                 {
+                  "commit_ts": null,
                   "name": "T2",
                   "notation": "b 2: r(x,0) @[5,6]",
-                  "number": 1
+                  "number": 1,
+                  "start_ts": null
                 }
               ],
               "variant": "real-time"

@@ -7,13 +7,14 @@ mod local;
 mod missed;
 mod nowhere;
 mod operations;
+mod timestamps;
 
 use isolde_spec::Anomaly;
 
 use super::page::AnomalyPage;
 
 /// All of them.
-static PAGES: [&[AnomalyPage]; 7] = [
+static PAGES: [&[AnomalyPage]; 8] = [
     &local::PAGES,
     &nowhere::PAGES,
     &lists::PAGES,
@@ -21,6 +22,7 @@ static PAGES: [&[AnomalyPage]; 7] = [
     &missed::PAGES,
     &conflicts::PAGES,
     &operations::PAGES,
+    &timestamps::PAGES,
 ];
 
 /// The page of an anomaly.

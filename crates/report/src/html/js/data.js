@@ -103,6 +103,7 @@ function bodyOf(number) {
     picture: { template, labels: raw.shapes[labels].map(told) },
     keys: body[11].map(text),
     meaning: text(body[12]),
+    facts: body[13].map(([name, words]) => [name, told(words)]),
     excerpt: excerpts.get(number),
     names,
   };
@@ -117,7 +118,7 @@ const witnesses = raw.witnesses.map(([history, verdict, number, body]) => ({ his
 const levelOf = (witness) => raw.cases[witness.history].verdicts[witness.verdict];
 
 /** What a witness is called on the command line; later histories add their number. */
-const commandId = (witness) => `${levelOf(witness).level}-${witness.number}`;
+const commandId = (witness) => `${levelOf(witness).word}-${witness.number}`;
 const idOf = (witness) => commandId(witness) + (witness.history ? `@${witness.history + 1}` : "");
 
 /** The texts in which the free text filter searches; made before they are needed, a few at a time. */

@@ -8,12 +8,26 @@ const stateNode = (state) => el(`span.state.${STATES[state]}`, null,
 function levelRow(verdict, at, choose) {
   const found = verdict.found.map(([count, name]) => el("span.found", null, el("b", null, count), ` ${name}`));
   const name = verdict.state === 1 && found.length > 0
-    ? el("button.link", { type: "button", "data-verdict": at, "aria-pressed": "false", click: () => choose(at) }, verdict.level)
-    : el("span", null, verdict.level);
+    ? el("button.link", { type: "button", "data-verdict": at, "aria-pressed": "false", "aria-label": verdict.level,
+      click: () => choose(at) }, verdict.name)
+    : el("span", null, verdict.name);
   return el("li", null, stateNode(verdict.state),
     el("span.level-name", null, name, verdict.asked && el("span.muted", null, ` ${verdict.asked}`)),
     el("span.what", null, found, verdict.reason && el("span", null, verdict.reason),
       verdict.aside && el("span.muted", null, verdict.aside)));
+}
+
+/** What was asked by the server's timestamps, before what was asked by values. */
+function levelsNode(history, choose) {
+  const list = (timed) => {
+    const rows = history.verdicts.map((verdict, at) => verdict.timed === timed && levelRow(verdict, at, choose));
+    return rows.some(Boolean) && el("ul.levels", null, rows);
+  };
+  if (!history.verdicts.some((verdict) => verdict.timed)) return list(false);
+  const values = list(false);
+  return [el("h3.by", null, "By the server's timestamps"), list(true),
+    history.compared && el("p.compared", null, history.compared),
+    values && el("h3.by", null, "By values"), values];
 }
 
 function rowsNode(name, rows) {
@@ -59,12 +73,12 @@ function showVerdict(choose, chooseHistory) {
         el(`p.headline.${STATES[history.state]}`, null, el("span.sign", { "aria-hidden": "true" }, MARKS[history.state]),
           el("span", null, history.headline)),
         leadNode(history),
-        el("p.strongest", null, history.strongest),
+        history.strongest && el("p.strongest", null, history.strongest),
         history.warnings.length > 0 && el("details.warnings", { open: history.warnings.length < 4 },
           el("summary", null, `Warnings (${history.warningCount})`),
           el("ul", null, history.warnings.map((words) => el("li", null, words)))),
         el("h2.hidden", null, "Levels"),
-        el("ul.levels", null, history.verdicts.map((verdict, at) => levelRow(verdict, at, choose)))),
+        levelsNode(history, choose)),
       el("div.known", null, aboutNode(history), againNode(history))));
   showCourse(history);
   showMethod(history);

@@ -30,7 +30,8 @@ function pictureFile(picture) {
 }
 
 function pictureNode(body) {
-  const holder = el("div.picture.scroll", { tabindex: "0", role: "group", "aria-label": "Dependencies" });
+  const label = body.facts.length > 0 ? "By the server's timestamps" : "Dependencies";
+  const holder = el("div.picture.scroll", { tabindex: "0", role: "group", "aria-label": label });
   holder.innerHTML = pictureText(body.picture);
   // What an edge says is its title; the button is told by it.
   const once = new Set();
@@ -154,7 +155,9 @@ function actionsNode(witness, body) {
 function promiseNode(witness, body) {
   const { level, promise } = levelOf(witness);
   const { harm } = body.anomaly;
-  const rows = [[`${level} promises that`, promise], ["Broken here, because", body.breach], ["What it can do", harm]];
+  const named = ([name, words]) => [name[0].toUpperCase() + name.slice(1), words];
+  const rows = [...body.facts.map(named), [`${level} promises that`, promise], ["Broken here, because", body.breach],
+    ["What it can do", harm]];
   const shown = rows.filter(([, words]) => words);
   return shown.length > 0 && el("dl.promise", null,
     shown.map(([name, words]) => [el("dt", null, name), el("dd", null, words)]));
@@ -174,7 +177,7 @@ function witnessNode(witness) {
       plain(meaning) !== plain(body.story) && el("p.meaning", null, meaning)),
     el("p.story", null, body.story),
     promiseNode(witness, body),
-    el("figure", null, pictureNode(body), el("figcaption", null, legend(body))),
+    el("figure", null, pictureNode(body), body.facts.length === 0 && el("figcaption", null, legend(body))),
     el("section.when", null,
       el("h3", null, "Time line"), el("p.muted", null, body.timeline.basis), timelineNode(body)),
     edgesNode(body),

@@ -3,7 +3,7 @@
 
 use isolde_history::notation::parse;
 use isolde_report::{Exhibit, picture, svg};
-use isolde_spec::Level;
+use isolde_spec::{Level, Promise};
 use roxmltree::{Document, Node};
 
 use crate::shown::ask;
@@ -14,7 +14,7 @@ pub fn exhibit(text: &str, level: Level) -> Exhibit {
     let history = parse(text).unwrap();
     let decided = ask(&history, level);
     let witness = decided.verdict.witnesses().first().unwrap();
-    Exhibit::new(&history, level, 1, witness)
+    Exhibit::new(&history, Promise::of(level), 1, witness)
 }
 
 /// A rectangle: left, top, right, bottom.

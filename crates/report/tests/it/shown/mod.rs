@@ -14,7 +14,19 @@ pub fn decided(verdict: Verdict) -> Decided {
 }
 
 pub fn ask(history: &History, level: Level) -> Decided {
-    decided(check(history, Promise::of(level), &Options::default()))
+    ask_promise(history, Promise::of(level))
+}
+
+pub fn ask_promise(history: &History, promise: Promise) -> Decided {
+    decided(check(history, promise, &Options::default()))
+}
+
+/// Snapshot isolation and, if commit order is serial, serializability by timestamps; then all levels by values.
+pub fn ask_both_ways(history: &History) -> Vec<Decided> {
+    let timed = [Level::SnapshotIsolation, Level::Serializable].map(Promise::by_timestamps);
+    let mut all: Vec<Decided> = timed.iter().map(|asked| ask_promise(history, *asked)).collect();
+    all.extend(ask_all(history));
+    all
 }
 
 #[track_caller]

@@ -1,0 +1,88 @@
+//! What holds by the server's timestamps and what does not, and how that fits what holds by values.
+
+use isolde_spec::{Answer, Level, Summary};
+use serde_json::{Value, json};
+
+use super::verdict;
+use crate::decided::{Decided, by_timestamps};
+use crate::wrap::{all_of, paragraph};
+
+/// A row for each verdict by timestamps, and what is worth knowing; nothing if there is none.
+pub(super) fn to_text(decided: &[Decided]) -> String {
+    let mut out = String::new();
+    let name = |d: &Decided| {
+        let promise = d.verdict.promise;
+        let without = if promise.session_order { "" } else { " without session order" };
+        format!("{}{without}", promise.level)
+    };
+    let width = by_timestamps(decided).map(|d| name(d).len()).max();
+    let Some(width) = width else { return out };
+    out.push_str("by the server's timestamps:\n");
+    for d in by_timestamps(decided) {
+        let prefix = format!("  {:<width$}  ", name(d));
+        paragraph(&mut out, &prefix, width + 4, usize::MAX, &standing(d));
+    }
+    if let Some(compared) = compared(decided) {
+        paragraph(&mut out, "  ", 2, usize::MAX, &compared);
+    }
+    // What ran is said once: here, or beside the violation.
+    let violated = by_timestamps(decided).any(|d| d.verdict.holds() == Some(false));
+    if let Some(first) = by_timestamps(decided).next().filter(|_| !violated) {
+        verdict::about(&first.verdict, false, &mut out);
+    }
+    out
+}
+
+/// "holds", "violated: 3 StaleRead", "unknown: no transaction of the history has timestamps".
+fn standing(d: &Decided) -> String {
+    let without =
+        if d.holds_without_session_order { "; it holds without session order" } else { "" };
+    match &d.verdict.answer {
+        Answer::Holds => "holds".to_owned(),
+        Answer::Unknown(reason) => format!("unknown: {reason}"),
+        Answer::Violated(_) => {
+            let counts: Vec<String> = d.verdict.counts.iter().map(verdict::counted).collect();
+            format!("violated: {}{without}", counts.join(", "))
+        }
+    }
+}
+
+/// The same for machines; witnesses and counts are in the verdicts.
+pub(super) fn to_json(decided: &[Decided]) -> Vec<Value> {
+    let one = |d: &Decided| {
+        let (answer, reason) = match &d.verdict.answer {
+            Answer::Holds => ("holds", None),
+            Answer::Unknown(reason) => ("unknown", Some(reason)),
+            Answer::Violated(_) => ("violated", None),
+        };
+        let by: Vec<&str> = d.verdict.counts.iter().map(|c| c.anomaly.name()).collect();
+        json!({
+            "level": d.verdict.promise.level.name(),
+            "session_order": d.verdict.promise.session_order,
+            "answer": answer,
+            "violated_by": by,
+            "reason": reason,
+            "holds_without_session_order": d.holds_without_session_order,
+        })
+    };
+    by_timestamps(decided).map(one).collect()
+}
+
+/// What it means that levels are violated by timestamps and hold by values, if some are.
+pub(crate) fn compared(decided: &[Decided]) -> Option<String> {
+    let strongest = Summary::of(decided.iter().map(|d| &d.verdict)).strongest;
+    let violated = by_timestamps(decided).filter(|d| d.verdict.holds() == Some(false));
+    let levels = violated.map(|d| d.verdict.promise.level);
+    let both = levels.filter(|level| strongest.iter().any(|strong| strong.implies(*level)));
+    let names: Vec<&str> = both.map(Level::name).collect();
+    let (hold, are) = match names.len() {
+        0 => return None,
+        1 => ("holds", "it is"),
+        _ => ("hold", "they are"),
+    };
+    Some(format!(
+        "By values, {} {hold}: some order of the transactions explains what was read. By timestamps {are} \
+         violated: the server did not do what its own timestamps say that it did.",
+        all_of(&names)
+    ))
+}
