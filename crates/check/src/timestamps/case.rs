@@ -1,4 +1,4 @@
-//! One question by timestamps: the keys, the moments, and where each transaction stands.
+//! One question by timestamps: the keys, the ticks, and where each transaction stands.
 
 use std::sync::Arc;
 
@@ -7,36 +7,36 @@ use isolde_spec::Promise;
 
 use crate::keys::sorted_keys::SortedKeys;
 use crate::keys::standing::Standing;
-use crate::timestamps::moments::{Moment, Moments};
-use crate::timestamps::rules::{Ordering, Stamps};
+use crate::timestamps::rules::{Ordering, Place, Stamps};
 use crate::timestamps::supply::{self, wrote};
+use crate::timestamps::ticks::{Tick, Ticks};
 
 /// Where each transaction stands in the order of timestamps.
 pub(crate) struct Places {
     pub(crate) ordering: Ordering,
-    pub(crate) moments: Moments,
+    pub(crate) ticks: Ticks,
     /// In commit order: up to when each transaction sees commits. (A snapshot shows them up to the start.)
-    limits: Vec<Moment>,
+    limits: Vec<Tick>,
 }
 
 impl Places {
     pub(crate) fn new(history: &History, promise: Promise) -> Places {
         let ordering = supply::ordering(history, promise.level);
-        let moments = Moments::new(history);
+        let ticks = Ticks::new(history);
         let limits = match ordering {
             Ordering::Snapshots => Vec::new(),
             Ordering::Commits { .. } => {
-                let limit = |id: u32| limit(history, ordering, &moments, TxnId(id));
+                let limit = |id: u32| limit(history, ordering, &ticks, TxnId(id));
                 (0..history.txn_count() as u32).map(limit).collect()
             }
         };
-        Places { ordering, moments, limits }
+        Places { ordering, ticks, limits }
     }
 
     /// Up to when each transaction sees commits.
-    pub(crate) fn limits(&self) -> &[Moment] {
+    pub(crate) fn limits(&self) -> &[Tick] {
         match self.ordering {
-            Ordering::Snapshots => &self.moments.start,
+            Ordering::Snapshots => &self.ticks.start,
             Ordering::Commits { .. } => &self.limits,
         }
     }
@@ -50,8 +50,8 @@ pub(crate) struct TimedCase<'h> {
     pub(crate) ordering: Ordering,
     /// Which transactions count. Those of unknown outcome do if a commit point was found for them.
     pub(crate) standings: Vec<Standing>,
-    pub(crate) moments: Moments,
-    limits: Vec<Moment>,
+    pub(crate) ticks: Ticks,
+    limits: Vec<Tick>,
     /// Transactions of unknown outcome for which commit points are looked for, ascending.
     pub(crate) open: Vec<TxnId>,
     /// Whether the history holds every transaction that ran.
@@ -66,36 +66,41 @@ impl<'h> TimedCase<'h> {
         places: Places,
         complete: bool,
     ) -> TimedCase<'h> {
-        let Places { ordering, moments, limits } = places;
+        let Places { ordering, ticks, limits } = places;
         let open = Vec::new();
-        TimedCase { keys, promise, ordering, standings, moments, limits, open, complete }
+        TimedCase { keys, promise, ordering, standings, ticks, limits, open, complete }
     }
 
     /// Up to when a transaction sees commits.
     #[inline]
-    pub(crate) fn limit(&self, txn: TxnId) -> Moment {
+    pub(crate) fn limit(&self, txn: TxnId) -> Tick {
         match self.ordering {
-            Ordering::Snapshots => self.moments.start_of(txn),
+            Ordering::Snapshots => self.ticks.start_of(txn),
             Ordering::Commits { .. } => self.limits[txn.index()],
         }
     }
 
     /// In commit order, where a transaction that wrote stands: it does not see what was committed just then.
-    pub(crate) fn exclusive_place(&self, txn: TxnId) -> Option<Moment> {
-        let at = self.moments.commit_of(txn);
-        let below = Moment(at.0.wrapping_sub(1));
+    pub(crate) fn exclusive_place(&self, txn: TxnId) -> Option<Tick> {
+        let at = self.ticks.commit_of(txn);
+        let below = Tick(at.0.wrapping_sub(1));
         let exclusive = matches!(self.ordering, Ordering::Commits { .. })
-            && at != Moment::NEVER
+            && at != Tick::NEVER
             && self.limit(txn) == below;
         exclusive.then_some(at)
     }
 
     /// Says when a transaction of unknown outcome committed.
-    pub(crate) fn set_commit(&mut self, txn: TxnId, commit: Moment) {
-        self.moments.commit[txn.index()] = commit;
+    pub(crate) fn set_commit(&mut self, txn: TxnId, commit: Tick) {
+        self.ticks.commit[txn.index()] = commit;
         if let Ordering::Commits { .. } = self.ordering {
-            self.limits[txn.index()] = limit(self.keys.history, self.ordering, &self.moments, txn);
+            self.limits[txn.index()] = limit(self.keys.history, self.ordering, &self.ticks, txn);
         }
+    }
+
+    /// Where a transaction stands, for the rules.
+    pub(crate) fn place_of(&self, txn: TxnId) -> Place<Tick> {
+        Place { at: self.limit(txn), inclusive: true }
     }
 
     #[inline]
@@ -110,8 +115,8 @@ impl<'h> TimedCase<'h> {
     }
 
     /// The timestamps of a transaction.
-    pub(crate) fn stamps(&self, txn: TxnId) -> Stamps<Moment> {
-        let (start, commit) = (self.moments.start_of(txn), self.moments.commit_of(txn));
+    pub(crate) fn stamps(&self, txn: TxnId) -> Stamps<Tick> {
+        let (start, commit) = (self.ticks.start_of(txn), self.ticks.commit_of(txn));
         Stamps { start: start.known(), commit: commit.known() }
     }
 
@@ -127,14 +132,14 @@ impl<'h> TimedCase<'h> {
     }
 }
 
-/// Up to when a transaction sees commits, in commit order. Moments have room between them, so that the time
+/// Up to when a transaction sees commits, in commit order. Ticks have room between them, so that the time
 /// just before one is no other's.
-fn limit(history: &History, ordering: Ordering, moments: &Moments, txn: TxnId) -> Moment {
+fn limit(history: &History, ordering: Ordering, ticks: &Ticks, txn: TxnId) -> Tick {
     let wrote = wrote(&history.txn(txn));
-    let (start, commit) = (moments.start_of(txn).known(), moments.commit_of(txn).known());
+    let (start, commit) = (ticks.start_of(txn).known(), ticks.commit_of(txn).known());
     match (Stamps { start, commit }).place(ordering, wrote) {
         Some(place) if place.inclusive => place.at,
-        Some(place) => Moment(place.at.0 - 1),
-        None => Moment::NEVER,
+        Some(place) => Tick(place.at.0 - 1),
+        None => Tick::NEVER,
     }
 }

@@ -6,7 +6,7 @@ use isolde_spec::{Assumed, Axiom, Seen, Timed, Witness};
 use crate::timestamps::case::TimedCase;
 use crate::timestamps::finding::TimedFinding;
 use crate::timestamps::judged_key::JudgedKey;
-use crate::timestamps::moments::Moment;
+use crate::timestamps::ticks::Tick;
 use crate::timestamps::timeline::TimedVersion;
 use crate::timestamps::unknown::AssumedPoint;
 
@@ -15,7 +15,7 @@ pub(crate) struct TimedExplainer<'c, 'h> {
     case: &'c TimedCase<'h>,
     assumed: &'c [AssumedPoint],
     key: JudgedKey,
-    loaded: Option<usize>,
+    loaded: Option<Key>,
 }
 
 impl<'c, 'h> TimedExplainer<'c, 'h> {
@@ -30,8 +30,9 @@ impl<'c, 'h> TimedExplainer<'c, 'h> {
     pub(crate) fn witness(&mut self, finding: &TimedFinding) -> Witness {
         let history = self.case.keys.history;
         let (mut expected, mut read) = (Vec::new(), None);
-        if let (Axiom::Ext, Some(op)) = (finding.axiom, finding.op) {
-            expected = self.expected(finding.txn, op);
+        if let (Axiom::Ext, Some(op), Some(key)) = (finding.axiom, finding.op, finding.key) {
+            self.load(key);
+            expected = self.expected(finding.txn);
             read = self.read(op, finding.other);
         }
         let writes = expected.iter().chain(&read).filter_map(|seen| seen.write);
@@ -57,29 +58,28 @@ impl<'c, 'h> TimedExplainer<'c, 'h> {
             opponent: finding.opponent,
             assumed: self.assumed_of(&txns),
         };
-        Witness { ops, txns, timed: Some(timed), ..Witness::of(finding.anomaly) }
+        let support = self.readers_of(&txns);
+        Witness { ops, txns, support, timed: Some(timed), ..Witness::of(finding.anomaly) }
     }
 
     fn place(&self, txn: TxnId) -> Option<isolde_history::Timestamp> {
         let at = self.case.exclusive_place(txn).or(self.case.limit(txn).known())?;
-        self.case.moments.timestamp(at)
+        self.case.ticks.timestamp(at)
     }
 
-    fn load(&mut self, op: OpId) {
-        let key = self.case.keys.history.op(op).key().index();
+    fn load(&mut self, key: Key) {
         if self.loaded != Some(key) {
-            self.key.load(self.case, key);
+            self.key.load(self.case, key.index());
             self.loaded = Some(key);
         }
     }
 
     /// What a transaction should have read.
-    fn expected(&mut self, reader: TxnId, op: OpId) -> Vec<Seen> {
-        self.load(op);
+    fn expected(&mut self, reader: TxnId) -> Vec<Seen> {
         let count = self.key.timeline.count_until(self.case.limit(reader));
-        let newest = self.key.timeline.newest(count, reader).to_vec();
+        let newest = self.key.timeline.newest(count, reader);
         if newest.is_empty() {
-            return vec![self.initial(op)];
+            return vec![self.initial()];
         }
         newest.iter().map(|version| self.version(version, count)).collect()
     }
@@ -91,29 +91,39 @@ impl<'c, 'h> TimedExplainer<'c, 'h> {
         Seen { value: version.value, list, write, initial: false }
     }
 
-    fn initial(&self, op: OpId) -> Seen {
-        let key: Key = self.case.keys.history.op(op).key();
-        let value = self.case.keys.first_value(key.index());
-        let list = self.key.facts.is_list.then(Vec::new);
-        Seen { value, list, write: None, initial: true }
+    fn initial(&self) -> Seen {
+        let facts = &self.key.facts;
+        let value = self.case.keys.first_value(facts.key);
+        Seen { value, list: facts.is_list.then(Vec::new), write: None, initial: true }
     }
 
     /// What was read, and which write that was.
     fn read(&self, op: OpId, write: Option<OpId>) -> Option<Seen> {
+        let facts = &self.key.facts;
         let of = self.case.keys.history.op(op);
-        let list = of.elements().map(<[Value]>::to_vec);
+        let list = of.elements().filter(|_| facts.is_list).map(<[Value]>::to_vec);
         let value = match &list {
             Some(list) => list.last().copied().unwrap_or(Value::ABSENT),
-            None => crate::keys::key_facts::what_it_read(&of)?,
+            None => facts.reads.iter().find(|read| read.op == op)?.value,
         };
-        let first = self.case.keys.first_value(of.key().index());
+        let first = self.case.keys.first_value(facts.key);
         let initial =
             write.is_none() && (value == first || list.as_ref().is_some_and(Vec::is_empty));
         Some(Seen { value, list, write, initial })
     }
 
+    /// The readers that show that transactions of unknown outcome committed.
+    fn readers_of(&self, txns: &[TxnId]) -> Vec<TxnId> {
+        let of = self.assumed.iter().filter(|point| txns.contains(&point.txn));
+        let mut readers: Vec<TxnId> = of.filter_map(|point| point.reader).collect();
+        readers.retain(|reader| !txns.contains(reader));
+        readers.sort_unstable();
+        readers.dedup();
+        readers
+    }
+
     fn assumed_of(&self, txns: &[TxnId]) -> Vec<Assumed> {
-        let stamp = |moment: Option<Moment>| moment.and_then(|m| self.case.moments.timestamp(m));
+        let stamp = |tick: Option<Tick>| tick.and_then(|m| self.case.ticks.timestamp(m));
         let of = self.assumed.iter().filter(|point| txns.contains(&point.txn));
         let told = |point: &AssumedPoint| Assumed {
             txn: point.txn,

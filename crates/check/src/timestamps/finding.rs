@@ -18,11 +18,13 @@ pub(crate) struct TimedFinding {
     pub(crate) other: Option<OpId>,
     /// The transaction that stands against it.
     pub(crate) opponent: Option<TxnId>,
+    /// The key, which a predicate read does not say.
+    pub(crate) key: Option<Key>,
 }
 
 impl TimedFinding {
     pub(crate) fn new(anomaly: Anomaly, axiom: Axiom, txn: TxnId) -> TimedFinding {
-        TimedFinding { anomaly, axiom, txn, op: None, other: None, opponent: None }
+        TimedFinding { anomaly, axiom, txn, op: None, other: None, opponent: None, key: None }
     }
 
     /// What findings are sorted by: nothing depends on which thread found them.

@@ -6,13 +6,13 @@ use isolde_spec::{Anomaly, Axiom};
 use crate::keys::accesses::{ListRead, ReadFact, WriteFact};
 use crate::keys::findings::{Doubt, LocalFinding};
 use crate::keys::key_facts::KeyFacts;
-use crate::keys::standing::Standing;
 use crate::timestamps::case::TimedCase;
 use crate::timestamps::finding::{TimedDoubt, TimedFinding, TimedFindings};
-use crate::timestamps::lists;
-use crate::timestamps::moments::Moment;
-use crate::timestamps::rules::{self, Ordering, Place, WrongSource};
+use crate::timestamps::lists::{self, ListKey};
+use crate::timestamps::rules::{self, Ordering, WrongSource};
+use crate::timestamps::ticks::Tick;
 use crate::timestamps::timeline::{TimedVersion, Timeline};
+use crate::timestamps::wrong_read::{WrongRead, source};
 
 /// A key under examination, in memory that the next key uses again.
 #[derive(Default)]
@@ -21,17 +21,6 @@ pub(crate) struct JudgedKey {
     pub(crate) timeline: Timeline,
     /// Whether the facts are indexed by value.
     indexed: bool,
-}
-
-/// A read that returned another version than it should have.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum WrongRead {
-    /// It is called so, and returned this write, if it is known which.
-    Named(Anomaly, Option<OpId>),
-    /// Whether it is wrong is not known.
-    InDoubt(TimedDoubt),
-    /// It returned a write of a transaction whose commit point is still looked for.
-    Open,
 }
 
 impl JudgedKey {
@@ -56,7 +45,7 @@ impl JudgedKey {
     pub(crate) fn load(&mut self, case: &TimedCase<'_>, key: usize) {
         self.facts.missing_binds = true;
         self.indexed = self.facts.load_unindexed(&case.keys, &case.standings, key);
-        self.timeline.load(&self.facts, &case.moments);
+        self.timeline.load(&self.facts, &case.ticks);
     }
 
     fn index(&mut self) {
@@ -75,7 +64,8 @@ impl JudgedKey {
             if case.counts(txn) {
                 let other = ops.first().copied().filter(|first| *first != op);
                 let finding = TimedFinding::new(breach.anomaly, Axiom::Int, txn);
-                out.findings.push(TimedFinding { op: Some(op), other, ..finding });
+                let key = Some(self.facts.key());
+                out.findings.push(TimedFinding { op: Some(op), other, key, ..finding });
             }
         }
     }
@@ -101,12 +91,12 @@ impl JudgedKey {
         let Some(order) = case.given_order(self.facts.key) else { return true };
         self.index();
         let facts = &self.facts;
-        let mut last = Moment::NEVER;
+        let mut last = Tick::NEVER;
         for value in order {
             let mut writers = facts.values.chain(&facts.writes, *value);
             let version = |w: &u32| facts.writes[*w as usize].is_version();
             let Some(write) = writers.find(version) else { continue };
-            let commit = case.moments.commit_of(facts.writes[write as usize].txn);
+            let commit = case.ticks.commit_of(facts.writes[write as usize].txn);
             if commit < last || writers.any(|w| version(&w)) {
                 return false;
             }
@@ -127,7 +117,8 @@ impl JudgedKey {
                     let opponent = Some(first.txn);
                     let finding =
                         TimedFinding::new(Anomaly::TimestampTie, Axiom::Stamps, second.txn);
-                    out.findings.push(TimedFinding { op, other, opponent, ..finding });
+                    let key = Some(self.facts.key());
+                    out.findings.push(TimedFinding { op, other, opponent, key, ..finding });
                 }
                 Ordering::Commits { .. } => {
                     let key = self.facts.key();
@@ -150,8 +141,8 @@ impl JudgedKey {
             return;
         }
         let good: Vec<&TimedVersion> =
-            versions.iter().filter(|v| v.start != Moment::NEVER && v.start < v.commit).collect();
-        let spans: Vec<(Moment, Moment)> = good.iter().map(|v| (v.start, v.commit)).collect();
+            versions.iter().filter(|v| v.start != Tick::NEVER && v.start < v.commit).collect();
+        let spans: Vec<(Tick, Tick)> = good.iter().map(|v| (v.start, v.commit)).collect();
         for (i, j) in rules::conflicts(&spans) {
             let (first, second) = (self.write(good[i]), self.write(good[j]));
             let read = |w: &WriteFact| w.read_before.get().map(|at| self.facts.reads[at].value);
@@ -162,6 +153,7 @@ impl JudgedKey {
                 op: Some(first.op),
                 other: Some(second.op),
                 opponent: Some(second.txn),
+                key: Some(self.facts.key()),
                 ..finding
             });
         }
@@ -228,12 +220,16 @@ impl JudgedKey {
     ) {
         let right = || self.right_values(case, read.txn, count).contains(&read.value);
         // Where a transaction of unknown outcome stands may not be known at all.
-        if case.limit(read.txn) == Moment::NEVER || self.is_second_look(read.op) || right() {
+        if case.limit(read.txn) == Tick::NEVER || self.is_second_look(read.op) || right() {
             return;
         }
         self.index();
         match self.wrong_read(case, read) {
-            WrongRead::Named(anomaly, other) => out.findings.push(external(anomaly, read, other)),
+            WrongRead::Named(anomaly, other) => {
+                let finding = TimedFinding::new(anomaly, Axiom::Ext, read.txn);
+                let (op, key) = (Some(read.op), Some(self.facts.key()));
+                out.findings.push(TimedFinding { op, other, key, ..finding });
+            }
             WrongRead::InDoubt(doubt) => out.doubts.push(doubt),
             WrongRead::Open => {}
         }
@@ -268,7 +264,7 @@ impl JudgedKey {
     fn wrong_read(&self, case: &TimedCase<'_>, read: &ReadFact) -> WrongRead {
         let facts = &self.facts;
         let initial = read.is_of(case.keys.first_value(facts.key));
-        let mut sources: Vec<(WrongSource<Moment>, Option<OpId>)> = Vec::new();
+        let mut sources: Vec<(WrongSource<Tick>, Option<OpId>)> = Vec::new();
         sources.extend(initial.then_some((WrongSource::Overwritten, None)));
         let mut writers = 0;
         for w in facts.values.chain(&facts.writes, read.value) {
@@ -308,7 +304,7 @@ impl JudgedKey {
     fn refused(&mut self, case: &TimedCase<'_>, out: &mut TimedFindings) {
         for i in 0..self.facts.refused.len() {
             let (op, txn) = self.facts.refused[i];
-            if !case.counts(txn) || case.limit(txn) == Moment::NEVER {
+            if !case.counts(txn) || case.limit(txn) == Tick::NEVER {
                 continue;
             }
             let count = self.timeline.count_until(case.limit(txn));
@@ -328,7 +324,8 @@ impl JudgedKey {
             let stale = seen.into_iter().any(|value| Some(value) != asked);
             let anomaly = if stale { Anomaly::StaleRead } else { Anomaly::UncommittedVersionRead };
             let finding = TimedFinding::new(anomaly, Axiom::Ext, txn);
-            out.findings.push(TimedFinding { op: Some(op), ..finding });
+            let key = Some(self.facts.key());
+            out.findings.push(TimedFinding { op: Some(op), key, ..finding });
         }
     }
 
@@ -346,7 +343,7 @@ impl JudgedKey {
             let count = self.timeline.count_until(case.limit(read.txn));
             let elements = self.foreign(case, &read);
             let as_expected = self.timeline.list(count) == elements
-                && !self.timeline.shows_itself(read.txn, case.moments.commit_of(read.txn), count);
+                && !self.timeline.shows_itself(read.txn, case.ticks.commit_of(read.txn), count);
             if case.ordering != Ordering::Snapshots {
                 self.tie_of_reader(case, read.txn, count, out);
             }
@@ -370,47 +367,25 @@ impl JudgedKey {
         count: usize,
         out: &mut TimedFindings,
     ) {
-        if case.limit(read.txn) == Moment::NEVER || self.is_second_look(read.op) {
+        if case.limit(read.txn) == Tick::NEVER || self.is_second_look(read.op) {
             return;
         }
         self.index();
         let elements = self.foreign(case, read);
         let tied = self.tied(case, read.txn, count).count();
-        let wrong = lists::wrong_read(case, self, read, elements, (count, tied));
+        let key = ListKey { facts: &self.facts, timeline: &self.timeline };
+        let wrong = lists::wrong_read(case, key, read, elements, (count, tied));
         match wrong {
             None | Some(WrongRead::Open) => {}
             Some(WrongRead::InDoubt(doubt)) => out.doubts.push(doubt),
             Some(WrongRead::Named(anomaly, other)) => {
                 let opponent = other.map(|op| case.keys.history.txn_of(op));
                 let finding = TimedFinding::new(anomaly, Axiom::Ext, read.txn);
-                out.findings.push(TimedFinding { op: Some(read.op), other, opponent, ..finding });
+                let (op, key) = (Some(read.op), Some(self.facts.key()));
+                out.findings.push(TimedFinding { op, other, opponent, key, ..finding });
             }
         }
     }
-}
-
-/// Where a read of a value that was written here came from.
-pub(crate) fn source(
-    case: &TimedCase<'_>,
-    write: &WriteFact,
-    read: &ReadFact,
-) -> WrongSource<Moment> {
-    if write.txn == read.txn {
-        return if write.op > read.op { WrongSource::OwnLater } else { WrongSource::Aborted };
-    }
-    if write.undone || matches!(write.standing, Standing::RolledBack | Standing::Unproved) {
-        return WrongSource::Aborted;
-    }
-    match case.moments.commit_of(write.txn).known() {
-        _ if !write.last => WrongSource::Intermediate,
-        Some(commit) => WrongSource::Committed(commit),
-        None => WrongSource::Overwritten,
-    }
-}
-
-fn external(anomaly: Anomaly, read: &ReadFact, other: Option<OpId>) -> TimedFinding {
-    let finding = TimedFinding::new(anomaly, Axiom::Ext, read.txn);
-    TimedFinding { op: Some(read.op), other, ..finding }
 }
 
 /// What an operation that was refused would have needed to see.
@@ -420,12 +395,5 @@ pub(crate) fn asked_for(case: &TimedCase<'_>, op: OpId) -> Option<Value> {
         OpKind::Cas if op.effect() == Effect::Failed => op.expected(),
         OpKind::InsertIfAbsent => Some(Value::ABSENT),
         _ => None,
-    }
-}
-
-/// Where a transaction stands, for the rules.
-impl TimedCase<'_> {
-    pub(crate) fn place_of(&self, txn: TxnId) -> Place<Moment> {
-        Place { at: self.limit(txn), inclusive: true }
     }
 }

@@ -3,25 +3,33 @@
 use isolde_history::{OpId, TxnId, Value};
 use isolde_spec::Anomaly;
 
-use crate::keys::accesses::{ListRead, ReadFact};
+use crate::keys::accesses::{ListRead, ReadFact, WriteFact};
 use crate::keys::findings::Doubt;
+use crate::keys::key_facts::KeyFacts;
 use crate::keys::standing::Standing;
 use crate::timestamps::case::TimedCase;
 use crate::timestamps::finding::TimedDoubt;
-use crate::timestamps::judged_key::{JudgedKey, WrongRead, source};
 use crate::timestamps::rules;
 use crate::timestamps::timeline::Timeline;
+use crate::timestamps::wrong_read::{WrongRead, source};
+
+/// A list, as it was written and read.
+#[derive(Clone, Copy)]
+pub(crate) struct ListKey<'j> {
+    pub(crate) facts: &'j KeyFacts,
+    pub(crate) timeline: &'j Timeline,
+}
 
 /// What is wrong with a list read, if anything is. The reader sees the first so many versions, and perhaps
 /// some of as many tied ones after them.
 pub(crate) fn wrong_read(
     case: &TimedCase<'_>,
-    key: &JudgedKey,
+    key: ListKey<'_>,
     read: &ListRead,
     elements: &[Value],
     seen: (usize, usize),
 ) -> Option<WrongRead> {
-    let facts = &key.facts;
+    let facts = key.facts;
     let written = |element: &&Value| facts.values.first(&facts.writes, **element).is_some();
     let open = |w: u32| case.is_open(facts.writes[w as usize].txn);
     let of_open = |e: &Value| facts.values.chain(&facts.writes, *e).any(open);
@@ -34,7 +42,7 @@ pub(crate) fn wrong_read(
     if case.complete && !all_known {
         return Some(WrongRead::Named(Anomaly::ThinAirRead, None));
     }
-    if fits(&key.timeline, &known, read.txn, seen) {
+    if fits(key.timeline, &known, read.txn, seen) {
         return (!all_known).then_some(in_doubt);
     }
     if !case.complete && facts.writes.iter().any(|w| w.next_equal.get().is_some()) {
@@ -98,7 +106,7 @@ fn is_made_of(elements: &[Value], blocks: &[&[Value]]) -> bool {
 /// What a list is called that does not show what it should, and the write to look at.
 fn name(
     case: &TimedCase<'_>,
-    key: &JudgedKey,
+    key: ListKey<'_>,
     read: &ListRead,
     elements: &[Value],
     count: usize,
@@ -133,11 +141,11 @@ fn name(
 /// Where an element came from: of equal ones, from the writer that comes nearest to being right.
 fn source_of(
     case: &TimedCase<'_>,
-    key: &JudgedKey,
+    key: ListKey<'_>,
     read: &ListRead,
     element: Value,
 ) -> (Anomaly, OpId) {
-    let facts = &key.facts;
+    let facts = key.facts;
     let place = case.place_of(read.txn);
     let as_read = ReadFact {
         txn: read.txn,
@@ -151,7 +159,7 @@ fn source_of(
     let writers = facts.values.chain(&facts.writes, element).map(|w| &facts.writes[w as usize]);
     let named = writers.map(|write| {
         // Every element of a list that was committed stays visible, not only the last.
-        let write = &crate::keys::accesses::WriteFact { last: true, ..*write };
+        let write = &WriteFact { last: true, ..*write };
         (source(case, write, &as_read).name(place), write.op)
     });
     named
@@ -160,7 +168,7 @@ fn source_of(
 }
 
 /// Whether a list ends amid the elements of one transaction.
-fn cuts_its_writer(case: &TimedCase<'_>, key: &JudgedKey, last: OpId, elements: &[Value]) -> bool {
+fn cuts_its_writer(case: &TimedCase<'_>, key: ListKey<'_>, last: OpId, elements: &[Value]) -> bool {
     let writer = case.keys.history.txn_of(last);
     let own = key.facts.writes.iter().filter(|w| w.txn == writer && !w.undone && w.op > last);
     let mut own = own.peekable();

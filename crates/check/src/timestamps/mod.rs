@@ -12,14 +12,15 @@ mod finding;
 mod gaps;
 mod judged_key;
 mod lists;
-mod moments;
 mod procedure;
 pub mod rules;
 mod sessions;
 mod supply;
 mod sweep;
+mod ticks;
 mod timeline;
 mod unknown;
+mod wrong_read;
 
 pub use procedure::{Stage, decide};
 pub use supply::Supply;

@@ -18,9 +18,9 @@ use crate::timestamps::case::{Places, TimedCase};
 use crate::timestamps::explain::TimedExplainer;
 use crate::timestamps::finding::{TimedDoubt, TimedFinding, TimedFindings};
 use crate::timestamps::judged_key::JudgedKey;
-use crate::timestamps::moments::Moments;
 use crate::timestamps::supply::Supply;
 use crate::timestamps::sweep::{self, Course, Sorted};
+use crate::timestamps::ticks::Ticks;
 use crate::timestamps::unknown::{self, Settled};
 use crate::timestamps::{gaps, sessions};
 
@@ -85,7 +85,7 @@ impl<'h> ByTimestamps<'_, 'h> {
         self.limits.go_on()?;
         (self.stage)(Stage::Sort);
         let txns = history.txn_count();
-        let bytes = history.heap_bytes() + Moments::bytes(txns) + Sorted::bytes(txns);
+        let bytes = history.heap_bytes() + Ticks::bytes(txns) + Sorted::bytes(txns);
         let _held = self.limits.hold(bytes)?;
         let places = Places::new(history, self.promise);
         let suspects = self.suspects(&places)?;
@@ -130,8 +130,8 @@ impl<'h> ByTimestamps<'_, 'h> {
             history,
             ordering: places.ordering,
             limits: places.limits(),
-            starts: &places.moments.start,
-            commits: &places.moments.commit,
+            starts: &places.ticks.start,
+            commits: &places.ticks.commit,
         };
         let sorted = Sorted::new(&course);
         (self.stage)(Stage::Check);
@@ -213,8 +213,8 @@ impl<'h> ByTimestamps<'_, 'h> {
             return Vec::new();
         }
         let mut wanted = vec![false; self.history.key_count()];
-        for op in kept.iter().filter_map(|finding| finding.op) {
-            wanted[self.history.op(op).key().index()] = true;
+        for key in kept.iter().filter_map(|finding| finding.key) {
+            wanted[key.index()] = true;
         }
         case.keys = Arc::new(SortedKeys::of_some(self.history, &wanted));
         let mut explainer = TimedExplainer::new(case, &settled.assumed);

@@ -6,9 +6,9 @@ use isolde_spec::{Anomaly, Axiom};
 use crate::keys::standing::Standing;
 use crate::timestamps::case::TimedCase;
 use crate::timestamps::finding::{TimedFinding, TimedFindings};
-use crate::timestamps::moments::Moment;
 use crate::timestamps::rules::{Ordering, Place, keeps_session_order};
 use crate::timestamps::supply::wrote;
+use crate::timestamps::ticks::Tick;
 
 /// Finds transactions whose own timestamps are wrong, or that do not see what their session did before.
 pub(crate) fn judge(case: &TimedCase<'_>, out: &mut TimedFindings) {
@@ -23,11 +23,11 @@ pub(crate) fn judge(case: &TimedCase<'_>, out: &mut TimedFindings) {
 }
 
 fn bad_timestamps(case: &TimedCase<'_>, out: &mut TimedFindings) {
-    let pairs = case.moments.start.iter().zip(&case.moments.commit).enumerate();
+    let pairs = case.ticks.start.iter().zip(&case.ticks.commit).enumerate();
     let suspect = pairs.filter(|(_, (start, commit))| start >= commit);
     for (at, (start, commit)) in suspect {
         let txn = TxnId(at as u32);
-        let known = *start != Moment::NEVER && *commit != Moment::NEVER;
+        let known = *start != Tick::NEVER && *commit != Tick::NEVER;
         if known && case.counts(txn) && has_bad_timestamps(case, txn) {
             let finding = TimedFinding::new(Anomaly::BadTimestamps, Axiom::Stamps, txn);
             out.findings.push(finding);
@@ -41,7 +41,7 @@ pub(crate) fn has_bad_timestamps(case: &TimedCase<'_>, txn: TxnId) -> bool {
 }
 
 fn judge_session(case: &TimedCase<'_>, session: SessionId, out: &mut TimedFindings) {
-    let mut bound: Option<(Moment, TxnId)> = None;
+    let mut bound: Option<(Tick, TxnId)> = None;
     for &txn in case.keys.history.session(session) {
         if !case.counts(txn) {
             continue;
@@ -65,19 +65,19 @@ fn judge_session(case: &TimedCase<'_>, session: SessionId, out: &mut TimedFindin
 }
 
 /// Whether a transaction comes after what binds its session.
-pub(crate) fn comes_after(case: &TimedCase<'_>, bound: Moment, txn: TxnId) -> bool {
+pub(crate) fn comes_after(case: &TimedCase<'_>, bound: Tick, txn: TxnId) -> bool {
     let place = match case.exclusive_place(txn) {
         Some(at) => Place { at, inclusive: false },
         None => Place { at: case.limit(txn), inclusive: true },
     };
-    place.at == Moment::NEVER || keeps_session_order(bound, place)
+    place.at == Tick::NEVER || keeps_session_order(bound, place)
 }
 
 /// Up to when later transactions of its session have to see.
-pub(crate) fn binds(case: &TimedCase<'_>, txn: TxnId) -> Option<Moment> {
+pub(crate) fn binds(case: &TimedCase<'_>, txn: TxnId) -> Option<Tick> {
     match case.ordering {
         Ordering::Snapshots => {
-            let (start, commit) = (case.moments.start_of(txn), case.moments.commit_of(txn));
+            let (start, commit) = (case.ticks.start_of(txn), case.ticks.commit_of(txn));
             commit.known().or(start.known())
         }
         Ordering::Commits { .. } => case.exclusive_place(txn).or(case.limit(txn).known()),

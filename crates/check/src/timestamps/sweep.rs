@@ -13,17 +13,17 @@ use isolde_history::{Effect, History, Key, Op, OpId, OpKind, Outcome, TxnId, Val
 
 use crate::keys::key_facts::{what_it_read, what_it_wrote};
 use crate::limits::{Limit, Limits, Pace};
-use crate::timestamps::moments::Moment;
 use crate::timestamps::rules::Ordering;
+use crate::timestamps::ticks::Tick;
 
 /// Where transactions stand, and when they commit.
 pub(crate) struct Course<'c> {
     pub(crate) history: &'c History,
     pub(crate) ordering: Ordering,
     /// Up to when each transaction sees commits.
-    pub(crate) limits: &'c [Moment],
-    pub(crate) starts: &'c [Moment],
-    pub(crate) commits: &'c [Moment],
+    pub(crate) limits: &'c [Tick],
+    pub(crate) starts: &'c [Tick],
+    pub(crate) commits: &'c [Tick],
 }
 
 /// The committed transactions, by where they stand and by when they committed.
@@ -36,7 +36,7 @@ pub(crate) struct Sorted {
 #[derive(Clone, Copy)]
 struct Cell {
     newest: Value,
-    committed: Moment,
+    committed: Tick,
     own: Value,
     /// The transaction that `own` is of.
     owner: u32,
@@ -47,7 +47,7 @@ struct Cell {
 /// then is tied to it.
 #[derive(Clone, Copy)]
 struct LastReader {
-    at: Moment,
+    at: Tick,
     reader: u32,
 }
 
@@ -70,14 +70,14 @@ impl Sorted {
         let outcomes = course.history.txn_outcomes();
         let committed = |txn: &u32| outcomes[*txn as usize] == Outcome::Committed;
         let all: Vec<u32> = (0..outcomes.len() as u32).filter(committed).collect();
-        let stamped = |txn: &u32| course.commits[*txn as usize] != Moment::NEVER;
+        let stamped = |txn: &u32| course.commits[*txn as usize] != Tick::NEVER;
         let by_commit: Vec<u32> = all.iter().copied().filter(stamped).collect();
         let columns = [(all, course.limits), (by_commit, course.commits)];
-        let sorted = parallel::map(Work::of(outcomes.len()), &columns, |(txns, moments)| {
+        let sorted = parallel::map(Work::of(outcomes.len()), &columns, |(txns, ticks)| {
             let mut txns = txns.clone();
-            let key = |txn: &u32| (moments[*txn as usize], *txn);
+            let key = |txn: &u32| (ticks[*txn as usize], *txn);
             if !txns.is_sorted_by_key(key) {
-                let mut keyed: Vec<(Moment, u32)> = txns.iter().map(key).collect();
+                let mut keyed: Vec<(Tick, u32)> = txns.iter().map(key).collect();
                 keyed.sort_unstable();
                 txns = keyed.into_iter().map(|(_, txn)| txn).collect();
             }
@@ -143,7 +143,7 @@ impl<'c> Sweep<'c> {
         let own = keys.saturating_sub(share).div_ceil(1 << bits);
         let cell = Cell {
             newest: first,
-            committed: Moment::NEVER,
+            committed: Tick::NEVER,
             own: first,
             owner: NO_TXN,
             suspect: false,
@@ -157,7 +157,7 @@ impl<'c> Sweep<'c> {
             }
         }
         let serial = matches!(course.ordering, Ordering::Commits { .. });
-        let reader = LastReader { at: Moment::NEVER, reader: NO_TXN };
+        let reader = LastReader { at: Tick::NEVER, reader: NO_TXN };
         let readers = if serial { vec![reader; own] } else { Vec::new() };
         Sweep { course, share, bits, cells, readers }
     }
@@ -204,7 +204,7 @@ impl<'c> Sweep<'c> {
         let at = txn as usize;
         let (place, commit) = (self.course.limits[at], self.course.commits[at]);
         // A transaction that would see its own commit has wrong timestamps.
-        let odd = place == Moment::NEVER || (commit != Moment::NEVER && commit <= place);
+        let odd = place == Tick::NEVER || (commit != Tick::NEVER && commit <= place);
         let serial = !self.readers.is_empty();
         self.each(txn, |sweep, at, op| {
             let cell = &mut sweep.cells[at];

@@ -3,13 +3,13 @@
 use isolde_history::{TxnId, Value};
 
 use crate::keys::key_facts::KeyFacts;
-use crate::timestamps::moments::{Moment, Moments};
+use crate::timestamps::ticks::{Tick, Ticks};
 
 /// A version of a key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimedVersion {
-    pub(crate) commit: Moment,
-    pub(crate) start: Moment,
+    pub(crate) commit: Tick,
+    pub(crate) start: Tick,
     pub(crate) value: Value,
     pub(crate) txn: TxnId,
     /// The last write of the transaction, an index of the key's writes.
@@ -30,13 +30,13 @@ pub(crate) struct Timeline {
 
 impl Timeline {
     /// Puts the versions of a key in order.
-    pub(crate) fn load(&mut self, facts: &KeyFacts, moments: &Moments) {
+    pub(crate) fn load(&mut self, facts: &KeyFacts, ticks: &Ticks) {
         self.versions.clear();
         self.finger = 0;
         for (i, write) in facts.writes.iter().enumerate() {
-            let commit = moments.commit_of(write.txn);
-            if write.is_version() && commit != Moment::NEVER {
-                let start = moments.start_of(write.txn);
+            let commit = ticks.commit_of(write.txn);
+            if write.is_version() && commit != Tick::NEVER {
+                let start = ticks.start_of(write.txn);
                 let (value, txn, write) = (write.value, write.txn, i as u32);
                 self.versions.push(TimedVersion { commit, start, value, txn, write });
             }
@@ -58,9 +58,9 @@ impl Timeline {
         }
     }
 
-    /// How many versions were committed up to a moment. Near the last answer it takes no time.
+    /// How many versions were committed up to a tick. Near the last answer it takes no time.
     #[inline]
-    pub(crate) fn count_until(&mut self, limit: Moment) -> usize {
+    pub(crate) fn count_until(&mut self, limit: Tick) -> usize {
         let versions = &self.versions;
         let seen = |at: usize| versions.get(at).is_some_and(|v| v.commit <= limit);
         let mut at = self.finger;
@@ -86,26 +86,30 @@ impl Timeline {
 
     /// The newest versions among the first so many that are not the reader's own: one, or several if they
     /// have the same commit timestamp; none if the initial state is visible.
-    pub(crate) fn newest(&self, count: usize, reader: TxnId) -> &[TimedVersion] {
+    pub(crate) fn newest(&self, count: usize, reader: TxnId) -> Vec<TimedVersion> {
         let mut end = count;
-        while end > 0 && self.versions[end - 1].txn == reader {
-            end -= 1;
+        while let Some(last) = end.checked_sub(1) {
+            let commit = self.versions[last].commit;
+            let start = self.versions[..end].partition_point(|v| v.commit < commit);
+            let others = self.versions[start..end].iter().filter(|v| v.txn != reader);
+            let others: Vec<TimedVersion> = others.copied().collect();
+            if !others.is_empty() {
+                return others;
+            }
+            end = start;
         }
-        let Some(last) = end.checked_sub(1) else { return &[] };
-        let commit = self.versions[last].commit;
-        let start = self.versions[..end].partition_point(|v| v.commit < commit);
-        &self.versions[start..end]
+        Vec::new()
     }
 
     /// Whether a transaction, which committed then, would be among the first so many versions itself.
-    pub(crate) fn shows_itself(&self, txn: TxnId, commit: Moment, count: usize) -> bool {
+    pub(crate) fn shows_itself(&self, txn: TxnId, commit: Tick, count: usize) -> bool {
         let seen = &self.versions[..count];
         let last = seen.last().is_some_and(|last| last.commit >= commit);
         let from = |seen: &[TimedVersion]| seen.partition_point(|v| v.commit < commit);
         let then = |seen: &[TimedVersion]| {
             seen[from(seen)..].iter().take_while(|v| v.commit == commit).any(|v| v.txn == txn)
         };
-        commit != Moment::NEVER && last && then(seen)
+        commit != Tick::NEVER && last && then(seen)
     }
 
     /// The elements of a version of a list.
@@ -129,8 +133,8 @@ mod tests {
     #[test]
     fn every_place_is_found_from_every_other() {
         let version = |commit: i64| TimedVersion {
-            commit: Moment(commit),
-            start: Moment(commit - 1),
+            commit: Tick(commit),
+            start: Tick(commit - 1),
             value: Value::ABSENT,
             txn: TxnId(0),
             write: 0,
@@ -142,7 +146,7 @@ mod tests {
                 for limit in -5..200 {
                     timeline.finger = from;
                     let expected = timeline.versions.partition_point(|v| v.commit.0 <= limit);
-                    assert_eq!(timeline.count_until(Moment(limit)), expected, "{count} {from}");
+                    assert_eq!(timeline.count_until(Tick(limit)), expected, "{count} {from}");
                 }
             }
         }

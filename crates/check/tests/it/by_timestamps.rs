@@ -371,3 +371,51 @@ fn limits_end_it() {
     let told = told(&history, &verdict);
     assert!(told.starts_with("unknown: the limit of steps was reached"), "{told}");
 }
+
+#[test]
+fn rows_of_predicate_reads_are_reads_and_rows_that_are_missing_leave_it_open() {
+    si(
+        "initial 0\na T1: w(x,1) ts(1,3)\nb T2: pred(\"p > 0\",x=1) ts(2,_)",
+        "EXT UncommittedVersionRead T2, not 0, the initial state, but 1 of T1",
+    );
+    let open = |text: &str| {
+        let history = parse(text).unwrap();
+        let promise = Promise::by_timestamps(Level::SnapshotIsolation);
+        assert_eq!(ask(&history, promise, &Options::default()).holds(), None, "{text}");
+    };
+    open("initial 0\na: w(x,1) ts(1,3)\nb: pred(p,x=1) ts(4,_)\nc: pred(p) ts(2,_)");
+}
+
+#[test]
+fn the_reader_that_proves_an_unknown_outcome_stands_beside_it() {
+    let text = "a T1: w(x,1) unknown ts(1,_)\nb T2: r(x,1) ts(3,_)\nc T3: r(x,absent) ts(5,_)";
+    let history = parse(text).unwrap();
+    let verdict =
+        ask(&history, Promise::by_timestamps(Level::SnapshotIsolation), &Options::default());
+    let support: Vec<String> =
+        verdict.witnesses()[0].support.iter().map(|txn| txn_name(&history, *txn)).collect();
+    assert_eq!(support, ["T2"]);
+}
+
+#[test]
+fn unknown_outcomes_depend_on_each_other_over_several_keys() {
+    // T3 has to commit before T4, and T2, which no timestamp of its own key bounds, before T3.
+    ser(
+        "b T1: r(x,absent) w(x,3) ts(2,4)\n\
+         c T2: r(y,absent) w(y,3) unknown ts(_,_)\n\
+         b T3: r(z,absent) r(y,3) r(x,3) w(z,2) unknown ts(4,_)\n\
+         d T4: r(z,2) w(z,1) r(x,3) w(x,1) ts(7,10)\n\
+         e T5: r(y,3) r(z,1) w(z,2) ts(8,11)",
+        "holds",
+    );
+}
+
+#[test]
+fn a_transaction_never_sees_itself() {
+    // Its own version is among those that its place shows, beside one with the same timestamp.
+    si(
+        "a T1: cas(y,absent,2) delete(y) ts(9,9)\nb T2: w(y,1) ts(8,9)",
+        "timestamps BadTimestamps T1\nEXT StaleRead T1, not 1 of T2, but absent, the initial state\n\
+         timestamps TimestampTie T2 against T1",
+    );
+}

@@ -11,10 +11,10 @@ use crate::limits::{Limit, Limits};
 use crate::timestamps::case::TimedCase;
 use crate::timestamps::finding::TimedFindings;
 use crate::timestamps::judged_key::JudgedKey;
-use crate::timestamps::moments::Moment;
 use crate::timestamps::rules::Ordering;
 use crate::timestamps::sessions;
 use crate::timestamps::supply::wrote;
+use crate::timestamps::ticks::Tick;
 
 /// A transaction of unknown outcome that may have been read.
 pub(super) struct Candidate {
@@ -23,11 +23,13 @@ pub(super) struct Candidate {
     pub(super) proved: bool,
     /// The keys that it touched, ascending.
     pub(super) keys: Vec<usize>,
-    /// After which moment it committed, if there is such a bound, and by which it had.
-    pub(super) after: Option<Moment>,
-    pub(super) until: Option<Moment>,
-    /// The moments that matter to its keys, ascending.
-    pub(super) events: Vec<Moment>,
+    /// After which tick it committed, if there is such a bound, and by which it had.
+    pub(super) after: Option<Tick>,
+    pub(super) until: Option<Tick>,
+    /// The first reader that shows that it committed.
+    pub(super) reader: Option<TxnId>,
+    /// The ticks that matter to its keys, ascending.
+    pub(super) events: Vec<Tick>,
 }
 
 /// What is wrong with a key whatever became of the candidates.
@@ -47,12 +49,12 @@ pub(super) struct Candidates {
 
 /// By when the writers of a key had committed, because of what was read of it.
 #[derive(Default)]
-struct ReadBy(HashMap<TxnId, Moment>);
+struct ReadBy(HashMap<TxnId, (Tick, TxnId)>);
 
 impl ReadBy {
-    fn add(&mut self, writer: TxnId, place: Moment) {
-        let earliest = self.0.entry(writer).or_insert(place);
-        *earliest = place.min(*earliest);
+    fn add(&mut self, writer: TxnId, place: Tick, reader: TxnId) {
+        let first = self.0.entry(writer).or_insert((place, reader));
+        *first = (*first).min((place, reader));
     }
 }
 
@@ -110,21 +112,23 @@ impl Candidates {
     ) {
         let certain = certain_of(case, judged, key);
         let values = &certain.values;
-        let mut events: Vec<Moment> = Vec::new();
+        let mut events: Vec<Tick> = Vec::new();
         for version in &judged.timeline.versions {
             events.extend(version.start.known().into_iter().chain([version.commit]));
         }
         // One candidate may have to commit before another one starts.
-        let others = values.values().flatten().map(|txn| case.moments.start_of(*txn));
-        events.extend(others.filter_map(Moment::known));
+        let others = values.values().flatten().map(|txn| case.ticks.start_of(*txn));
+        events.extend(others.filter_map(Tick::known));
         let until = read_by(case, judged, values, &mut events);
         for at in here {
             let candidate = &mut self.all[*at];
             candidate.events.extend(&events);
-            if let Some(place) = until.0.get(&candidate.txn) {
+            if let Some((place, reader)) = until.0.get(&candidate.txn) {
                 // What was not proved may be left out, so that no reader binds it.
                 let place = if candidate.proved { *place } else { LATEST };
-                candidate.until = Some(candidate.until.map_or(place, |until| until.min(place)));
+                if candidate.until.is_none_or(|until| place < until) {
+                    (candidate.until, candidate.reader) = (Some(place), Some(*reader));
+                }
             }
         }
         self.certain.insert(key, certain);
@@ -168,7 +172,7 @@ fn unknown(case: &TimedCase<'_>) -> Vec<TxnId> {
         let open = match case.standings[txn.index()] {
             Standing::Unproved => true,
             // What was read of it may be of a transaction that is missing.
-            Standing::Proved => !case.complete || case.moments.commit_of(*txn) == Moment::NEVER,
+            Standing::Proved => !case.complete || case.ticks.commit_of(*txn) == Tick::NEVER,
             Standing::Committed | Standing::RolledBack => false,
         };
         open && wrote(&history.txn(*txn))
@@ -207,7 +211,7 @@ fn read_by(
     case: &TimedCase<'_>,
     judged: &JudgedKey,
     values: &HashMap<Value, Vec<TxnId>>,
-    events: &mut Vec<Moment>,
+    events: &mut Vec<Tick>,
 ) -> ReadBy {
     let facts = &judged.facts;
     let first = case.keys.first_value(facts.key);
@@ -226,13 +230,13 @@ fn read_by(
                 && value != first
                 && facts.writes.iter().filter(|w| w.value == value).count() == 1;
             let place = if only { place } else { LATEST };
-            writers.iter().filter(|w| **w != txn).for_each(|w| until.add(*w, place));
+            writers.iter().filter(|w| **w != txn).for_each(|w| until.add(*w, place, txn));
         }
     }
     // What a refused operation saw may be anything.
     for (_, txn) in &facts.refused {
         events.extend(place_of(*txn).known());
-        values.values().flatten().for_each(|writer| until.add(*writer, LATEST));
+        values.values().flatten().for_each(|writer| until.add(*writer, LATEST, *txn));
     }
     until
 }
@@ -243,15 +247,23 @@ fn candidate(case: &TimedCase<'_>, txn: TxnId, proved: bool) -> Candidate {
     let mut keys: Vec<usize> = keys.filter(|key| *key < history.key_count()).collect();
     keys.sort_unstable();
     keys.dedup();
-    let start = case.moments.start_of(txn).known();
+    let start = case.ticks.start_of(txn).known();
     // In commit order a place is greater than all earlier ones of the session.
     let in_order = matches!(case.ordering, Ordering::Commits { .. }) && case.promise.session_order;
     let bound = if in_order { session_bound(case, txn) } else { None };
-    Candidate { txn, proved, keys, after: start.max(bound), until: None, events: Vec::new() }
+    Candidate {
+        txn,
+        proved,
+        keys,
+        after: start.max(bound),
+        until: None,
+        reader: None,
+        events: Vec::new(),
+    }
 }
 
 /// What binds a transaction in its session.
-pub(super) fn session_bound(case: &TimedCase<'_>, txn: TxnId) -> Option<Moment> {
+pub(super) fn session_bound(case: &TimedCase<'_>, txn: TxnId) -> Option<Tick> {
     let history = case.keys.history;
     let of = history.txn(txn);
     let before = history.session(of.session())[..of.position()].iter();

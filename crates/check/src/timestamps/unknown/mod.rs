@@ -18,17 +18,19 @@ use isolde_history::TxnId;
 use crate::limits::{Limit, Limits};
 use crate::timestamps::case::TimedCase;
 use crate::timestamps::finding::TimedDoubt;
-use crate::timestamps::moments::Moment;
 use crate::timestamps::rules::Ordering;
+use crate::timestamps::ticks::Tick;
 use candidates::Candidates;
 use search::{Search, Solved};
 
-/// A commit point that was assumed: between the two moments, if there are such.
+/// A commit point that was assumed: between the two ticks, if there are such.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AssumedPoint {
     pub(crate) txn: TxnId,
-    pub(crate) after: Option<Moment>,
-    pub(crate) until: Option<Moment>,
+    pub(crate) after: Option<Tick>,
+    pub(crate) until: Option<Tick>,
+    /// The first reader that shows that it committed.
+    pub(crate) reader: Option<TxnId>,
 }
 
 /// What became of the transactions of unknown outcome.
@@ -45,15 +47,21 @@ pub(crate) fn settle(case: &mut TimedCase<'_>, limits: &Limits<'_>) -> Result<Se
     let mut settled = Settled::default();
     let Some(candidates) = Candidates::new(case, limits)? else { return Ok(settled) };
     for candidate in candidates.all.iter().filter(|candidate| candidate.proved) {
-        let start = case.moments.start_of(candidate.txn);
-        if case.ordering == Ordering::Snapshots && start == Moment::NEVER {
+        let start = case.ticks.start_of(candidate.txn);
+        if case.ordering == Ordering::Snapshots && start == Tick::NEVER {
             settled.doubts.push(TimedDoubt::NoStart(candidate.txn));
         }
     }
     let groups = candidates.groups();
     let mut search = Search::new(candidates);
     for group in groups {
-        match search.solve(case, &group, limits)? {
+        let mut solved = search.solve(case, &group, limits)?;
+        if solved == Solved::Impossible && group.len() > 1 {
+            // One may have to commit before another one that touched a key that matters to a third.
+            search.widen(&group);
+            solved = search.solve(case, &group, limits)?;
+        }
+        match solved {
             Solved::Found => {}
             Solved::Impossible => search.as_read(case, &group),
             Solved::TooMany => {

@@ -12,11 +12,12 @@ use crate::limits::{Limit, Limits};
 use crate::timestamps::case::TimedCase;
 use crate::timestamps::finding::{TimedFinding, TimedFindings};
 use crate::timestamps::judged_key::JudgedKey;
-use crate::timestamps::moments::Moment;
 use crate::timestamps::rules::Ordering;
 use crate::timestamps::sessions;
+use crate::timestamps::ticks::Tick;
 
 /// How a search ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Solved {
     /// With points that contradict nothing.
     Found,
@@ -54,6 +55,17 @@ impl Search {
         group.iter().map(|at| self.candidate(*at).txn)
     }
 
+    /// Lets every transaction of a group commit in every gap between timestamps that matter to any of them.
+    pub(super) fn widen(&mut self, group: &[usize]) {
+        let mut events: Vec<Tick> =
+            group.iter().flat_map(|at| self.candidate(*at).events.iter().copied()).collect();
+        events.sort_unstable();
+        events.dedup();
+        for at in group {
+            self.candidates.all[*at].events.clone_from(&events);
+        }
+    }
+
     /// Tries the commit points of a group, one transaction after another.
     pub(super) fn solve(
         &mut self,
@@ -63,9 +75,9 @@ impl Search {
     ) -> Result<Solved, Limit> {
         let mut left = limits.steps();
         self.squeezed = false;
-        let commits: Vec<Moment> =
-            group.iter().map(|at| case.moments.commit_of(self.candidate(*at).txn)).collect();
-        let mut choices: Vec<Vec<Option<Moment>>> = vec![self.choices(case, group, 0, &commits)];
+        let commits: Vec<Tick> =
+            group.iter().map(|at| case.ticks.commit_of(self.candidate(*at).txn)).collect();
+        let mut choices: Vec<Vec<Option<Tick>>> = vec![self.choices(case, group, 0, &commits)];
         while let Some(open) = choices.last_mut() {
             let choice = open.pop();
             let depth = choices.len() - 1;
@@ -96,8 +108,8 @@ impl Search {
         Ok(if self.squeezed { Solved::TooMany } else { Solved::Impossible })
     }
 
-    /// Takes a transaction to have committed at a moment, or to be left out.
-    fn choose(&self, case: &mut TimedCase<'_>, at: usize, choice: Option<Moment>, stamp: Moment) {
+    /// Takes a transaction to have committed at a tick, or to be left out.
+    fn choose(&self, case: &mut TimedCase<'_>, at: usize, choice: Option<Tick>, stamp: Tick) {
         let txn = self.candidate(at).txn;
         let standing = if choice.is_some() { Standing::Proved } else { Standing::Unproved };
         case.standings[txn.index()] = standing;
@@ -111,17 +123,17 @@ impl Search {
         case: &TimedCase<'_>,
         group: &[usize],
         depth: usize,
-        commits: &[Moment],
-    ) -> Vec<Option<Moment>> {
+        commits: &[Tick],
+    ) -> Vec<Option<Tick>> {
         let at = group[depth];
         let candidate = self.candidate(at);
-        let mut choices: Vec<Option<Moment>> = Vec::new();
+        let mut choices: Vec<Option<Tick>> = Vec::new();
         let Some(stamp) = commits[depth].known() else {
             let mut events = candidate.events.clone();
             let placed = group[..depth].iter().map(|other| self.candidate(*other).txn);
             let placed =
-                placed.filter(|txn| case.counts(*txn)).map(|txn| case.moments.commit_of(txn));
-            events.extend(placed.filter_map(Moment::known));
+                placed.filter(|txn| case.counts(*txn)).map(|txn| case.ticks.commit_of(txn));
+            events.extend(placed.filter_map(Tick::known));
             events.sort_unstable();
             events.dedup();
             let until = candidate.until.unwrap_or(LATEST);
@@ -187,11 +199,11 @@ impl Search {
         let mut commits = Vec::new();
         for at in group {
             let candidate = self.candidate(*at);
-            let stamp = case.moments.commit_of(candidate.txn);
+            let stamp = case.ticks.commit_of(candidate.txn);
             commits.push(stamp);
             let until = candidate.until.unwrap_or(LATEST);
             let points = points::between(&candidate.events, candidate.after, until).all;
-            let after = candidate.after.map(|after| Moment(after.0 + 1));
+            let after = candidate.after.map(|after| Tick(after.0 + 1));
             let point = stamp.known().or(points.last().copied()).or(after);
             let point = if candidate.proved { point } else { None };
             self.choose(case, *at, point, stamp);
@@ -200,20 +212,21 @@ impl Search {
     }
 
     /// Keeps what was assumed.
-    fn remember(&mut self, case: &TimedCase<'_>, group: &[usize], commits: &[Moment]) {
+    fn remember(&mut self, case: &TimedCase<'_>, group: &[usize], commits: &[Tick]) {
         for (at, stamp) in group.iter().zip(commits) {
             let candidate = self.candidate(*at);
-            if !case.counts(candidate.txn) || *stamp != Moment::NEVER {
+            if !case.counts(candidate.txn) || *stamp != Tick::NEVER {
                 continue;
             }
-            let point = case.moments.commit_of(candidate.txn);
-            let stamps = |m: &&Moment| case.moments.timestamp(**m).is_some();
+            let point = case.ticks.commit_of(candidate.txn);
+            let stamps = |m: &&Tick| case.ticks.timestamp(**m).is_some();
             let before = candidate.events.iter().filter(|e| **e < point).rfind(stamps);
             let next = candidate.events.iter().filter(|e| **e > point).find(stamps);
             self.assumed.push(AssumedPoint {
                 txn: candidate.txn,
                 after: before.copied().max(candidate.after),
                 until: next.copied(),
+                reader: candidate.reader,
             });
         }
     }

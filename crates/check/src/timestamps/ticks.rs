@@ -8,27 +8,27 @@ use isolde_history::{History, Outcome, Timestamp, TxnId};
 
 /// A time in the order of timestamps. Only comparisons mean anything.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
-pub(crate) struct Moment(pub(crate) i64);
+pub(crate) struct Tick(pub(crate) i64);
 
-impl Moment {
+impl Tick {
     /// Before all; also of what has no timestamp.
-    pub(crate) const NEVER: Moment = Moment(i64::MIN);
+    pub(crate) const NEVER: Tick = Tick(i64::MIN);
 
-    /// The moment, unless it is none.
+    /// The tick, unless it is none.
     #[inline]
-    pub(crate) fn known(self) -> Option<Moment> {
-        (self != Moment::NEVER).then_some(self)
+    pub(crate) fn known(self) -> Option<Tick> {
+        (self != Tick::NEVER).then_some(self)
     }
 }
 
 /// The timestamps of all transactions.
-pub(crate) struct Moments {
-    pub(crate) start: Vec<Moment>,
-    pub(crate) commit: Vec<Moment>,
+pub(crate) struct Ticks {
+    pub(crate) start: Vec<Tick>,
+    pub(crate) commit: Vec<Tick>,
     scale: Scale,
 }
 
-/// How a timestamp becomes a moment.
+/// How a timestamp becomes a tick.
 enum Scale {
     /// Both parts side by side, each from its smallest value on.
     Packed { least: Timestamp, logical_bits: u32, room: u32 },
@@ -39,36 +39,36 @@ enum Scale {
 /// How many bits are left between two timestamps, and how many if commits have to be placed between them.
 const ROOM: u32 = 1;
 const ROOM_FOR_UNKNOWN: u32 = 20;
-/// How many bits a moment has: one is for the sign, and one keeps sums from overflowing.
+/// How many bits a tick has: one is for the sign, and one keeps sums from overflowing.
 const BITS: u32 = 62;
 
-impl Moments {
-    pub(crate) fn new(history: &History) -> Moments {
+impl Ticks {
+    pub(crate) fn new(history: &History) -> Ticks {
         let unknown = history.txn_outcomes().contains(&Outcome::Unknown);
         let scale = Scale::of(history, if unknown { ROOM_FOR_UNKNOWN } else { ROOM });
-        let moment = |stamp: Option<Timestamp>| stamp.map_or(Moment::NEVER, |s| scale.moment(s));
-        let start = history.txns().map(|txn| moment(txn.start_ts())).collect();
-        let commit = history.txns().map(|txn| moment(txn.commit_ts())).collect();
-        Moments { start, commit, scale }
+        let tick = |stamp: Option<Timestamp>| stamp.map_or(Tick::NEVER, |s| scale.tick(s));
+        let start = history.txns().map(|txn| tick(txn.start_ts())).collect();
+        let commit = history.txns().map(|txn| tick(txn.commit_ts())).collect();
+        Ticks { start, commit, scale }
     }
 
-    /// The bytes that the moments of so many transactions take.
+    /// The bytes that the ticks of so many transactions take.
     pub(crate) fn bytes(txns: usize) -> usize {
-        2 * txns * size_of::<Moment>()
+        2 * txns * size_of::<Tick>()
     }
 
-    /// The timestamp of a moment, if it is one.
-    pub(crate) fn timestamp(&self, moment: Moment) -> Option<Timestamp> {
-        self.scale.timestamp(moment)
+    /// The timestamp of a tick, if it is one.
+    pub(crate) fn timestamp(&self, tick: Tick) -> Option<Timestamp> {
+        self.scale.timestamp(tick)
     }
 
     #[inline]
-    pub(crate) fn start_of(&self, txn: TxnId) -> Moment {
+    pub(crate) fn start_of(&self, txn: TxnId) -> Tick {
         self.start[txn.index()]
     }
 
     #[inline]
-    pub(crate) fn commit_of(&self, txn: TxnId) -> Moment {
+    pub(crate) fn commit_of(&self, txn: TxnId) -> Tick {
         self.commit[txn.index()]
     }
 }
@@ -97,39 +97,39 @@ impl Scale {
         Scale::Ranked { all, room }
     }
 
-    fn moment(&self, stamp: Timestamp) -> Moment {
+    fn tick(&self, stamp: Timestamp) -> Tick {
         match self {
             Scale::Packed { least, logical_bits, room } => {
                 let physical = stamp.physical.abs_diff(least.physical) << logical_bits;
                 let logical = stamp.logical.abs_diff(least.logical);
-                Moment(((physical | logical) << room) as i64)
+                Tick(((physical | logical) << room) as i64)
             }
             Scale::Ranked { all, room } => {
                 let rank = all.partition_point(|other| *other < stamp);
-                Moment((rank as i64) << room)
+                Tick((rank as i64) << room)
             }
         }
     }
 
-    fn timestamp(&self, moment: Moment) -> Option<Timestamp> {
+    fn timestamp(&self, tick: Tick) -> Option<Timestamp> {
         match self {
             Scale::Packed { least, logical_bits, room } => {
-                let word = exact(moment, *room)? as u64;
+                let word = exact(tick, *room)? as u64;
                 let logical = word & ((1 << logical_bits) - 1);
                 Some(Timestamp {
                     physical: least.physical.checked_add_unsigned(word >> logical_bits)?,
                     logical: least.logical.checked_add_unsigned(logical)?,
                 })
             }
-            Scale::Ranked { all, room } => all.get(exact(moment, *room)? as usize).copied(),
+            Scale::Ranked { all, room } => all.get(exact(tick, *room)? as usize).copied(),
         }
     }
 }
 
-/// The number that became a moment, if the moment does not lie between two.
-fn exact(moment: Moment, room: u32) -> Option<i64> {
-    let word = moment.0 >> room;
-    (moment.0 >= 0 && word << room == moment.0).then_some(word)
+/// The number that became a tick, if the tick does not lie between two.
+fn exact(tick: Tick, room: u32) -> Option<i64> {
+    let word = tick.0 >> room;
+    (tick.0 >= 0 && word << room == tick.0).then_some(word)
 }
 
 #[cfg(test)]
@@ -142,11 +142,11 @@ mod tests {
         let lines: Vec<String> = stamps.iter().map(|s| format!("a: w(x,1) ts({s},{s})")).collect();
         let end = if unknown { "\nb: w(x,2) unknown" } else { "" };
         let history = parse(&(lines.join("\n") + end)).unwrap();
-        let moments = Moments::new(&history);
-        let all = &moments.start[..stamps.len()];
+        let ticks = Ticks::new(&history);
+        let all = &ticks.start[..stamps.len()];
         assert!(all.windows(2).all(|w| w[0].0 + 1 < w[1].0), "{all:?}");
-        for (txn, moment) in history.txns().zip(&moments.commit) {
-            assert_eq!(moment.known().and_then(|m| moments.timestamp(m)), txn.commit_ts());
+        for (txn, tick) in history.txns().zip(&ticks.commit) {
+            assert_eq!(tick.known().and_then(|m| ticks.timestamp(m)), txn.commit_ts());
         }
     }
 
