@@ -12,7 +12,7 @@ const FOLDER = process.env.REPORTS;
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const FILES = [
   "lost-update", "long-fork", "write-skew", "causality", "forced-order", "linearizability", "holds", "unknown",
-  "hostile", "faults", "many", "several",
+  "hostile", "faults", "many", "several", "timestamps",
 ];
 const ARGS = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",

@@ -21,17 +21,8 @@ use crate::timestamps::finding::TimedDoubt;
 use crate::timestamps::rules::Ordering;
 use crate::timestamps::ticks::Tick;
 use candidates::Candidates;
+pub(crate) use points::AssumedPoint;
 use search::{Search, Solved};
-
-/// A commit point that was assumed: between the two ticks, if there are such.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AssumedPoint {
-    pub(crate) txn: TxnId,
-    pub(crate) after: Option<Tick>,
-    pub(crate) until: Option<Tick>,
-    /// The first reader that shows that it committed.
-    pub(crate) reader: Option<TxnId>,
-}
 
 /// What became of the transactions of unknown outcome.
 #[derive(Default)]

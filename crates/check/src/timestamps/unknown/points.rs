@@ -1,5 +1,7 @@
 //! Points between timestamps.
 
+use isolde_history::TxnId;
+
 use crate::timestamps::ticks::Tick;
 
 /// After all.
@@ -7,6 +9,16 @@ pub(super) const LATEST: Tick = Tick(i64::MAX);
 
 /// How far beyond the first or the last event a point lies.
 const FAR: i64 = 1 << 10;
+
+/// A commit point that was assumed: between the two ticks, if there are such.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AssumedPoint {
+    pub(crate) txn: TxnId,
+    pub(crate) after: Option<Tick>,
+    pub(crate) until: Option<Tick>,
+    /// The first reader that shows that it committed.
+    pub(crate) reader: Option<TxnId>,
+}
 
 /// One point in each gap between events.
 pub(super) struct Points {

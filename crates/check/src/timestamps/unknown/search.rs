@@ -4,9 +4,8 @@ use hashbrown::HashSet;
 use isolde_history::TxnId;
 use isolde_spec::Axiom;
 
-use super::AssumedPoint;
 use super::candidates::{Candidate, Candidates, may_be_from, session_bound};
-use super::points::{self, LATEST};
+use super::points::{self, AssumedPoint, LATEST};
 use crate::keys::standing::Standing;
 use crate::limits::{Limit, Limits};
 use crate::timestamps::case::TimedCase;
