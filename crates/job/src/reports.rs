@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use isolde_history::printable;
 use isolde_report::{
-    Case, Exhibit, HtmlReport, Junit, REPORT_VERSION, Telling, case_to_json, dot, fault_to_json,
-    faults_to_text, summary_to_text, svg, to_text,
+    Case, Exhibit, HtmlReport, Junit, REPORT_VERSION, Telling, case_to_json, compared_to_text, dot,
+    fault_to_json, faults_to_text, summary_to_text, svg, to_text,
 };
 use serde_json::{Value, json};
 
@@ -153,6 +153,7 @@ pub fn as_text(case: &Case<'_>, telling: &Telling) -> String {
         }
     } else {
         case.decided.iter().for_each(|d| out += &to_text(case.history, d, telling));
+        out += &compared_to_text(case.decided);
     }
     out
 }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use isolde_history::History;
 use isolde_report::{
-    Case, Decided, REPORT_VERSION, Style, Telling, faults_to_text, number, to_json, to_text,
+    Case, Decided, REPORT_VERSION, Style, Telling, compared_to_text, faults_to_text, number,
+    to_json, to_text,
 };
 use isolde_run::Ran;
 use serde_json::{Value, json};
@@ -118,6 +119,7 @@ impl Trial {
         for decided in &self.decided {
             text += &to_text(&self.history, decided, &telling);
         }
+        text += &compared_to_text(&self.decided);
         let memory = ran::peak_memory()
             .map_or(String::new(), |bytes| format!(", peak memory {} MB", bytes.div_ceil(1 << 20)));
         text += &format!(

@@ -31,8 +31,8 @@ pub use junit::Junit;
 pub use picture::{Picture, dot, lattice, picture, picture_css, svg};
 pub use style::{Ink, Style};
 pub use text::{
-    Telling, exhibit_to_line, exhibit_to_text, faults_to_text, notes_to_text, summary_to_json,
-    summary_to_text, to_text, transactions_to_text,
+    Telling, compared_to_text, exhibit_to_line, exhibit_to_text, faults_to_text, notes_to_text,
+    summary_to_json, summary_to_text, to_text, transactions_to_text,
 };
 pub use wrap::{number, paragraph};
 pub use xml::escape;

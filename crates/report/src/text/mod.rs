@@ -13,6 +13,7 @@ pub(crate) use faults::event_times;
 pub use faults::faults_to_text;
 pub use summary::{summary_to_json, summary_to_text};
 pub(crate) use timed_summary::compared;
+pub use timed_summary::compared_to_text;
 pub(crate) use verdict::method;
 pub use verdict::{notes_to_text, to_text};
 pub use witness::{exhibit_to_line, exhibit_to_text, transactions_to_text};

@@ -68,6 +68,15 @@ pub(super) fn to_json(decided: &[Decided]) -> Vec<Value> {
     by_timestamps(decided).map(one).collect()
 }
 
+/// The same in lines; nothing if no level differs.
+pub fn compared_to_text(decided: &[Decided]) -> String {
+    let mut out = String::new();
+    if let Some(compared) = compared(decided) {
+        paragraph(&mut out, "", 0, usize::MAX, &compared);
+    }
+    out
+}
+
 /// What it means that levels are violated by timestamps and hold by values, if some are.
 pub(crate) fn compared(decided: &[Decided]) -> Option<String> {
     let strongest = Summary::of(decided.iter().map(|d| &d.verdict)).strongest;
