@@ -67,5 +67,5 @@ fn dropping(typed: &[Dropped]) -> Dropping {
 
 fn pass(source: &Source, format: &Format, reading: &Reading, sink: &mut dyn Sink) -> Result<()> {
     (format.read)(source, sink)?;
-    reading.set_initial(source.name(), format, sink)
+    reading.set_what_was_said(source.name(), format, sink)
 }

@@ -103,6 +103,13 @@ pub(crate) fn skew(text: &str) -> Result<i64, String> {
     whole.or(scaled).filter(|skew| *skew >= 0).ok_or_else(expected)
 }
 
+/// A fact about a run: its name and its value.
+pub(crate) fn fact(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').filter(|(name, _)| !name.is_empty());
+    let (name, value) = parts.ok_or("expected NAME=VALUE, such as commit-order=serial")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
 /// An amount of memory: bytes, with `K`, `M`, `G` for their powers of 1024.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let plain = text.replace('_', "").to_lowercase();

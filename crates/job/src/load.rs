@@ -32,12 +32,14 @@ pub struct Reading {
     pub memory: Option<u64>,
     /// The value that every key has at first, in the notation, where the format cannot say it.
     pub initial: Option<String>,
+    /// Facts about the run, each with its value in the notation, where the format cannot say them.
+    pub facts: Vec<(String, String)>,
 }
 
 impl Default for Reading {
     fn default() -> Reading {
         let max_input = InputLimits::default().text;
-        Reading { format: None, max_input, memory: None, initial: None }
+        Reading { format: None, max_input, memory: None, initial: None, facts: Vec::new() }
     }
 }
 
@@ -57,8 +59,29 @@ impl Reading {
         InputLimits { memory: (limits.memory / 2).max(LEAST_MEMORY), ..limits }
     }
 
+    /// Says what the user says of the history beside the file.
+    pub fn set_what_was_said(
+        &self,
+        name: &str,
+        format: &Format,
+        sink: &mut dyn Sink,
+    ) -> Result<()> {
+        self.set_initial(name, format, sink)?;
+        for (fact, text) in &self.facts {
+            let value = parse_value(text, sink.pool()).map_err(|fault| {
+                anyhow!(
+                    "--fact {fact}={text}: {}\n  hint: it looks like --fact commit-order=serial",
+                    fault.expected
+                )
+            })?;
+            let fact = sink.pool().text(fact);
+            sink.meta().set(fact, value);
+        }
+        Ok(())
+    }
+
     /// Says what was there at first, if that was said; with a warning where the history says something else.
-    pub fn set_initial(&self, name: &str, format: &Format, sink: &mut dyn Sink) -> Result<()> {
+    fn set_initial(&self, name: &str, format: &Format, sink: &mut dyn Sink) -> Result<()> {
         let Some(text) = &self.initial else { return Ok(()) };
         let value = parse_value(text, sink.pool()).map_err(|fault| {
             anyhow!(
@@ -112,7 +135,7 @@ pub fn load(path: &Path, reading: &Reading) -> Result<Loaded> {
 /// Makes a history of a source that is open.
 pub fn from_source(source: &Source, format: &'static Format, reading: &Reading) -> Result<Loaded> {
     let mut builder = format.load(source)?;
-    reading.set_initial(source.name(), format, &mut builder)?;
+    reading.set_what_was_said(source.name(), format, &mut builder)?;
     let (history, warnings) = builder.finish_with_warnings();
     Ok(Loaded { history, format, warnings })
 }

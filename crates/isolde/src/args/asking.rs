@@ -143,6 +143,7 @@ impl AskArgs {
             "timeout": self.timeout.map(|timeout| timeout.as_secs_f64()),
             "memory": self.read.memory,
             "initial": self.read.initial,
+            "facts": self.read.facts.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>(),
             "max_input": self.read.max_input,
             "low_memory": self.low_memory,
         })

@@ -4,7 +4,7 @@ use anyhow::Result;
 use isolde_job::load::{self, Reading};
 use isolde_job::quoted;
 
-use crate::typed::bytes;
+use crate::typed::{bytes, fact};
 
 /// How much text a history may have, if nothing else is said.
 const MAX_INPUT: &str = "64G";
@@ -19,6 +19,10 @@ pub(crate) struct ReadArgs {
     /// has no place for it
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) initial: Option<String>,
+    /// A fact about the run where the format has no place for it: commit-order=serial says that the order
+    /// of commit timestamps is a serial order; can be repeated
+    #[arg(long = "fact", value_name = "NAME=VALUE", value_parser = fact)]
+    pub(crate) facts: Vec<(String, String)>,
     /// How much text a history may have once it is unpacked, such as 500M or 100G
     #[arg(long, value_name = "BYTES", default_value = MAX_INPUT, value_parser = bytes)]
     pub(crate) max_input: u64,
@@ -37,6 +41,7 @@ impl ReadArgs {
             max_input: self.max_input,
             memory: self.memory,
             initial: self.initial.clone(),
+            facts: self.facts.clone(),
         })
     }
 
@@ -48,6 +53,9 @@ impl ReadArgs {
         }
         if let Some(initial) = &self.initial {
             words += &format!(" --initial {}", quoted(initial));
+        }
+        for (name, value) in &self.facts {
+            words += &format!(" --fact {}", quoted(&format!("{name}={value}")));
         }
         if bytes(MAX_INPUT) != Ok(self.max_input) {
             words += &format!(" --max-input {}", self.max_input);
