@@ -312,11 +312,11 @@ fn of_the_engine(anomaly: Anomaly) -> [&'static [Anomaly]; 2] {
         | Anomaly::CausalityViolation
         | Anomaly::LongFork => [&[StaleRead]; 2],
         // In commit order the later of two updates has read what the earlier one had replaced.
-        Anomaly::LostUpdate => [&[LostUpdate], &[StaleRead]],
+        LostUpdate => [&[LostUpdate], &[StaleRead]],
         // Each read its snapshot, and wrote another key.
         Anomaly::WriteSkew => [&[], &[StaleRead]],
         // The first of two reads that differ is the old one.
-        Anomaly::NonRepeatableReads => [&[NonRepeatableReads, StaleRead]; 2],
+        NonRepeatableReads => [&[NonRepeatableReads, StaleRead]; 2],
         // Who reads what it is going to write reads something else, too.
         Anomaly::FutureRead => [&[Anomaly::FutureRead, NonRepeatableReads]; 2],
         // These are wrong whatever the time is, and keep their names. An old snapshot that a session was given has
