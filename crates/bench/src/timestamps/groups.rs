@@ -4,7 +4,7 @@
 use anyhow::Result;
 use isolde_check::Options;
 use isolde_spec::Level;
-use isolde_workload::Kind;
+use isolde_workload::{Distribution, Kind, Settings};
 use serde_json::json;
 
 use super::file::StampedFile;
@@ -16,9 +16,14 @@ const GROUPS: [usize; 5] = [1, 2, 4, 8, 16];
 /// The sweep never clears lists, nor keys with something wrong, so that all of them are looked at. It clears the
 /// paper's default, which needs no groups.
 pub(super) fn run(args: &TimestampsArgs) -> Result<()> {
-    for (kind, drift) in [(Kind::Append, 0), (Kind::Mix, 1), (Kind::Mix, 0)] {
+    let (zipf, uniform) = (Distribution::Zipf(1.0), Distribution::Uniform);
+    let (append, mix) = (Kind::Append, Kind::Mix);
+    for (kind, distribution, drift) in
+        [(append, uniform, 0), (mix, uniform, 1), (mix, zipf, 1), (mix, zipf, 0)]
+    {
         let plan = args.plan(kind, Level::SnapshotIsolation);
-        let plan = StampedPlan { txns: args.txns * 10, drift, ..plan };
+        let workload = Settings { distribution, ..plan.workload };
+        let plan = StampedPlan { workload, txns: args.txns * 10, drift, ..plan };
         let file = StampedFile::new(&args.folder, &plan)?;
         for groups in GROUPS {
             let options = Options { key_groups: groups, ..Options::default() };
