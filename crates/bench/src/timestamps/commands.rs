@@ -6,9 +6,10 @@ use isolde_workload::Kind;
 use isolde_workload::simulate::TimestampStyle;
 use serde_json::json;
 
+use super::args::TimestampsArgs;
 use super::file::StampedFile;
 use super::process::{ProcessTook, TimedCommand};
-use super::{StampedPlan, TimestampsArgs};
+use super::stamped_plan::StampedPlan;
 use crate::measure::round;
 
 const SI: Level = Level::SnapshotIsolation;

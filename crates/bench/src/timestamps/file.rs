@@ -9,7 +9,7 @@ use anyhow::Result;
 use isolde_history::NativeWriter;
 use isolde_workload::simulate::{self, PlantedFault, Timestamps, simulate};
 
-use super::StampedPlan;
+use super::stamped_plan::StampedPlan;
 
 /// A file in Isolde's own format.
 pub(super) struct StampedFile {

@@ -7,9 +7,10 @@ use isolde_spec::Level;
 use isolde_workload::{Distribution, Kind, Settings};
 use serde_json::json;
 
+use super::args::TimestampsArgs;
 use super::file::StampedFile;
 use super::staged::Staged;
-use super::{StampedPlan, TimestampsArgs};
+use super::stamped_plan::StampedPlan;
 
 const GROUPS: [usize; 5] = [1, 2, 4, 8, 16];
 

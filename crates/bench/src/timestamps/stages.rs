@@ -5,9 +5,10 @@ use isolde_check::Options;
 use isolde_spec::Level;
 use isolde_workload::Kind;
 
+use super::args::TimestampsArgs;
 use super::file::StampedFile;
 use super::staged::Staged;
-use super::{StampedPlan, TimestampsArgs};
+use super::stamped_plan::StampedPlan;
 
 pub(super) fn run(args: &TimestampsArgs) -> Result<()> {
     for (kind, faults) in [(Kind::Mix, false), (Kind::Mix, true), (Kind::Append, false)] {

@@ -6,9 +6,10 @@ use isolde_spec::Level;
 use isolde_workload::{Distribution, Kind, Settings};
 use serde_json::json;
 
+use super::args::TimestampsArgs;
 use super::file::StampedFile;
 use super::staged::Staged;
-use super::{StampedPlan, TimestampsArgs};
+use super::stamped_plan::StampedPlan;
 
 const SESSIONS: [u32; 5] = [10, 20, 50, 100, 200];
 const OPERATIONS: [u32; 5] = [5, 15, 30, 50, 100];
