@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# All figures of docs/performance.md, as JSON lines in a folder: scripts/performance.sh FOLDER. About five minutes on two
-# cores, after building. Run it on a machine that does nothing else. Figures 13 and 14 need MariaDB.
+# All figures of docs/performance.md, as JSON lines in a folder: scripts/performance.sh FOLDER. About ten minutes on two
+# cores, after building; half a gigabyte in ${TMPDIR:-/tmp} for a while. Run it on a machine that does nothing else. Figures 13 and 14 need MariaDB.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 to=${1:?a folder for the results}
@@ -26,6 +26,9 @@ measure sweep "$bench" sweep --max-txns 2000000
 # Figure 9.
 measure cas "$bench" cas --concurrency 10,25,50,75,100
 measure weak "$bench" weak
+# Figures 5 to 8 of the paper on Chronos and its table I: whole commands up to ten million transactions, stages, parameters,
+# collection, memory over time, applications, faults.
+measure timestamps "$bench" timestamps --large --folder "${TMPDIR:-/tmp}"
 measure recording "$bench" recording
 
 # Figures 13 and 14: how many trials find a lost update on a server that loses some, and how long a trial takes, by the

@@ -3,8 +3,93 @@
 # compared with its brute-force twins on more histories than in scripts/test.sh (`against_twin` on new ones each time, the
 # other tests on the same 20,000), a quarter every reader is fuzzed, and a quarter the databases of the build run at every
 # level. It takes as long as was said, and a few minutes for building and for the last round of twins.
+#
+# scripts/soak.sh timestamps, for about a quarter of an hour: histories of correct databases, simulated and etcd's, are asked by
+# their timestamps. Every answer has to be "holds"; the history of any other one stays in the folder that is named at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+# One line of JSON for each check: what it was, its exit code, how long it took, what it says. Beside NAME.json, which has the
+# report, NAME.stat may have what `isolde stat` says.
+told() {
+  local name=$1 code=$2 folder=$3
+  python3 - "$name" "$code" "$folder/$name" <<'PYTHON'
+import json, sys
+name, code, path = sys.argv[1:]
+def read(ending):
+    try:
+        return json.load(open(path + ending))
+    except (OSError, ValueError):
+        return {}
+report = read(".json")
+verdicts = report.get("verdicts", [])
+line = {"soak": name, "exit": int(code), "transactions": report.get("transactions")}
+line["answers"] = [v["answer"] for v in verdicts]
+line["seconds"] = [round(v["seconds"], 3) for v in verdicts]
+line["counts"] = [{c["anomaly"]: c["count"] for c in v["counts"]} for v in verdicts]
+line["reasons"] = [v["reason"] for v in verdicts if v["reason"]]
+line["notes"] = sum(len(v["notes"]) for v in verdicts)
+line["outcomes"] = read(".stat").get("outcomes")
+print(json.dumps(line))
+PYTHON
+}
+
+# A million transactions of every workload, as the simulated database of the level makes them.
+simulated() {
+  local isolde=$1 folder=$2 txns=${ISOLDE_SOAK_TXNS:-1m} failed=0
+  for workload in mini general append cas register mix twitter rubis tpcc; do
+    for level in si ser; do
+      for style in plain hybrid; do
+        local name=$workload-$level-$style code=0
+        "$isolde" generate "$folder/$name.isolde" --force --workload "$workload" --level "$level" --timestamps "$style" \
+          --txns "$txns" --sessions 50 --seed 11 2>"$folder/generate.log"
+        "$isolde" check --evidence timestamps --level "$level" --json "$folder/$name.isolde" >"$folder/$name.json" || code=$?
+        told "$name" "$code" "$folder"
+        if [ "$code" = 0 ]; then rm "$folder/$name.isolde" "$folder/$name.json"; else failed=1; fi
+      done
+    done
+  done
+  return "$failed"
+}
+
+# etcd's revisions while its nodes are killed or cut off: transactions of unknown outcome have none. Exit code 2 of the run: a
+# server did not come back in time, and nothing is kept.
+etcd_under_faults() {
+  local isolde=$1 folder=$2 commits=${ISOLDE_SOAK_COMMITS:-20k} failed=0
+  for offer in serializable-reads strict-serializable; do
+    # A node is cut off sooner than usual: else the run may be over before.
+    for fault in kill isolate:about=3s:for=2s; do
+      local name=etcd-$offer-${fault%%:*} code=0
+      TMPDIR=/dev/shm "$isolde" test etcd --isolation "$offer" --level ser --commits "$commits" --fault "$fault" --seed 11 \
+        --keep-history --out "$folder/$name" >"$folder/$name.txt" 2>&1 || code=$?
+      # By values and by timestamps, while it ran.
+      echo "{\"soak\":\"$name, the run\",\"exit\":$code}"
+      local history=$folder/$name/etcd-$offer-11/history.isolde
+      "$isolde" stat --json "$history" >"$folder/$name.stat" || true
+      code=0
+      "$isolde" check --evidence timestamps --level ser --json "$history" >"$folder/$name.json" || code=$?
+      told "$name" "$code" "$folder"
+      [ "$code" = 0 ] || failed=1
+    done
+  done
+  return "$failed"
+}
+
+if [ "${1:-}" = timestamps ]; then
+  cargo build --quiet --release -p isolde
+  isolde=$(realpath "${CARGO_TARGET_DIR:-target}")/release/isolde
+  folder=$(mktemp -d "${TMPDIR:-/tmp}/isolde-soak.XXXXXX")
+  failed=0
+  simulated "$isolde" "$folder" || failed=1
+  if command -v etcd >/dev/null; then
+    etcd_under_faults "$isolde" "$folder" || failed=1
+  else
+    echo "*** SKIPPED: there is no etcd ***" >&2
+  fi
+  [ "$failed" = 1 ] && echo "what did not hold is in $folder" >&2 || rm -r "$folder"
+  exit "$failed"
+fi
+
 hours=${1:-1}
 end=$(($(date +%s) + $(awk -v h="$hours" 'BEGIN { printf "%d", h * 1800 }')))
 

@@ -143,7 +143,7 @@ pub(crate) fn write_history(history: &History, file: &Path, format: &str) -> Res
 }
 
 /// Holds, violated and unknown are answers; everything else is a fault.
-fn finish(child: &mut Child) -> Result<&'static str> {
+pub(crate) fn finish(child: &mut Child) -> Result<&'static str> {
     let status = child.wait()?;
     match status.code() {
         Some(0) => Ok("holds"),
@@ -166,8 +166,18 @@ fn watch(child: &mut Child) -> Result<Option<f64>> {
     Ok(peak)
 }
 
+/// The most memory that a process held, from its `/proc/PID/status`.
 pub(crate) fn high_water_mb(status: &str) -> Option<f64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    megabytes(status, "VmHWM:")
+}
+
+/// What it holds now.
+pub(crate) fn resident_mb(status: &str) -> Option<f64> {
+    megabytes(status, "VmRSS:")
+}
+
+fn megabytes(status: &str, name: &str) -> Option<f64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     let kilobytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kilobytes / 1024.0)
 }
@@ -178,8 +188,9 @@ mod tests {
 
     #[test]
     fn the_high_water_mark_is_read_in_megabytes() {
-        let status = "Name:\tisolde\nVmPeak:\t  9999 kB\nVmHWM:\t    2048 kB\nVmRSS:\t 1 kB\n";
+        let status = "Name:\tisolde\nVmPeak:\t  9999 kB\nVmHWM:\t    2048 kB\nVmRSS:\t 512 kB\n";
         assert_eq!(high_water_mb(status), Some(2.0));
+        assert_eq!(resident_mb(status), Some(0.5));
         assert_eq!(high_water_mb("State:\tZ (zombie)\n"), None);
     }
 }

@@ -232,10 +232,19 @@ struct Seen {
     cpu_seconds: Option<f64>,
 }
 
-/// The 14th and 15th fields, in hundredths of a second; the second one, the name in brackets, may hold
-/// anything.
+/// User and system seconds of a process, from its `/proc/PID/stat`: the 14th and 15th fields.
 fn cpu_seconds(stat: &str) -> Option<f64> {
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    ticks_from(stat, 14)
+}
+
+/// The same of its children that ended and were waited for: the 16th and 17th fields.
+pub(crate) fn cpu_seconds_of_children(stat: &str) -> Option<f64> {
+    ticks_from(stat, 16)
+}
+
+/// Two fields in hundredths of a second; the second field of all, the name in brackets, may hold anything.
+fn ticks_from(stat: &str, field: usize) -> Option<f64> {
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(field - 3);
     let mut ticks = || fields.next()?.parse::<u32>().ok();
     Some(f64::from(ticks()? + ticks()?) / 100.0)
 }
@@ -260,8 +269,9 @@ mod tests {
 
     #[test]
     fn the_time_of_both_kinds_is_added_up() {
-        let stat = "7 (a )b) R 1 7 7 0 -1 4194560 100 0 0 0 150 25 0 0 20 0 1 0 5 6 7";
+        let stat = "7 (a )b) R 1 7 7 0 -1 4194560 100 0 0 0 150 25 30 5 20 0 1 0 5 6 7";
         assert_eq!(cpu_seconds(stat), Some(1.75));
+        assert_eq!(cpu_seconds_of_children(stat), Some(0.35));
         assert_eq!(cpu_seconds(""), None);
     }
 

@@ -6,6 +6,7 @@
 //! cargo run --release -p isolde-bench -- sweep --only keys,size --max-txns 2000000
 //! cargo run --release -p isolde-bench -- violations
 //! cargo run --release -p isolde-bench -- report --violations 1,10000
+//! cargo run --release -p isolde-bench -- timestamps --only commands,stages --large
 //! cargo run --release -p isolde-bench -- weak --levels causal --keys 100,1000,10000
 //! cargo run --release -p isolde-bench -- cas --concurrency 10,100 --format jsonl
 //! cargo run --release -p isolde-bench -- limits --only nested,ring --cap 60
@@ -28,6 +29,7 @@ mod read;
 mod report;
 mod serial;
 mod sweep;
+mod timestamps;
 mod violations;
 mod weak;
 
@@ -61,6 +63,9 @@ enum What {
     #[command(mut_arg("txns", |arg| arg.default_value("200000")))]
     #[command(mut_arg("planted", |arg| arg.hide(true)))]
     Report(report::ReportArgs),
+    /// How fast promises are decided by the server's timestamps (the experiments on Chronos)
+    #[command(mut_arg("runs", |arg| arg.default_value("3")))]
+    Timestamps(timestamps::TimestampsArgs),
     /// How long the whole command takes for weak levels of a file of reads and writes
     Weak(weak::WeakArgs),
     /// How long the whole command takes for linearizability of a file of compare-and-set, by how many
@@ -90,6 +95,7 @@ fn main() -> anyhow::Result<()> {
         What::Sweep(args) => sweep::run(&args),
         What::Violations(args) => violations::run(&args),
         What::Report(args) => report::run(&args),
+        What::Timestamps(args) => timestamps::run(&args),
         What::Weak(args) => weak::run(&args),
         What::Cas(args) => cas::run(&args),
         What::Limits(args) => limits::run(&args),

@@ -28,5 +28,6 @@ mod shared_histories;
 mod signals;
 mod throwaway;
 mod tidy;
+mod timestamps;
 mod trouble;
 mod wording;
