@@ -89,7 +89,7 @@ impl<'h> ByTimestamps<'_, 'h> {
         let _held = self.limits.hold(bytes)?;
         let places = Places::new(history, self.promise);
         let suspects = self.suspects(&places)?;
-        let mut groups = self.groups(&suspects).into_iter();
+        let mut groups = self.groups(suspects).into_iter();
         let first = groups.next().unwrap_or_default();
         let (keys, mut held) = self.keys(&first)?;
         let standings = standing::at_first(history);
@@ -139,13 +139,25 @@ impl<'h> ByTimestamps<'_, 'h> {
         Ok(all.filter(|key| suspects[*key as usize]).collect())
     }
 
-    /// The suspects in groups that are looked at one after another. What is of unknown outcome connects keys,
-    /// so that there is one group then.
-    fn groups(&self, suspects: &[u32]) -> Vec<Vec<u32>> {
+    /// The suspects in groups of about as many operations, which are looked at one after another. What is of
+    /// unknown outcome connects keys, so that there is one group then.
+    fn groups(&self, suspects: Vec<u32>) -> Vec<Vec<u32>> {
         let unknown = self.history.txn_outcomes().contains(&Outcome::Unknown);
         let count = if unknown { 1 } else { self.options.key_groups.max(1) };
-        let size = suspects.len().div_ceil(count).max(1);
-        suspects.chunks(size).map(<[u32]>::to_vec).collect()
+        if count == 1 || suspects.is_empty() {
+            return vec![suspects];
+        }
+        let mut ops = vec![0_usize; self.history.key_count()];
+        for key in self.history.op_keys() {
+            ops.get_mut(key.index()).into_iter().for_each(|count| *count += 1);
+        }
+        // How many operations lie before each suspect.
+        let mut before = vec![0];
+        for key in &suspects {
+            before.push(before[before.len() - 1] + ops[*key as usize]);
+        }
+        let cuts = parallel::cut(suspects.len(), count, |at| before[at]);
+        cuts.into_iter().map(|cut| suspects[cut].to_vec()).collect()
     }
 
     /// The operations on some keys.

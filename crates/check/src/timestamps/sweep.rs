@@ -205,33 +205,30 @@ impl<'c> Sweep<'c> {
         let (place, commit) = (self.course.limits[at], self.course.commits[at]);
         // A transaction that would see its own commit has wrong timestamps.
         let odd = place == Tick::NEVER || (commit != Tick::NEVER && commit <= place);
-        let serial = !self.readers.is_empty();
+        let exclusive = !self.readers.is_empty() && place.0 == commit.0.wrapping_sub(1);
         self.each(txn, |sweep, at, op| {
+            // Nearly all are plain reads and writes, and a jump by kind costs more than they do.
+            let (read, wrote) = match (op.effect() == Effect::Done, op.kind()) {
+                (true, OpKind::Read) => (Some(op.value()), None),
+                (true, OpKind::Write) => (None, Some(op.value())),
+                _ => match other_kind(&op) {
+                    Some(values) => values,
+                    None => return sweep.cells[at].suspect = true,
+                },
+            };
             let cell = &mut sweep.cells[at];
-            let plain = matches!(
-                op.kind(),
-                OpKind::Read
-                    | OpKind::Write
-                    | OpKind::Cas
-                    | OpKind::InsertIfAbsent
-                    | OpKind::Delete
-            );
-            if odd && op.kind().writes() || !plain || op.effect() != Effect::Done {
-                cell.suspect = true;
-                return;
-            }
-            if let Some(value) = what_it_read(&op) {
+            if let Some(value) = read.filter(|value| *value != Value::UNOBSERVED) {
                 let expected = if cell.owner == txn { cell.own } else { cell.newest };
                 cell.suspect |= value != expected;
                 (cell.own, cell.owner) = (value, txn);
-                if serial && place.0 == commit.0.wrapping_sub(1) {
+                if exclusive {
                     let last = &mut sweep.readers[at];
                     cell.suspect |= last.at == commit && last.reader != txn;
                     *last = LastReader { at: commit, reader: txn };
                 }
             }
-            if let Some(value) = what_it_wrote(&op) {
-                cell.suspect |= value == Value::UNOBSERVED;
+            if let Some(value) = wrote {
+                cell.suspect |= odd || value == Value::UNOBSERVED;
                 (cell.own, cell.owner) = (value, txn);
             }
         });
@@ -243,7 +240,9 @@ impl<'c> Sweep<'c> {
         let (start, commit) = (self.course.starts[at], self.course.commits[at]);
         let snapshots = self.course.ordering == Ordering::Snapshots;
         self.each(txn, |sweep, at, op| {
-            let Some(value) = what_it_wrote(&op) else { return };
+            let plain = op.kind() == OpKind::Write && op.effect() == Effect::Done;
+            let value = if plain { Some(op.value()) } else { what_else_it_wrote(&op) };
+            let Some(value) = value else { return };
             let cell = &mut sweep.cells[at];
             // Its own earlier write of the key, if there is one, was entered just now.
             let own = cell.committed == commit && cell.owner == txn | OWN_COMMIT;
@@ -259,6 +258,20 @@ impl<'c> Sweep<'c> {
             cell.owner = txn | OWN_COMMIT;
         });
     }
+}
+
+/// What an operation read and wrote that is no plain read or write; nothing if that is not plain enough.
+#[inline(never)]
+fn other_kind(op: &Op<'_>) -> Option<(Option<Value>, Option<Value>)> {
+    let plain = matches!(op.kind(), OpKind::Cas | OpKind::InsertIfAbsent | OpKind::Delete);
+    let done = op.effect() == Effect::Done;
+    (plain && done).then(|| (what_it_read(op), what_it_wrote(op)))
+}
+
+/// What an operation wrote that is no plain write.
+#[inline]
+fn what_else_it_wrote(op: &Op<'_>) -> Option<Value> {
+    if op.kind() == OpKind::Read { None } else { what_it_wrote(op) }
 }
 
 /// Marks the owner of a cell that is committing: what it saw at its place does not matter any more.

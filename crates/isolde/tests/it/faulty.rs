@@ -29,7 +29,9 @@ fn plant(anomaly: Anomaly, seed: u64) {
     assert_eq!(ran.code, Some(1), "{anomaly}, seed {seed}: {ran:#?}");
     let report: Value = serde_json::from_str(&ran.out).unwrap();
     let verdicts = report["verdicts"].as_array().unwrap();
-    assert_eq!(verdicts.len(), all.len());
+    // By timestamps it is asked as well: `timestamps.rs` looks at that.
+    let verdicts = verdicts.iter().filter(|verdict| verdict["by"] == "values");
+    assert_eq!(verdicts.clone().count(), all.len());
     for (level, verdict) in levels().zip(verdicts) {
         let forbidden = anomaly.forbidden_at(level);
         let found = verdict["counts"].as_array().unwrap();
