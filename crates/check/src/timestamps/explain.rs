@@ -104,7 +104,11 @@ impl<'c, 'h> TimedExplainer<'c, 'h> {
         let list = of.elements().filter(|_| facts.is_list).map(<[Value]>::to_vec);
         let value = match &list {
             Some(list) => list.last().copied().unwrap_or(Value::ABSENT),
-            None => facts.reads.iter().find(|read| read.op == op)?.value,
+            // Reads are in the order of their operations.
+            None => {
+                let at = facts.reads.partition_point(|read| read.op < op);
+                facts.reads.get(at).filter(|read| read.op == op)?.value
+            }
         };
         let first = self.case.keys.first_value(facts.key);
         let initial =

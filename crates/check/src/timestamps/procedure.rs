@@ -229,8 +229,14 @@ impl<'h> ByTimestamps<'_, 'h> {
             wanted[key.index()] = true;
         }
         case.keys = Arc::new(SortedKeys::of_some(self.history, &wanted));
+        // Key by key, since what is known of a key is made only once then.
         let mut explainer = TimedExplainer::new(case, &settled.assumed);
-        kept.into_iter().map(|finding| explainer.witness(finding)).collect()
+        let mut by_key: Vec<usize> = (0..kept.len()).collect();
+        by_key.sort_by_key(|at| kept[*at].key);
+        let told = by_key.into_iter().map(|at| (at, explainer.witness(kept[at])));
+        let mut told: Vec<(usize, Witness)> = told.collect();
+        told.sort_unstable_by_key(|(at, _)| *at);
+        told.into_iter().map(|(_, witness)| witness).collect()
     }
 
     /// The verdict that stays open for a reason.
