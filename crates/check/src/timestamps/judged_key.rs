@@ -1,5 +1,6 @@
 //! The rules, held against what was done to one key.
 
+use hashbrown::HashSet;
 use isolde_history::{Effect, Key, OpId, OpKind, TxnId, Value};
 use isolde_spec::{Anomaly, Axiom};
 
@@ -21,6 +22,8 @@ pub(crate) struct JudgedKey {
     pub(crate) timeline: Timeline,
     /// Whether the facts are indexed by value.
     indexed: bool,
+    /// The second of two reads that differ, which INT tells.
+    second_looks: HashSet<OpId>,
 }
 
 impl JudgedKey {
@@ -46,9 +49,14 @@ impl JudgedKey {
         self.facts.missing_binds = true;
         self.indexed = self.facts.load_unindexed(&case.keys, &case.standings, key);
         self.timeline.load(&self.facts, &case.ticks);
+        self.second_looks.clear();
+        let differ = |b: &&LocalFinding| b.anomaly == Anomaly::NonRepeatableReads;
+        let differ = self.facts.breaches.iter().filter(differ);
+        self.second_looks.extend(differ.filter_map(|breach| breach.ops().last()));
     }
 
-    fn index(&mut self) {
+    /// Enters the values that were written, unless they are.
+    pub(crate) fn index(&mut self) {
         if !self.indexed {
             self.facts.index();
             self.indexed = true;
@@ -220,7 +228,7 @@ impl JudgedKey {
     ) {
         let right = || self.right_values(case, read.txn, count).contains(&read.value);
         // Where a transaction of unknown outcome stands may not be known at all.
-        if case.limit(read.txn) == Tick::NEVER || self.is_second_look(read.op) || right() {
+        if case.limit(read.txn) == Tick::NEVER || self.second_looks.contains(&read.op) || right() {
             return;
         }
         self.index();
@@ -233,14 +241,6 @@ impl JudgedKey {
             WrongRead::InDoubt(doubt) => out.doubts.push(doubt),
             WrongRead::Open => {}
         }
-    }
-
-    /// Whether an operation is the second of two reads that differ, which is told by INT.
-    fn is_second_look(&self, op: OpId) -> bool {
-        let differ = |b: &LocalFinding| {
-            b.anomaly == Anomaly::NonRepeatableReads && b.ops().last() == Some(&op)
-        };
-        self.facts.breaches.iter().any(differ)
     }
 
     /// The values that a reader may have read: that of the newest visible version; of several with one
@@ -367,7 +367,7 @@ impl JudgedKey {
         count: usize,
         out: &mut TimedFindings,
     ) {
-        if case.limit(read.txn) == Tick::NEVER || self.is_second_look(read.op) {
+        if case.limit(read.txn) == Tick::NEVER || self.second_looks.contains(&read.op) {
             return;
         }
         self.index();

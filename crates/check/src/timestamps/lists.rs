@@ -131,10 +131,13 @@ fn name(
     if twice.is_some_and(|value| appended(value) < 2) {
         return (Anomaly::DuplicateElements, last);
     }
-    if let Some(op) = last.filter(|op| cuts_its_writer(case, key, *op, elements)) {
+    if let Some(op) = last.filter(|op| cuts_its_writer(key, *op, elements)) {
         return (Anomaly::IntermediateRead, Some(op));
     }
-    let missed = key.timeline.list(count).iter().any(|element| !elements.contains(element));
+    let is_shown = |element: &Value| {
+        shown.binary_search_by_key(&element.to_bits(), |value| value.to_bits()).is_ok()
+    };
+    let missed = key.timeline.list(count).iter().any(|element| !is_shown(element));
     (if missed { Anomaly::StaleRead } else { Anomaly::IncompatibleOrder }, last)
 }
 
@@ -167,10 +170,14 @@ fn source_of(
         .unwrap_or((Anomaly::ThinAirRead, read.op))
 }
 
-/// Whether a list ends amid the elements of one transaction.
-fn cuts_its_writer(case: &TimedCase<'_>, key: ListKey<'_>, last: OpId, elements: &[Value]) -> bool {
-    let writer = case.keys.history.txn_of(last);
-    let own = key.facts.writes.iter().filter(|w| w.txn == writer && !w.undone && w.op > last);
-    let mut own = own.peekable();
-    own.peek().is_some() && own.all(|w| !elements.contains(&w.value))
+/// Whether a list ends amid the elements of one transaction: the next one is missing.
+fn cuts_its_writer(key: ListKey<'_>, last: OpId, elements: &[Value]) -> bool {
+    // Writes are in the order of their operations.
+    let writes = &key.facts.writes;
+    let at = writes.partition_point(|write| write.op < last);
+    let Some((write, after)) = writes.get(at..).and_then(<[WriteFact]>::split_first) else {
+        return false;
+    };
+    let mut own = after.iter().take_while(|w| w.txn == write.txn).filter(|w| !w.undone);
+    own.next().is_some_and(|next| !elements.contains(&next.value))
 }

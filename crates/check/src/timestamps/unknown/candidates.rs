@@ -28,8 +28,6 @@ pub(super) struct Candidate {
     pub(super) until: Option<Tick>,
     /// The first reader that shows that it committed.
     pub(super) reader: Option<TxnId>,
-    /// The ticks that matter to its keys, ascending.
-    pub(super) events: Vec<Tick>,
 }
 
 /// What is wrong with a key whatever became of the candidates.
@@ -39,6 +37,8 @@ pub(super) struct Certain {
     pub(super) conflicts: HashSet<TxnId>,
     /// The values that candidates may have left under the key.
     pub(super) values: HashMap<Value, Vec<TxnId>>,
+    /// The times that matter to the key, ascending: when transactions that touched it start, commit or look.
+    pub(super) events: Vec<Tick>,
 }
 
 /// The candidates, and what is certain of the keys that they touched.
@@ -96,10 +96,6 @@ impl Candidates {
             limits.go_on()?;
             self.look_at(case, &mut judged, key, &at_key[&key]);
         }
-        for candidate in &mut self.all {
-            candidate.events.sort_unstable();
-            candidate.events.dedup();
-        }
         Ok(())
     }
 
@@ -110,7 +106,8 @@ impl Candidates {
         key: usize,
         here: &[usize],
     ) {
-        let certain = certain_of(case, judged, key);
+        let mut certain = certain_of(case, judged, key);
+        judged.index();
         let values = &certain.values;
         let mut events: Vec<Tick> = Vec::new();
         for version in &judged.timeline.versions {
@@ -122,7 +119,6 @@ impl Candidates {
         let until = read_by(case, judged, values, &mut events);
         for at in here {
             let candidate = &mut self.all[*at];
-            candidate.events.extend(&events);
             if let Some((place, reader)) = until.0.get(&candidate.txn) {
                 // What was not proved may be left out, so that no reader binds it.
                 let place = if candidate.proved { *place } else { LATEST };
@@ -131,15 +127,52 @@ impl Candidates {
                 }
             }
         }
+        events.sort_unstable();
+        events.dedup();
+        certain.events = events;
         self.certain.insert(key, certain);
+    }
+
+    /// The events of some keys, after a bound and up to another one, ascending.
+    pub(super) fn events(&self, keys: &[usize], after: Option<Tick>, until: Tick) -> Vec<Tick> {
+        let mut all: Vec<Tick> = Vec::new();
+        for events in keys.iter().filter_map(|key| Some(&self.certain.get(key)?.events)) {
+            let first = after.map_or(0, |after| events.partition_point(|e| *e <= after));
+            let end = events.partition_point(|e| *e <= until).max(first);
+            all.extend(&events[first..end]);
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The last event of some keys before a point, and the first after it, that are timestamps.
+    pub(super) fn around(
+        &self,
+        keys: &[usize],
+        point: Tick,
+        is_stamp: impl Fn(Tick) -> bool,
+    ) -> (Option<Tick>, Option<Tick>) {
+        let events = || keys.iter().filter_map(|key| Some(&self.certain.get(key)?.events));
+        let before = |events: &Vec<Tick>| {
+            let end = events.partition_point(|e| *e < point);
+            events[..end].iter().copied().rfind(|e| is_stamp(*e))
+        };
+        let after = |events: &Vec<Tick>| {
+            let start = events.partition_point(|e| *e <= point);
+            events[start..].iter().copied().find(|e| is_stamp(*e))
+        };
+        (events().filter_map(before).max(), events().filter_map(after).min())
     }
 
     /// Candidates that share keys, the one that was read first first.
     pub(super) fn groups(&self) -> Vec<Vec<usize>> {
         let mut group_of: Vec<usize> = (0..self.all.len()).collect();
         let mut first_at: HashMap<usize, usize> = HashMap::new();
-        let find = |group_of: &Vec<usize>, mut at: usize| {
+        let find = |group_of: &mut Vec<usize>, mut at: usize| {
             while group_of[at] != at {
+                // The path is halved on the way, so that no path stays long.
+                group_of[at] = group_of[group_of[at]];
                 at = group_of[at];
             }
             at
@@ -147,13 +180,13 @@ impl Candidates {
         for (at, candidate) in self.all.iter().enumerate() {
             for key in &candidate.keys {
                 let other = *first_at.entry(*key).or_insert(at);
-                let (a, b) = (find(&group_of, at), find(&group_of, other));
+                let (a, b) = (find(&mut group_of, at), find(&mut group_of, other));
                 group_of[a.max(b)] = a.min(b);
             }
         }
         let mut groups: HashMap<usize, Vec<usize>> = HashMap::new();
         for at in 0..self.all.len() {
-            groups.entry(find(&group_of, at)).or_default().push(at);
+            groups.entry(find(&mut group_of, at)).or_default().push(at);
         }
         let mut groups: Vec<Vec<usize>> = groups.into_values().collect();
         groups.sort_unstable();
@@ -228,7 +261,7 @@ fn read_by(
             let only = writers.len() == 1
                 && case.counts(txn)
                 && value != first
-                && facts.writes.iter().filter(|w| w.value == value).count() == 1;
+                && facts.values.chain(&facts.writes, value).nth(1).is_none();
             let place = if only { place } else { LATEST };
             writers.iter().filter(|w| **w != txn).for_each(|w| until.add(*w, place, txn));
         }
@@ -251,15 +284,7 @@ fn candidate(case: &TimedCase<'_>, txn: TxnId, proved: bool) -> Candidate {
     // In commit order a place is greater than all earlier ones of the session.
     let in_order = matches!(case.ordering, Ordering::Commits { .. }) && case.promise.session_order;
     let bound = if in_order { session_bound(case, txn) } else { None };
-    Candidate {
-        txn,
-        proved,
-        keys,
-        after: start.max(bound),
-        until: None,
-        reader: None,
-        events: Vec::new(),
-    }
+    Candidate { txn, proved, keys, after: start.max(bound), until: None, reader: None }
 }
 
 /// What binds a transaction in its session.

@@ -51,6 +51,7 @@ pub(crate) fn settle(case: &mut TimedCase<'_>, limits: &Limits<'_>) -> Result<Se
             // One may have to commit before another one that touched a key that matters to a third.
             search.widen(&group);
             solved = search.solve(case, &group, limits)?;
+            search.narrow();
         }
         match solved {
             Solved::Found => {}

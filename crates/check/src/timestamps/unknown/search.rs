@@ -5,7 +5,7 @@ use isolde_history::TxnId;
 use isolde_spec::Axiom;
 
 use super::candidates::{Candidate, Candidates, may_be_from, session_bound};
-use super::points::{self, AssumedPoint, LATEST};
+use super::points::{self, AssumedPoint, LATEST, Points};
 use crate::keys::standing::Standing;
 use crate::limits::{Limit, Limits};
 use crate::timestamps::case::TimedCase;
@@ -36,13 +36,15 @@ pub(super) struct Search {
     pub(super) assumed: Vec<AssumedPoint>,
     /// Whether a gap was too narrow for one more point.
     squeezed: bool,
+    /// The keys whose events matter, if not only those of each transaction do.
+    wide: Vec<usize>,
 }
 
 impl Search {
     pub(super) fn new(candidates: Candidates) -> Search {
         let proved = candidates.all.iter().filter(|c| c.proved).map(|c| c.txn).collect();
         let (key, assumed) = (JudgedKey::default(), Vec::new());
-        Search { candidates, proved, key, tried: 0, assumed, squeezed: false }
+        Search { candidates, proved, key, tried: 0, assumed, squeezed: false, wide: Vec::new() }
     }
 
     fn candidate(&self, at: usize) -> &Candidate {
@@ -56,13 +58,28 @@ impl Search {
 
     /// Lets every transaction of a group commit in every gap between timestamps that matter to any of them.
     pub(super) fn widen(&mut self, group: &[usize]) {
-        let mut events: Vec<Tick> =
-            group.iter().flat_map(|at| self.candidate(*at).events.iter().copied()).collect();
+        let mut keys: Vec<usize> =
+            group.iter().flat_map(|at| self.candidate(*at).keys.iter().copied()).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        self.wide = keys;
+    }
+
+    /// Each transaction only in gaps between timestamps that matter to its own keys, as before.
+    pub(super) fn narrow(&mut self) {
+        self.wide.clear();
+    }
+
+    /// The gaps in which a transaction may have committed; some others have found theirs already.
+    fn points(&self, at: usize, placed: &[Tick]) -> Points {
+        let candidate = self.candidate(at);
+        let until = candidate.until.unwrap_or(LATEST);
+        let keys = if self.wide.is_empty() { &candidate.keys } else { &self.wide };
+        let mut events = self.candidates.events(keys, candidate.after, until);
+        events.extend(placed);
         events.sort_unstable();
         events.dedup();
-        for at in group {
-            self.candidates.all[*at].events.clone_from(&events);
-        }
+        points::between(&events, candidate.after, until)
     }
 
     /// Tries the commit points of a group, one transaction after another.
@@ -127,24 +144,17 @@ impl Search {
         let at = group[depth];
         let candidate = self.candidate(at);
         let mut choices: Vec<Option<Tick>> = Vec::new();
-        let Some(stamp) = commits[depth].known() else {
-            let mut events = candidate.events.clone();
-            let placed = group[..depth].iter().map(|other| self.candidate(*other).txn);
-            let placed =
-                placed.filter(|txn| case.counts(*txn)).map(|txn| case.ticks.commit_of(txn));
-            events.extend(placed.filter_map(Tick::known));
-            events.sort_unstable();
-            events.dedup();
-            let until = candidate.until.unwrap_or(LATEST);
-            let proved = candidate.proved;
-            let points = points::between(&events, candidate.after, until);
+        let proved = candidate.proved;
+        if let Some(stamp) = commits[depth].known() {
+            choices.push(Some(stamp));
+        } else {
+            let placed = self.txns(&group[..depth]).filter(|txn| case.counts(*txn));
+            let placed = placed.filter_map(|txn| case.ticks.commit_of(txn).known());
+            let points = self.points(at, &placed.collect::<Vec<Tick>>());
             self.squeezed |= points.squeezed;
             choices.extend(points.all.into_iter().map(Some));
-            choices.extend((!proved).then_some(None));
-            return choices;
-        };
-        choices.push(Some(stamp));
-        choices.extend((!candidate.proved).then_some(None));
+        }
+        choices.extend((!proved).then_some(None));
         choices
     }
 
@@ -200,8 +210,7 @@ impl Search {
             let candidate = self.candidate(*at);
             let stamp = case.ticks.commit_of(candidate.txn);
             commits.push(stamp);
-            let until = candidate.until.unwrap_or(LATEST);
-            let points = points::between(&candidate.events, candidate.after, until).all;
+            let points = self.points(*at, &[]).all;
             let after = candidate.after.map(|after| Tick(after.0 + 1));
             let point = stamp.known().or(points.last().copied()).or(after);
             let point = if candidate.proved { point } else { None };
@@ -218,13 +227,12 @@ impl Search {
                 continue;
             }
             let point = case.ticks.commit_of(candidate.txn);
-            let stamps = |m: &&Tick| case.ticks.timestamp(**m).is_some();
-            let before = candidate.events.iter().filter(|e| **e < point).rfind(stamps);
-            let next = candidate.events.iter().filter(|e| **e > point).find(stamps);
+            let is_stamp = |tick: Tick| case.ticks.timestamp(tick).is_some();
+            let (before, next) = self.candidates.around(&candidate.keys, point, is_stamp);
             self.assumed.push(AssumedPoint {
                 txn: candidate.txn,
-                after: before.copied().max(candidate.after),
-                until: next.copied(),
+                after: before.max(candidate.after),
+                until: next,
                 reader: candidate.reader,
             });
         }
