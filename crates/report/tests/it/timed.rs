@@ -175,20 +175,23 @@ fn an_unknown_outcome() {
               found      1 StaleRead
               StaleRead: a transaction read a version that, by timestamps, was already overwritten
                 T3 started at 6 and read x = 0, the initial value; but T1 had overwritten it, so T3 should have
-                read x = 1. The outcome of T1 is unknown: it is taken to have committed at 4 at the latest.
+                read x = 1. The outcome of T1 is unknown: it is taken to have committed after 1 and not after
+                4.
 
                 by the server's timestamps:
-                ts  a                  c
-                 1  + T1 w(x,1)
+                ts  a                  b                c
+                 1  + T1 * w(x,1)
                     + outcome unknown
-                 6                     + T3 r(x,0)
-                 6                     + committed
+                 4                     + T2 r(x,1)
+                 4                     + committed
+                 6                                      + T3 * r(x,0)
+                 6                                      + committed
 
                 rule     EXT: a transaction reads the newest version that committed at or before its start
                 expected x = 1, written by T1 (start 1)
                 read     x = 0, the initial state
-                assumed  T1, whose outcome is unknown and which was read, is taken to have committed at 4 at the
-                         latest
+                assumed  T1, whose outcome is unknown and which was read, is taken to have committed after 1 and
+                         not after 4
                 promise  snapshot-isolation by timestamps: a transaction sees exactly what committed before it
                          started, and of two transactions that overlap only one writes a key
                 broken   because a newer version had committed at the reader's place, and the reader missed it
