@@ -74,7 +74,7 @@ if (process.env.ISOLDE) {
     for (const name of new Set(rows.map(([name]) => name))) {
         const levels = rows.filter((row) => row[0] === name && told.has(`${name}\t${row[1]}`)).map((row) => row[1]);
         for (const level of levels) {
-            const args = ["check", "--json", "--level", level, path.join(histories, name)];
+            const args = ["check", "--json", "--evidence", "values", "--level", level, path.join(histories, name)];
             const native = JSON.parse(asked(args));
             assert.deepEqual(plain(told.get(`${name}\t${level}`)), plain(verdicts(native)[0]), `${name} at ${level}`);
             compared += 1;
