@@ -411,6 +411,18 @@ fn unknown_outcomes_depend_on_each_other_over_several_keys() {
 }
 
 #[test]
+fn an_unknown_outcome_may_follow_another_one_whose_commit_timestamp_is_known() {
+    // T3 saw the delete of T2, so it committed after 7 and before T4 looked at 8.
+    ser(
+        "s1 T1: w(y,1) ts(2,4)\n\
+         s0 T2: delete(y) unknown ts(3,7)\n\
+         s1 T3: insert(x,3) cas(y,absent,4) unknown ts(_,_)\n\
+         s0 T4: r(x,3) ts(8,11)",
+        "holds",
+    );
+}
+
+#[test]
 fn a_transaction_never_sees_itself() {
     // Its own version is among those that its place shows, beside one with the same timestamp.
     si(

@@ -7,7 +7,7 @@ use isolde_check::timestamps::Supply;
 use isolde_check::{Options, check};
 use isolde_history::notation::parse;
 use isolde_history::{History, Outcome};
-use isolde_spec::{Anomaly, Axiom, Level, Promise, Verdict};
+use isolde_spec::{Anomaly, Axiom, Level, Promise, Timed, Verdict, Witness};
 
 use crate::timed_twin::{self, Broken, Twin};
 use crate::twin::ratchet;
@@ -109,6 +109,9 @@ fn differ(history: &History, ours: &Verdict, twin: &Twin) -> Option<String> {
     let mut found = BTreeSet::new();
     let mut internal = false;
     for (witness, timed) in timed() {
+        if let Some(why) = misnamed(history, witness, timed, twin) {
+            return Some(why);
+        }
         let txn = timed.txn.index();
         let of_key = || history.op(witness.ops[0]).key().0;
         let broken = match (timed.axiom, witness.anomaly) {
@@ -155,6 +158,27 @@ fn differ(history: &History, ours: &Verdict, twin: &Twin) -> Option<String> {
         Some(missed) if !internal => Some(format!("{missed:?} was not found")),
         _ => None,
     }
+}
+
+/// Whether a finding has a name that the twin does not give it. What lists show is named elsewhere.
+fn misnamed(history: &History, witness: &Witness, timed: &Timed, twin: &Twin) -> Option<String> {
+    let name = witness.anomaly.name();
+    let right = match timed.axiom {
+        Axiom::Ext => {
+            let op = history.op(witness.ops[0]);
+            let names = twin.names.get(&op.id().index())?;
+            op.elements().is_some() || names.is_empty() || names.contains(name)
+        }
+        Axiom::NoConflict => {
+            let key = history.op(witness.ops[0]).key().0;
+            let seen = |txn| timed_twin::seen_before_writing(history, txn, key);
+            let (first, second) = (seen(timed.txn), seen(timed.opponent?));
+            let lost = first.is_some() && first == second;
+            (name == "LostUpdate") == lost
+        }
+        _ => true,
+    };
+    (!right).then(|| format!("{witness:?} is called {name}, by the twin {:?}", twin.names))
 }
 
 #[test]

@@ -113,8 +113,10 @@ impl Candidates {
         for version in &judged.timeline.versions {
             events.extend(version.start.known().into_iter().chain([version.commit]));
         }
-        // One candidate may have to commit before another one starts.
-        let others = values.values().flatten().map(|txn| case.ticks.start_of(*txn));
+        // One candidate may have to commit before another one starts, or after one whose commit timestamp is
+        // known: the candidates are no versions yet.
+        let stamps = |txn: &TxnId| [case.ticks.start_of(*txn), case.ticks.commit_of(*txn)];
+        let others = values.values().flatten().flat_map(stamps);
         events.extend(others.filter_map(Tick::known));
         let until = read_by(case, judged, values, &mut events);
         for at in here {

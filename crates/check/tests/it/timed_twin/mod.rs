@@ -10,7 +10,9 @@ pub mod random;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use isolde_history::{Effect, History, InitialState, Op, OpKind, Outcome, Timestamp, Value, info};
+use isolde_history::{
+    Effect, History, InitialState, Op, OpId, OpKind, Outcome, Timestamp, TxnId, Value, info,
+};
 use isolde_spec::{Level, Promise};
 
 /// A time: timestamps are far apart, so that commits fit between them.
@@ -24,6 +26,8 @@ pub struct Twin {
     pub holds: Option<bool>,
     /// What is broken if all transactions of unknown outcome are left out.
     pub broken: BTreeSet<Broken>,
+    /// Then, too: what a wrong read of a register may be called, by its operation.
+    pub names: BTreeMap<usize, BTreeSet<&'static str>>,
 }
 
 /// A broken rule. Transactions and operations by their positions.
@@ -93,9 +97,19 @@ pub fn decide(history: &History, promise: Promise) -> Twin {
         txns: txns.collect(),
         serial: promise.level == Level::Serializable,
         reads_at_commit: fact(info::READS_AT) == Some(info::AT_COMMIT),
-        complete: history.meta().complete,
+        complete: history.meta().complete && !has_gap(history),
     };
     case.decide()
+}
+
+/// Whether a transaction is missing between two of a session, by their sequence numbers.
+fn has_gap(history: &History) -> bool {
+    let sessions = 0..history.session_count() as u32;
+    sessions.into_iter().any(|session| {
+        let of = |(txn, _): &(TxnId, i64)| history.txn(*txn).session().0 == session;
+        let numbers: Vec<i64> = history.seqs().filter(of).map(|(_, number)| number).collect();
+        numbers.windows(2).any(|pair| pair[1] != pair[0] + 1)
+    })
 }
 
 /// When each transaction committed; `None` if it did not.
@@ -112,6 +126,11 @@ impl Case<'_> {
             .map(|txn| (txn.outcome == Outcome::Committed).then_some(txn.commit))
             .collect();
         let (broken, _) = self.broken(&certain);
+        let reads = broken.iter().filter_map(|broken| match broken {
+            Broken::Read(op) => Some((*op, self.names(&certain, *op))),
+            _ => None,
+        });
+        let names = reads.collect();
         let mut best = Some(false);
         let mut all = vec![certain];
         for (nth, txn) in unknown.iter().enumerate() {
@@ -135,7 +154,7 @@ impl Case<'_> {
                 }
             }
         }
-        Twin { holds: best, broken }
+        Twin { holds: best, broken, names }
     }
 
     /// When a transaction of unknown outcome may have committed. Several of them may lie in one gap, in any
@@ -383,6 +402,42 @@ impl Case<'_> {
         }
     }
 
+    /// What a wrong read of a register may be called: one name for each write of the value that it returned.
+    fn names(&self, commits: &Commits, op: usize) -> BTreeSet<&'static str> {
+        let read = self.history.op(OpId(op as u32));
+        let reader = self.history.txn_of(read.id()).index();
+        let (Some(value), Some((at, inclusive))) = (observed(&read), self.place(commits, reader))
+        else {
+            return BTreeSet::new();
+        };
+        let mut names = BTreeSet::new();
+        if self.initial(read.key().0) == Content::One(value) {
+            names.insert("StaleRead");
+        }
+        for (t, txn) in self.txns.iter().enumerate() {
+            let on_key = |op: &&Op<'_>| op.key() == read.key() && op.kind().writes();
+            let done: Vec<&Op<'_>> =
+                txn.ops.iter().filter(on_key).filter(|o| o.effect() == Effect::Done).collect();
+            let last = done.iter().rfind(|o| !o.undone()).map(|o| o.id());
+            for write in done.iter().filter(|o| written(o) == value) {
+                let committed = self.commit(commits, t);
+                names.insert(match () {
+                    () if t == reader && write.id() > read.id() => "FutureRead",
+                    () if t == reader || commits[t].is_none() || write.undone() => "AbortedRead",
+                    () if Some(write.id()) != last => "IntermediateRead",
+                    () if committed.is_some_and(|c| c > at || (c == at && !inclusive)) => {
+                        "UncommittedVersionRead"
+                    }
+                    () => "StaleRead",
+                });
+            }
+        }
+        if names.is_empty() {
+            names.insert("ThinAirRead");
+        }
+        names
+    }
+
     /// Whether a transaction that is not in the history may have written what was read.
     fn may_be_missing(&self, op: &Op<'_>) -> bool {
         if self.complete {
@@ -398,7 +453,7 @@ impl Case<'_> {
         }
         let wrote = |o: Op<'_>| {
             let done = o.effect() == Effect::Done && o.kind().writes() && o.key() == op.key();
-            done.then(|| if o.kind() == OpKind::Delete { Value::ABSENT } else { o.value() })
+            done.then(|| written(&o))
         };
         let all: Vec<Value> = self.history.ops().filter_map(wrote).collect();
         let unique: BTreeSet<u64> = all.iter().map(|v| v.to_bits()).collect();
@@ -418,6 +473,24 @@ fn observed(op: &Op<'_>) -> Option<Value> {
         (OpKind::InsertIfAbsent, Effect::Done) => Some(Value::ABSENT),
         _ => None,
     }
+}
+
+/// What a transaction last saw of a key before it first wrote it: one value, or the elements of a list.
+pub fn seen_before_writing(history: &History, txn: TxnId, key: u32) -> Option<Vec<Value>> {
+    let mut seen = None;
+    for op in history.txn(txn).ops().filter(|op| op.key().0 == key) {
+        let list = op.elements().map(<[Value]>::to_vec);
+        seen = list.or(observed(&op).map(|value| vec![value])).or(seen);
+        if op.kind().writes() && op.effect() == Effect::Done {
+            break;
+        }
+    }
+    seen
+}
+
+/// The value that a write left.
+fn written(op: &Op<'_>) -> Value {
+    if op.kind() == OpKind::Delete { Value::ABSENT } else { op.value() }
 }
 
 /// Whether an operation could have seen that content.

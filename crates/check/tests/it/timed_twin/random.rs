@@ -21,6 +21,8 @@ struct Shape {
     serial: bool,
     reads_at_commit: bool,
     incomplete: bool,
+    /// Whether transactions have sequence numbers, with a gap if the history is incomplete.
+    numbered: bool,
     /// How many of a hundred reads return something else, and how many timestamps are moved.
     disturbed: u64,
     moved: u64,
@@ -46,6 +48,7 @@ impl Shape {
             serial: often(random, 50),
             reads_at_commit: often(random, 30),
             incomplete: !lists && often(random, 15),
+            numbered: often(random, 20),
             disturbed: if calm { 0 } else { 12 },
             moved: if calm { 0 } else { 8 },
             initial: often(random, 50),
@@ -111,15 +114,21 @@ impl Maker {
         if self.shape.reads_at_commit {
             text.push_str("meta reads-at commit\n");
         }
-        if self.shape.incomplete {
+        if self.shape.incomplete && !self.shape.numbered {
             text.push_str("incomplete\n");
         }
         // Mostly in the order in which sessions ran them.
         if !self.often(10) {
             txns.sort_by_key(|t| t.start);
         }
+        let mut numbers = vec![0; self.shape.sessions as usize];
         for txn in &txns {
-            self.line(txn, &mut text);
+            let number = &mut numbers[txn.session as usize];
+            *number += 1;
+            // What is missing came first, after the first transaction of a session.
+            let missing = i64::from(self.shape.incomplete && *number > 1);
+            let seq = self.shape.numbered.then_some(*number + missing);
+            self.line(txn, seq, &mut text);
         }
         text
     }
@@ -295,7 +304,7 @@ impl Maker {
         _ = write!(txn.text, " list(l,[{}])", elements.join(","));
     }
 
-    fn line(&mut self, txn: &Planned, text: &mut String) {
+    fn line(&mut self, txn: &Planned, seq: Option<i64>, text: &mut String) {
         let outcome = match txn.outcome {
             COMMITTED => "",
             ABORTED => " abort",
@@ -330,6 +339,7 @@ impl Maker {
         let start = if no_start { "_".to_owned() } else { show(start) };
         let commit = if no_commit { "_".to_owned() } else { show(commit) };
         let body = if txn.text.is_empty() { " r(x,absent)" } else { &txn.text };
-        _ = writeln!(text, "s{}:{body}{outcome} ts({start},{commit})", txn.session);
+        let seq = seq.map_or(String::new(), |seq| format!(" {{seq={seq}}}"));
+        _ = writeln!(text, "s{}:{body}{outcome} ts({start},{commit}){seq}", txn.session);
     }
 }
