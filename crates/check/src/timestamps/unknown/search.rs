@@ -38,13 +38,23 @@ pub(super) struct Search {
     squeezed: bool,
     /// The keys whose events matter, if not only those of each transaction do.
     wide: Vec<usize>,
+    /// The transactions of groups that are settled.
+    decided: HashSet<TxnId>,
 }
 
 impl Search {
     pub(super) fn new(candidates: Candidates) -> Search {
         let proved = candidates.all.iter().filter(|c| c.proved).map(|c| c.txn).collect();
-        let (key, assumed) = (JudgedKey::default(), Vec::new());
-        Search { candidates, proved, key, tried: 0, assumed, squeezed: false, wide: Vec::new() }
+        Search {
+            candidates,
+            proved,
+            key: JudgedKey::default(),
+            tried: 0,
+            assumed: Vec::new(),
+            squeezed: false,
+            wide: Vec::new(),
+            decided: HashSet::new(),
+        }
     }
 
     fn candidate(&self, at: usize) -> &Candidate {
@@ -58,11 +68,7 @@ impl Search {
 
     /// Lets every transaction of a group commit in every gap between timestamps that matter to any of them.
     pub(super) fn widen(&mut self, group: &[usize]) {
-        let mut keys: Vec<usize> =
-            group.iter().flat_map(|at| self.candidate(*at).keys.iter().copied()).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        self.wide = keys;
+        self.wide = self.keys(group);
     }
 
     /// Each transaction only in gaps between timestamps that matter to its own keys, as before.
@@ -174,9 +180,8 @@ impl Search {
         {
             return Some(false);
         }
-        let undecided: HashSet<TxnId> =
-            group[depth + 1..].iter().map(|at| self.candidate(*at).txn).collect();
-        let of_group: HashSet<TxnId> = group.iter().map(|at| self.candidate(*at).txn).collect();
+        let of_group: HashSet<TxnId> = self.txns(group).collect();
+        let chosen: HashSet<TxnId> = self.txns(&group[..=depth]).collect();
         for at in 0..candidate.keys.len() {
             let key = self.candidate(group[depth]).keys[at];
             let mut found = TimedFindings::default();
@@ -188,7 +193,9 @@ impl Search {
             let wrong = |f: &TimedFinding| match (f.axiom, f.op) {
                 (Axiom::Ext, Some(op)) => {
                     !certain.reads.contains(&op)
-                        && !may_be_from(case, op, &certain.values, |txn| undecided.contains(txn))
+                        && !may_be_from(case, op, &certain.values, |txn| {
+                            !chosen.contains(txn) && !self.decided.contains(txn)
+                        })
                 }
                 (Axiom::NoConflict, _) => !certain.conflicts.contains(&f.txn),
                 (Axiom::Int, _) => of_group.contains(&f.txn) && !self.proved.contains(&f.txn),
@@ -217,10 +224,25 @@ impl Search {
             self.choose(case, *at, point, stamp);
         }
         self.remember(case, group, &commits);
+        // Other groups are not to blame for what is wrong now.
+        let keys = self.keys(group);
+        let decided = &self.decided;
+        self.candidates.settle_for(case, &mut self.key, &keys, |txn| !decided.contains(txn));
     }
 
-    /// Keeps what was assumed.
+    /// The keys of a group, ascending.
+    fn keys(&self, group: &[usize]) -> Vec<usize> {
+        let keys = group.iter().flat_map(|at| self.candidate(*at).keys.iter().copied());
+        let mut keys: Vec<usize> = keys.collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
+    /// Keeps what was assumed of a group, which is decided now.
     fn remember(&mut self, case: &TimedCase<'_>, group: &[usize], commits: &[Tick]) {
+        let txns: Vec<TxnId> = self.txns(group).collect();
+        self.decided.extend(txns);
         for (at, stamp) in group.iter().zip(commits) {
             let candidate = self.candidate(*at);
             if !case.counts(candidate.txn) || *stamp != Tick::NEVER {

@@ -350,7 +350,7 @@ impl Case<'_> {
         let mut savepoints: Vec<(Value, usize)> = Vec::new();
         let mut wrote: BTreeSet<u32> = BTreeSet::new();
         // What was read of each key since it was last written, if only to be rolled back.
-        let mut looked: BTreeMap<u32, Value> = BTreeMap::new();
+        let mut looked: BTreeMap<u32, Vec<Value>> = BTreeMap::new();
         for op in &of.ops {
             match op.kind() {
                 OpKind::Savepoint => savepoints.push((op.value(), buffer.len())),
@@ -384,14 +384,14 @@ impl Case<'_> {
                     let own = buffer.iter().any(|(k, _)| *k == key);
                     let differs = looked
                         .get(&key)
-                        .is_some_and(|v| observed(op).is_some_and(|seen| seen != *v));
+                        .is_some_and(|v| contents_seen(op).is_some_and(|seen| seen != *v));
                     let wrong = judged && !contents.iter().any(|content| fits(op, content));
                     if differs || (wrong && (own || !self.may_be_missing(op))) {
                         broken.insert(Broken::Read(op.id().index()));
                     } else if wrong {
                         *open = true;
                     }
-                    looked.extend(observed(op).map(|value| (key, value)));
+                    looked.extend(contents_seen(op).map(|seen| (key, seen)));
                     if op.kind().writes() && !refused {
                         looked.remove(&key);
                         wrote.insert(key);
@@ -475,12 +475,16 @@ fn observed(op: &Op<'_>) -> Option<Value> {
     }
 }
 
-/// What a transaction last saw of a key before it first wrote it: one value, or the elements of a list.
+/// What an operation saw: one value, or the elements of a list.
+fn contents_seen(op: &Op<'_>) -> Option<Vec<Value>> {
+    op.elements().map(<[Value]>::to_vec).or(observed(op).map(|value| vec![value]))
+}
+
+/// What a transaction last saw of a key before it first wrote it.
 pub fn seen_before_writing(history: &History, txn: TxnId, key: u32) -> Option<Vec<Value>> {
     let mut seen = None;
     for op in history.txn(txn).ops().filter(|op| op.key().0 == key) {
-        let list = op.elements().map(<[Value]>::to_vec);
-        seen = list.or(observed(&op).map(|value| vec![value])).or(seen);
+        seen = contents_seen(&op).or(seen);
         if op.kind().writes() && op.effect() == Effect::Done {
             break;
         }
