@@ -198,12 +198,7 @@ impl<'h> ByTimestamps<'_, 'h> {
                 words.txn(txn)
             ));
         }
-        for point in settled.assumed.iter().take(10) {
-            notes.push(format!(
-                "the outcome of transaction {} is unknown, and it was read: it is taken to have committed",
-                words.txn(point.txn)
-            ));
-        }
+        notes.extend(said_of_assumed(&words, settled));
         let mut procedure = self.procedure();
         if settled.tried > 0 {
             procedure.figures.push(("commit points tried", settled.tried));
@@ -327,6 +322,20 @@ fn counts(history: &History, findings: &[TimedFinding]) -> Vec<Counted> {
         Counted { anomaly, count, at_least: false, positions }
     };
     findings.chunk_by(|a, b| a.anomaly == b.anomaly).map(counted).collect()
+}
+
+/// Which transactions of unknown outcome are taken to have committed.
+fn said_of_assumed(words: &Wording<'_>, settled: &Settled) -> Option<String> {
+    let first = words.txn(settled.assumed.first()?.txn);
+    Some(match settled.assumed.len() {
+        1 => format!(
+            "the outcome of transaction {first} is unknown, and it was read: it is taken to have committed"
+        ),
+        count => format!(
+            "the outcomes of {count} transactions that were read are unknown: they are taken to have committed \
+             (the first is {first})"
+        ),
+    })
 }
 
 fn doubts(words: &Wording<'_>, first: &TimedDoubt, all: &[TimedDoubt]) -> String {

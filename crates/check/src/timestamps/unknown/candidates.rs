@@ -40,7 +40,7 @@ pub(super) struct Certain {
     /// The times that matter to the key, ascending: when transactions that touched it start, commit or look.
     pub(super) events: Vec<Tick>,
     /// Whether one operation may have seen something of several candidates: it read a list, or was refused.
-    mixes: bool,
+    pub(super) mixes: bool,
 }
 
 /// The candidates, and what is certain of the keys that they touched.
@@ -169,50 +169,6 @@ impl Candidates {
         (events().filter_map(before).max(), events().filter_map(after).min())
     }
 
-    /// Candidates that matter to each other, the one that was read first first.
-    ///
-    /// Two candidates that touched a register do not if one has committed, for certain, before the other one
-    /// could: then their order is known, whatever points they get. And a read of the one's value is right or
-    /// wrong without the other: a version more never makes it right. That needs a value that only one of
-    /// them wrote, and reads that return one value.
-    pub(super) fn groups(&self, case: &TimedCase<'_>) -> Vec<Vec<usize>> {
-        let mut groups = Groups::new(self.all.len());
-        let mut on_key: HashMap<usize, Vec<usize>> = HashMap::new();
-        for (at, candidate) in self.all.iter().enumerate() {
-            candidate.keys.iter().for_each(|key| on_key.entry(*key).or_default().push(at));
-        }
-        let number: HashMap<TxnId, usize> =
-            self.all.iter().enumerate().map(|(at, candidate)| (candidate.txn, at)).collect();
-        for (key, mut here) in on_key {
-            let certain = &self.certain[&key];
-            let spans: HashMap<usize, Span> =
-                here.iter().map(|at| (*at, self.all[*at].span(case))).collect();
-            here.sort_unstable_by_key(|at| (spans[at].after, *at));
-            let mut last: Option<(usize, Tick)> = None;
-            for at in here {
-                let Span { after, until } = spans[&at];
-                match last {
-                    Some((other, end)) if certain.mixes || after < end => {
-                        groups.join(at, other);
-                        last = Some((at, end.max(until)));
-                    }
-                    _ => last = Some((at, until)),
-                }
-            }
-            for same in certain.values.values() {
-                let mut same = same.iter().filter_map(|txn| number.get(txn));
-                if let Some(first) = same.next() {
-                    same.for_each(|other| groups.join(*first, *other));
-                }
-            }
-        }
-        let mut groups = groups.all();
-        for group in &mut groups {
-            group.sort_by_key(|at| (self.all[*at].until, *at));
-        }
-        groups
-    }
-
     /// Counts as certain what is wrong with some keys now, unless a candidate may explain it that is still to
     /// be decided.
     pub(super) fn settle_for(
@@ -238,60 +194,6 @@ impl Candidates {
                 }
             }
         }
-    }
-}
-
-/// When a candidate may have committed: after the one and not after the other.
-#[derive(Clone, Copy)]
-struct Span {
-    after: Tick,
-    until: Tick,
-}
-
-impl Candidate {
-    fn span(&self, case: &TimedCase<'_>) -> Span {
-        let after = self.after.unwrap_or(Tick::NEVER);
-        let until = self.until.unwrap_or(LATEST);
-        match case.ticks.commit_of(self.txn).known() {
-            // A timestamp may lie anywhere.
-            Some(commit) => Span { after: after.min(Tick(commit.0 - 1)), until: until.max(commit) },
-            None => Span { after, until },
-        }
-    }
-}
-
-/// Numbers in groups that grow together.
-struct Groups(Vec<usize>);
-
-impl Groups {
-    fn new(count: usize) -> Groups {
-        Groups((0..count).collect())
-    }
-
-    /// The least number of the group.
-    fn find(&mut self, mut at: usize) -> usize {
-        while self.0[at] != at {
-            // The path is halved on the way, so that no path stays long.
-            self.0[at] = self.0[self.0[at]];
-            at = self.0[at];
-        }
-        at
-    }
-
-    fn join(&mut self, one: usize, other: usize) {
-        let (a, b) = (self.find(one), self.find(other));
-        self.0[a.max(b)] = a.min(b);
-    }
-
-    /// All groups, by their least numbers.
-    fn all(mut self) -> Vec<Vec<usize>> {
-        let mut groups: Vec<Vec<usize>> = vec![Vec::new(); self.0.len()];
-        for at in 0..self.0.len() {
-            let least = self.find(at);
-            groups[least].push(at);
-        }
-        groups.retain(|group| !group.is_empty());
-        groups
     }
 }
 

@@ -6,11 +6,12 @@
 //!
 //! Points between two timestamps that matter to the keys of a transaction are all alike, so one of each gap is
 //! tried. Transactions that share no key, or cannot have committed at the same time, do not matter to each
-//! other ([`candidates::Candidates::groups`]); the others are tried together, the one that was read first
+//! other ([`groups`]); the others are tried together, the one that was read first
 //! first, and a choice is given up as soon as it contradicts something. The number of steps for each group is
 //! limited; beyond it, the answer is unknown.
 
 mod candidates;
+mod groups;
 mod points;
 mod search;
 
@@ -44,7 +45,7 @@ pub(crate) fn settle(case: &mut TimedCase<'_>, limits: &Limits<'_>) -> Result<Se
             settled.doubts.push(TimedDoubt::NoStart(candidate.txn));
         }
     }
-    let groups = candidates.groups(case);
+    let groups = groups::of(&candidates, case);
     let mut search = Search::new(candidates);
     for group in groups {
         let mut solved = search.solve(case, &group, limits)?;
