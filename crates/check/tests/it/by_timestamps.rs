@@ -362,8 +362,10 @@ fn limits_end_it() {
     let checker = Checker::with_limits(&history, Options::default(), limits);
     let verdict = checker.check(Promise::by_timestamps(Level::SnapshotIsolation));
     assert_eq!(verdict.holds(), None, "{verdict:?}");
-    // Commit points of unknown outcomes are tried only so often.
-    let text = "a T1: w(x,1) unknown ts(1,_)\nb T2: r(x,1) ts(5,_)";
+    // Commit points of unknown outcomes are tried only so often, if the likeliest is wrong.
+    let text = "a T1: w(x,1) w(y,1) unknown ts(1,_)\nb T2: r(x,1) ts(9,_)\n\
+                c T3: w(y,2) ts(5,6)\nd T4: r(y,2) ts(8,_)";
+    si(text, "holds");
     let history = parse(text).unwrap();
     let limits = Limits::default().with_steps(1);
     let checker = Checker::with_limits(&history, Options::default(), limits);
@@ -420,6 +422,25 @@ fn an_unknown_outcome_may_follow_another_one_whose_commit_timestamp_is_known() {
          s0 T4: r(x,3) ts(8,11)",
         "holds",
     );
+}
+
+#[test]
+fn many_unknown_outcomes_that_read_each_other_need_no_search() {
+    // Each was read by the next one, whose outcome is unknown, too; the last one by one that committed.
+    let mut lines = String::from("initial 0\n");
+    for i in 0..2_000 {
+        let (start, key) = (10 * i + 1, i % 3);
+        let seen = if i < 3 { 0 } else { i - 2 };
+        _ = writeln!(lines, "s{key}: r(k{key},{seen}) w(k{key},{}) unknown ts({start},_)", i + 1);
+    }
+    for key in 0..3 {
+        _ = writeln!(lines, "t: r(k{key},{}) ts(30000,_)", 1_998 + (key + 1) % 3);
+    }
+    let history = parse(&lines).unwrap();
+    let promise = Promise::by_timestamps(Level::SnapshotIsolation);
+    let verdict = ask(&history, promise, &Options::default());
+    assert_eq!(verdict.holds(), Some(true), "{}", told(&history, &verdict));
+    assert!(verdict.procedure.figures.contains(&("commit points tried", 2_000)));
 }
 
 #[test]

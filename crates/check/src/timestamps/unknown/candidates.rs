@@ -51,11 +51,16 @@ pub(super) struct Candidates {
 
 /// By when the writers of a key had committed, because of what was read of it.
 #[derive(Default)]
-struct ReadBy(HashMap<TxnId, (Tick, TxnId)>);
+struct ReadBy {
+    first: HashMap<TxnId, (Tick, TxnId)>,
+    /// Reads of one candidate by another one that show that the first had committed if the second had: writer
+    /// and reader.
+    by_candidates: Vec<(TxnId, TxnId)>,
+}
 
 impl ReadBy {
     fn add(&mut self, writer: TxnId, place: Tick, reader: TxnId) {
-        let first = self.0.entry(writer).or_insert((place, reader));
+        let first = self.first.entry(writer).or_insert((place, reader));
         *first = (*first).min((place, reader));
     }
 }
@@ -94,20 +99,59 @@ impl Candidates {
         let mut keys: Vec<usize> = at_key.keys().copied().collect();
         keys.sort_unstable();
         let mut judged = JudgedKey::default();
+        let mut by_candidates = Vec::new();
         for key in keys {
             limits.go_on()?;
-            self.look_at(case, &mut judged, key, &at_key[&key]);
+            by_candidates.extend(self.look_at(case, &mut judged, key, &at_key[&key]));
         }
+        self.bind_by_candidates(case, &by_candidates);
         Ok(())
     }
 
+    /// A candidate that was read by another one had committed by when that one looked; if it looked as it
+    /// committed, by when it had committed itself.
+    fn bind_by_candidates(&mut self, case: &TimedCase<'_>, reads: &[(TxnId, TxnId)]) {
+        let number: HashMap<TxnId, usize> =
+            self.all.iter().enumerate().map(|(at, candidate)| (candidate.txn, at)).collect();
+        let mut writers: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (writer, reader) in reads {
+            // One that only read is no candidate.
+            if let (Some(&writer), Some(&reader)) = (number.get(writer), number.get(reader))
+                && self.all[writer].proved
+                && self.all[reader].proved
+            {
+                writers.entry(reader).or_default().push(writer);
+            }
+        }
+        let mut todo: Vec<usize> = writers.keys().copied().collect();
+        todo.sort_unstable();
+        while let Some(reader) = todo.pop() {
+            let of = &self.all[reader];
+            let place = match case.ordering {
+                Ordering::Snapshots => case.ticks.start_of(of.txn).known(),
+                Ordering::Commits { .. } => of.until,
+            };
+            let (Some(place), reading) = (place, of.txn) else { continue };
+            for &writer in writers.get(&reader).into_iter().flatten() {
+                let candidate = &mut self.all[writer];
+                if candidate.until.is_none_or(|until| place < until) {
+                    (candidate.until, candidate.reader) = (Some(place), Some(reading));
+                    todo.extend(
+                        matches!(case.ordering, Ordering::Commits { .. }).then_some(writer),
+                    );
+                }
+            }
+        }
+    }
+
+    /// Finds out what is certain of one key. Returns reads of one candidate by another one.
     fn look_at(
         &mut self,
         case: &TimedCase<'_>,
         judged: &mut JudgedKey,
         key: usize,
         here: &[usize],
-    ) {
+    ) -> Vec<(TxnId, TxnId)> {
         let mut certain = certain_of(case, judged, key);
         judged.index();
         let values = &certain.values;
@@ -123,7 +167,7 @@ impl Candidates {
         let until = read_by(case, judged, values, &mut events);
         for at in here {
             let candidate = &mut self.all[*at];
-            if let Some((place, reader)) = until.0.get(&candidate.txn) {
+            if let Some((place, reader)) = until.first.get(&candidate.txn) {
                 // What was not proved may be left out, so that no reader binds it.
                 let place = if candidate.proved { *place } else { LATEST };
                 if candidate.until.is_none_or(|until| place < until) {
@@ -135,6 +179,7 @@ impl Candidates {
         events.dedup();
         certain.events = events;
         self.certain.insert(key, certain);
+        until.by_candidates
     }
 
     /// The events of some keys, after a bound and up to another one, ascending.
@@ -260,11 +305,15 @@ fn read_by(
             let Some(writers) = values.get(&value) else { continue };
             // It binds only if there is no other way to have read it.
             let only = writers.len() == 1
-                && case.counts(txn)
                 && value != first
                 && facts.values.chain(&facts.writes, value).nth(1).is_none();
-            let place = if only { place } else { LATEST };
-            writers.iter().filter(|w| **w != txn).for_each(|w| until.add(*w, place, txn));
+            let place = if only && case.counts(txn) { place } else { LATEST };
+            for writer in writers.iter().filter(|w| **w != txn) {
+                until.add(*writer, place, txn);
+                if only && case.standings[txn.index()] == Standing::Unproved {
+                    until.by_candidates.push((*writer, txn));
+                }
+            }
         }
     }
     // What a refused operation saw may be anything.

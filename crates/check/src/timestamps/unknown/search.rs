@@ -9,7 +9,7 @@ use super::points::{self, AssumedPoint, LATEST, Points};
 use crate::keys::standing::Standing;
 use crate::limits::{Limit, Limits};
 use crate::timestamps::case::TimedCase;
-use crate::timestamps::finding::{TimedFinding, TimedFindings};
+use crate::timestamps::finding::TimedFindings;
 use crate::timestamps::judged_key::JudgedKey;
 use crate::timestamps::rules::Ordering;
 use crate::timestamps::sessions;
@@ -97,8 +97,7 @@ impl Search {
     ) -> Result<Solved, Limit> {
         let mut left = limits.steps();
         self.squeezed = false;
-        let commits: Vec<Tick> =
-            group.iter().map(|at| case.ticks.commit_of(self.candidate(*at).txn)).collect();
+        let commits = self.commits(case, group);
         let mut choices: Vec<Vec<Option<Tick>>> = vec![self.choices(case, group, 0, &commits)];
         while let Some(open) = choices.last_mut() {
             let choice = open.pop();
@@ -113,8 +112,7 @@ impl Search {
             self.tried += 1;
             self.choose(case, at, choice, commits[depth]);
             let Some(rest) = self.contradicts_nothing(case, group, depth, &mut left) else {
-                let txns = group.iter().enumerate();
-                txns.for_each(|(i, at)| self.choose(case, *at, None, commits[i]));
+                self.leave_out(case, group, &commits);
                 return Ok(Solved::TooMany);
             };
             if !rest {
@@ -184,29 +182,106 @@ impl Search {
         let chosen: HashSet<TxnId> = self.txns(&group[..=depth]).collect();
         for at in 0..candidate.keys.len() {
             let key = self.candidate(group[depth]).keys[at];
+            let undecided = |txn: &TxnId| !chosen.contains(txn) && !self.decided.contains(txn);
             let mut found = TimedFindings::default();
             self.key.judge(case, key, &mut found);
+            let wrong =
+                self.is_any_wrong(case, key, &found, undecided, |txn| of_group.contains(txn));
             let facts = &self.key.facts;
             let steps = facts.reads.len() + facts.writes.len() + facts.list_reads.len() + 1;
             *left = left.checked_sub(steps as u64)?;
-            let certain = &self.candidates.certain[&key];
-            let wrong = |f: &TimedFinding| match (f.axiom, f.op) {
-                (Axiom::Ext, Some(op)) => {
-                    !certain.reads.contains(&op)
-                        && !may_be_from(case, op, &certain.values, |txn| {
-                            !chosen.contains(txn) && !self.decided.contains(txn)
-                        })
-                }
-                (Axiom::NoConflict, _) => !certain.conflicts.contains(&f.txn),
-                (Axiom::Int, _) => of_group.contains(&f.txn) && !self.proved.contains(&f.txn),
-                (Axiom::Stamps, _) => of_group.contains(&f.txn),
-                _ => false,
-            };
-            if found.findings.iter().any(wrong) {
+            if wrong {
                 return Some(false);
             }
         }
         Some(true)
+    }
+
+    /// Whether choices are to blame for something that was found wrong with a key: it is not certain anyway, and
+    /// no transaction that is still undecided may explain it. What is wrong inside a transaction counts if
+    /// it was chosen to commit and need not have.
+    fn is_any_wrong(
+        &self,
+        case: &TimedCase<'_>,
+        key: usize,
+        found: &TimedFindings,
+        undecided: impl Fn(&TxnId) -> bool,
+        chosen: impl Fn(&TxnId) -> bool,
+    ) -> bool {
+        let certain = &self.candidates.certain[&key];
+        found.findings.iter().any(|f| match (f.axiom, f.op) {
+            (Axiom::Ext, Some(op)) => {
+                !certain.reads.contains(&op) && !may_be_from(case, op, &certain.values, &undecided)
+            }
+            (Axiom::NoConflict, _) => !certain.conflicts.contains(&f.txn),
+            (Axiom::Int, _) => chosen(&f.txn) && !self.proved.contains(&f.txn),
+            (Axiom::Stamps, _) => chosen(&f.txn),
+            _ => false,
+        })
+    }
+
+    /// Takes the likeliest choice for every transaction at once, and looks at each key once. Nearly always
+    /// nothing is wrong then. Returns the groups that have to be searched.
+    pub(super) fn guess(
+        &mut self,
+        case: &mut TimedCase<'_>,
+        groups: Vec<Vec<usize>>,
+        limits: &Limits<'_>,
+    ) -> Result<Vec<Vec<usize>>, Limit> {
+        let mut guessed: Vec<(Vec<usize>, Vec<Tick>)> = Vec::new();
+        let mut to_search = Vec::new();
+        let mut keys: Vec<usize> = Vec::new();
+        for group in groups {
+            let commits = self.commits(case, &group);
+            let all = (0..group.len()).all(|depth| {
+                let likeliest = self.choices(case, &group, depth, &commits).pop();
+                likeliest.is_some_and(|choice| {
+                    self.choose(case, group[depth], choice, commits[depth]);
+                    true
+                })
+            });
+            if all {
+                keys.extend(self.keys(&group));
+                guessed.push((group, commits));
+            } else {
+                self.leave_out(case, &group, &commits);
+                to_search.push(group);
+            }
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        let chosen: HashSet<TxnId> =
+            guessed.iter().flat_map(|(group, _)| self.txns(group)).collect();
+        let mut wrong: HashSet<usize> = HashSet::new();
+        for key in keys {
+            limits.go_on()?;
+            let mut found = TimedFindings::default();
+            self.key.judge(case, key, &mut found);
+            let undecided = |txn: &TxnId| !chosen.contains(txn);
+            if self.is_any_wrong(case, key, &found, undecided, |txn| chosen.contains(txn)) {
+                wrong.insert(key);
+            }
+        }
+        self.tried += chosen.len() as u64;
+        for (group, commits) in guessed {
+            if self.keys(&group).iter().any(|key| wrong.contains(key)) {
+                self.leave_out(case, &group, &commits);
+                to_search.push(group);
+            } else {
+                self.remember(case, &group, &commits);
+            }
+        }
+        to_search.sort_unstable();
+        Ok(to_search)
+    }
+
+    /// The commit timestamps of a group, as far as they are known.
+    fn commits(&self, case: &TimedCase<'_>, group: &[usize]) -> Vec<Tick> {
+        self.txns(group).map(|txn| case.ticks.commit_of(txn)).collect()
+    }
+
+    fn leave_out(&self, case: &mut TimedCase<'_>, group: &[usize], commits: &[Tick]) {
+        group.iter().zip(commits).for_each(|(at, commit)| self.choose(case, *at, None, *commit));
     }
 
     /// Nothing explains a group: each transaction that was read is taken to have committed just before its
