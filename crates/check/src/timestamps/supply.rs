@@ -48,7 +48,7 @@ impl Supply {
         if lacking > 0 {
             let what = match level {
                 Level::SnapshotIsolation => {
-                    "a start timestamp, or, having written, one of their commit"
+                    "a start timestamp (or, if they wrote, a commit timestamp)"
                 }
                 _ => "a commit timestamp",
             };

@@ -350,7 +350,7 @@ fn a_history_without_the_timestamps_is_refused() {
     assert_eq!(supply("a: w(x,1) ts(1,2)", Level::Causal), Supply::NoRules);
     si(
         "a: w(x,1) ts(1,_)",
-        "unknown: 1 of 1 committed transactions lack a start timestamp, or, having written, one of their commit",
+        "unknown: 1 of 1 committed transactions lack a start timestamp (or, if they wrote, a commit timestamp)",
     );
 }
 
