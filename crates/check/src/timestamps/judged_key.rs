@@ -39,7 +39,7 @@ impl JudgedKey {
         }
         self.ties(case, out);
         if case.ordering == Ordering::Snapshots {
-            self.conflicts(out);
+            self.conflicts(case, out);
         }
         if self.facts.is_list { self.list_reads(case, out) } else { self.reads(case, out) }
     }
@@ -142,7 +142,7 @@ impl JudgedKey {
 
     /// NOCONFLICT: once for each transaction, on the one that commits first. Timestamps that contradict
     /// themselves are told elsewhere, and overlap nothing.
-    fn conflicts(&self, out: &mut TimedFindings) {
+    fn conflicts(&self, case: &TimedCase<'_>, out: &mut TimedFindings) {
         let versions = &self.timeline.versions;
         // Commits ascend: whoever overlaps an earlier writer overlaps the one before it.
         if versions.windows(2).all(|p| p[0].commit <= p[1].start) {
@@ -153,8 +153,8 @@ impl JudgedKey {
         let spans: Vec<(Tick, Tick)> = good.iter().map(|v| (v.start, v.commit)).collect();
         for (i, j) in rules::conflicts(&spans) {
             let (first, second) = (self.write(good[i]), self.write(good[j]));
-            let read = |w: &WriteFact| w.read_before.get().map(|at| self.facts.reads[at].value);
-            let same = read(first).is_some() && read(first) == read(second);
+            let read = self.read_before(case, first);
+            let same = read.is_some() && read == self.read_before(case, second);
             let anomaly = rules::name_of_conflict(same);
             let finding = TimedFinding::new(anomaly, Axiom::NoConflict, first.txn);
             out.findings.push(TimedFinding {
@@ -165,6 +165,20 @@ impl JudgedKey {
                 ..finding
             });
         }
+    }
+
+    /// What a writer had read of the key before: a value, and of a list the elements that are not its own.
+    fn read_before<'h>(
+        &self,
+        case: &TimedCase<'h>,
+        write: &WriteFact,
+    ) -> Option<(Value, &'h [Value])> {
+        let read = &self.facts.reads[write.read_before.get()?];
+        let lists = &self.facts.list_reads;
+        // Reads are in the order of their operations.
+        let at = lists.partition_point(|list| list.op < read.op);
+        let list = lists.get(at).filter(|list| list.op == read.op);
+        Some((read.value, list.map_or(&[], |list| self.foreign(case, list))))
     }
 
     /// EXT, of a register.

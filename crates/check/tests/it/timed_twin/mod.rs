@@ -485,7 +485,7 @@ pub fn seen_before_writing(history: &History, txn: TxnId, key: u32) -> Option<Ve
     let mut seen = None;
     for op in history.txn(txn).ops().filter(|op| op.key().0 == key) {
         seen = contents_seen(&op).or(seen);
-        if op.kind().writes() && op.effect() == Effect::Done {
+        if op.kind().writes() && op.effect() == Effect::Done && !op.undone() {
             break;
         }
     }
