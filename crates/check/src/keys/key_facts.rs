@@ -43,6 +43,9 @@ pub(crate) struct KeyFacts {
     pub(crate) failed: u64,
     /// Those of them that say something about the version that they saw.
     pub(crate) refused: Vec<(OpId, TxnId)>,
+    /// Operations that were refused although the transaction itself had just written what they asked for: that
+    /// write, and the operation.
+    pub(crate) refused_own: Vec<(OpId, OpId)>,
     /// Whether predicate reads are taken to say nothing of the key, because none returned it.
     pub(crate) unsaid: bool,
     /// A predicate read of which it is not known what it saw of the key.
@@ -270,6 +273,7 @@ impl KeyFacts {
         self.sources.clear();
         self.list_reads.clear();
         self.refused.clear();
+        self.refused_own.clear();
         self.breaches.clear();
         self.not_own.clear();
         self.run.restart();
@@ -304,8 +308,10 @@ impl KeyFacts {
         if op.effect() == Effect::Failed && op.kind() != OpKind::Read {
             self.failed += 1;
             let compares = matches!(op.kind(), OpKind::Cas | OpKind::InsertIfAbsent);
-            if compares && self.run.wrote.is_none() {
-                self.refused.push((op.id(), touch.txn));
+            match self.run.wrote {
+                None if compares => self.refused.push((op.id(), touch.txn)),
+                Some(_) if compares => self.refused_after_own(keys, touch.txn, op),
+                _ => {}
             }
         }
         if op.kind() == OpKind::ListRead {
@@ -323,6 +329,17 @@ impl KeyFacts {
                 self.unlearned = self.unlearned.or(Some(op.id()));
             }
             self.write(keys, touch.txn, op, value);
+        }
+    }
+
+    /// An operation was refused after a write of its own transaction. What savepoints undid is not looked at.
+    #[cold]
+    fn refused_after_own(&mut self, keys: &SortedKeys<'_>, txn: TxnId, op: &Op<'_>) {
+        let own = self.run.write.get().map(|w| self.writes[w]);
+        if let Some(own) = own.filter(|own| own.certain && !keys.savepoints.any_in(txn))
+            && asked_for(op) == Some(own.value)
+        {
+            self.refused_own.push((own.op, op.id()));
         }
     }
 
@@ -537,6 +554,15 @@ pub(crate) fn what_it_read(op: &Op<'_>) -> Option<Value> {
         _ => return None,
     };
     (value != Value::UNOBSERVED && (done || op.kind() != OpKind::Read)).then_some(value)
+}
+
+/// What an operation that was refused would have needed to see.
+pub(crate) fn asked_for(op: &Op<'_>) -> Option<Value> {
+    match op.kind() {
+        OpKind::Cas if op.effect() == Effect::Failed => op.expected(),
+        OpKind::InsertIfAbsent => Some(Value::ABSENT),
+        _ => None,
+    }
 }
 
 /// The value that an operation left under its key; a delete leaves the absence of one.

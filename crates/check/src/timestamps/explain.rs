@@ -10,6 +10,9 @@ use crate::timestamps::ticks::Tick;
 use crate::timestamps::timeline::TimedVersion;
 use crate::timestamps::unknown::AssumedPoint;
 
+/// Of more versions with one commit timestamp, any of which would have been right, the first are told.
+const MOST_EXPECTED: usize = 10;
+
 /// Explains findings. The facts of the last key are kept: findings of one key often follow each other.
 pub(crate) struct TimedExplainer<'c, 'h> {
     case: &'c TimedCase<'h>,
@@ -81,7 +84,8 @@ impl<'c, 'h> TimedExplainer<'c, 'h> {
         if newest.is_empty() {
             return vec![self.initial()];
         }
-        newest.iter().map(|version| self.version(version, count)).collect()
+        let newest = self.key.timeline.versions[newest].iter().filter(|v| v.txn != reader);
+        newest.take(MOST_EXPECTED).map(|version| self.version(version, count)).collect()
     }
 
     fn version(&self, version: &TimedVersion, count: usize) -> Seen {

@@ -44,6 +44,8 @@ pub(crate) enum TimedDoubt {
     NoStart(TxnId),
     /// Commit points of this transaction and others were not all tried.
     NotTried(TxnId),
+    /// Too many transactions may have committed between the same two timestamps, this one among them.
+    NoRoom(TxnId),
     /// The recorder's version order of a key is not the order of commit timestamps.
     GivenOrder(Key),
 }

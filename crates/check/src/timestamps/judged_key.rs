@@ -1,19 +1,20 @@
 //! The rules, held against what was done to one key.
 
 use hashbrown::HashSet;
-use isolde_history::{Effect, Key, OpId, OpKind, TxnId, Value};
+use isolde_history::{Key, OpId, OpKind, TxnId, Value};
 use isolde_spec::{Anomaly, Axiom};
 
 use crate::keys::accesses::{ListRead, ReadFact, WriteFact};
 use crate::keys::findings::{Doubt, LocalFinding};
-use crate::keys::key_facts::KeyFacts;
+use crate::keys::key_facts::{KeyFacts, asked_for};
 use crate::timestamps::case::TimedCase;
 use crate::timestamps::finding::{TimedDoubt, TimedFinding, TimedFindings};
 use crate::timestamps::lists::{self, ListKey};
-use crate::timestamps::rules::{self, Ordering, WrongSource};
+use crate::timestamps::rules::{self, Ordering};
 use crate::timestamps::ticks::Tick;
-use crate::timestamps::timeline::{TimedVersion, Timeline};
-use crate::timestamps::wrong_read::{WrongRead, source};
+use crate::timestamps::timeline::{TimedVersion, Timeline, Wanted};
+use crate::timestamps::written::WrittenValues;
+use crate::timestamps::wrong_read::WrongRead;
 
 /// A key under examination, in memory that the next key uses again.
 #[derive(Default)]
@@ -24,6 +25,7 @@ pub(crate) struct JudgedKey {
     indexed: bool,
     /// The second of two reads that differ, which INT tells.
     second_looks: HashSet<OpId>,
+    written: WrittenValues,
 }
 
 impl JudgedKey {
@@ -49,6 +51,7 @@ impl JudgedKey {
         self.facts.missing_binds = true;
         self.indexed = self.facts.load_unindexed(&case.keys, &case.standings, key);
         self.timeline.load(&self.facts, &case.ticks);
+        self.written.clear();
         self.second_looks.clear();
         let differ = |b: &&LocalFinding| b.anomaly == Anomaly::NonRepeatableReads;
         let differ = self.facts.breaches.iter().filter(differ);
@@ -74,6 +77,14 @@ impl JudgedKey {
                 let finding = TimedFinding::new(breach.anomaly, Axiom::Int, txn);
                 let key = Some(self.facts.key());
                 out.findings.push(TimedFinding { op: Some(op), other, key, ..finding });
+            }
+        }
+        for &(own, op) in &self.facts.refused_own {
+            let txn = case.keys.history.txn_of(op);
+            if case.counts(txn) {
+                let finding = TimedFinding::new(Anomaly::NotMyOwnWrite, Axiom::Int, txn);
+                let (op, other, key) = (Some(op), Some(own), Some(self.facts.key()));
+                out.findings.push(TimedFinding { op, other, key, ..finding });
             }
         }
     }
@@ -212,23 +223,24 @@ impl JudgedKey {
         count: usize,
         out: &mut TimedFindings,
     ) {
-        let tied = self.tied(case, reader, count).find(|version| version.txn != reader);
-        if let Some(version) = tied {
+        // At most one of the first two is its own.
+        let tied =
+            self.timeline.versions[count..].iter().take(self.tied(case, reader, count).min(2));
+        if let Some(version) = tied.into_iter().find(|version| version.txn != reader) {
             out.doubts.push(TimedDoubt::Tie(version.txn, reader, self.facts.key()));
         }
     }
 
-    /// In commit order: the versions with the commit timestamp of a reader that wrote, after the first so
-    /// many, which are those that it sees.
-    fn tied(
-        &self,
-        case: &TimedCase<'_>,
-        reader: TxnId,
-        count: usize,
-    ) -> impl Iterator<Item = &TimedVersion> {
-        let at = case.exclusive_place(reader);
-        let after = self.timeline.versions[count..].iter();
-        after.take_while(move |version| Some(version.commit) == at)
+    /// In commit order: how many versions have the commit timestamp of a reader that wrote. They come after the
+    /// first so many, which are those that it sees.
+    fn tied(&self, case: &TimedCase<'_>, reader: TxnId, count: usize) -> usize {
+        let after = &self.timeline.versions[count..];
+        match case.exclusive_place(reader) {
+            Some(at) if after.first().is_some_and(|version| version.commit == at) => {
+                after.partition_point(|version| version.commit <= at)
+            }
+            _ => 0,
+        }
     }
 
     /// A read that is not of the newest visible version at first sight.
@@ -240,7 +252,7 @@ impl JudgedKey {
         count: usize,
         out: &mut TimedFindings,
     ) {
-        let right = || self.right_values(case, read.txn, count).contains(&read.value);
+        let right = || self.shows(case, read.txn, count, Wanted::This(read.value));
         // Where a transaction of unknown outcome stands may not be known at all.
         if case.limit(read.txn) == Tick::NEVER || self.second_looks.contains(&read.op) || right() {
             return;
@@ -257,61 +269,49 @@ impl JudgedKey {
         }
     }
 
-    /// The values that a reader may have read: that of the newest visible version; of several with one
-    /// commit timestamp any.
-    pub(crate) fn right_values(
-        &self,
-        case: &TimedCase<'_>,
-        reader: TxnId,
-        count: usize,
-    ) -> Vec<Value> {
+    /// Whether a reader may have seen what is wanted: in the newest visible version; of several with one commit
+    /// timestamp in any.
+    fn shows(&self, case: &TimedCase<'_>, reader: TxnId, count: usize, wanted: Wanted) -> bool {
         let newest = self.timeline.newest(count, reader);
-        let tied = self.tied(case, reader, count).filter(|version| version.txn != reader);
-        let mut values: Vec<Value> = newest.iter().chain(tied).map(|v| v.value).collect();
-        if newest.is_empty() {
-            values.push(case.keys.first_value(self.facts.key));
-        }
-        values
+        let initial = || wanted.is_met_by(case.keys.first_value(self.facts.key));
+        let tied = count..count + self.tied(case, reader, count);
+        self.timeline.any(tied, reader, wanted)
+            || if newest.is_empty() { initial() } else { self.timeline.any(newest, reader, wanted) }
     }
 
     /// What a wrong read of a register is called.
     fn wrong_read(&self, case: &TimedCase<'_>, read: &ReadFact) -> WrongRead {
         let facts = &self.facts;
         let initial = read.is_of(case.keys.first_value(facts.key));
-        let mut sources: Vec<(WrongSource<Tick>, Option<OpId>)> = Vec::new();
-        sources.extend(initial.then_some((WrongSource::Overwritten, None)));
-        let mut writers = 0;
-        for w in facts.values.chain(&facts.writes, read.value) {
-            let write = &facts.writes[w as usize];
-            writers += 1;
-            if case.is_open(write.txn) {
-                return WrongRead::Open;
-            }
-            sources.push((source(case, write, read), Some(write.op)));
+        let writers = self.written.of(case, facts, read.value);
+        if writers.open {
+            return WrongRead::Open;
         }
-        let unlearned = read.value == Value::UNOBSERVED;
-        if unlearned {
+        if read.value == Value::UNOBSERVED {
             return WrongRead::InDoubt(TimedDoubt::Of(Doubt::Unlearned(read.op)));
         }
         if !case.complete {
-            let once = writers + usize::from(initial) == 1 && self.are_unique(case, read.value);
+            let once =
+                writers.count + usize::from(initial) == 1 && self.are_unique(case, read.value);
             if !once {
                 return WrongRead::InDoubt(TimedDoubt::Of(Doubt::UnknownWriter(read.op)));
             }
         }
-        let place = case.place_of(read.txn);
-        let named = sources.iter().map(|(source, op)| (source.name(place), *op));
-        let best = named.min_by_key(|(anomaly, _)| rules::rank(*anomaly));
-        let (anomaly, op) = best.unwrap_or((Anomaly::ThinAirRead, None));
-        WrongRead::Named(anomaly, op)
+        // The initial state was visible once.
+        if initial {
+            return WrongRead::Named(Anomaly::StaleRead, None);
+        }
+        match writers.name(case, facts, (read.txn, read.op), read.value) {
+            Some((anomaly, op)) => WrongRead::Named(anomaly, Some(op)),
+            None => WrongRead::Named(Anomaly::ThinAirRead, None),
+        }
     }
 
     /// Whether values are unique, as far as one can see: then no transaction that is missing in the history
     /// wrote this one. A delete leaves nothing that could be unique.
     fn are_unique(&self, case: &TimedCase<'_>, value: Value) -> bool {
         let deletes = case.keys.history.op_counts()[OpKind::Delete as usize] > 0;
-        let unique = |w: &WriteFact| w.next_equal.is_none();
-        !(value == Value::ABSENT && deletes) && self.facts.writes.iter().all(unique)
+        !(value == Value::ABSENT && deletes) && self.written.are_unique(&self.facts)
     }
 
     /// Operations that were refused: they saw something else than what they asked for.
@@ -323,23 +323,33 @@ impl JudgedKey {
             }
             let count = self.timeline.count_until(case.limit(txn));
             self.tie_of_reader(case, txn, count, out);
-            let right = self.right_values(case, txn, count);
-            let asked = asked_for(case, op);
-            if right.iter().any(|value| Some(*value) != asked) {
+            let asked = asked_for(&case.keys.history.op(op));
+            let Some(asked) =
+                asked.filter(|asked| !self.shows(case, txn, count, Wanted::NotThis(*asked)))
+            else {
                 continue;
-            }
+            };
             if !case.complete || self.any_open(case) {
                 out.doubt(Doubt::UnknownWriter(op));
                 continue;
             }
-            // It saw an older version, if there ever was another one.
-            let first = case.keys.first_value(self.facts.key);
-            let seen = self.timeline.versions[..count].iter().map(|v| v.value).chain([first]);
-            let stale = seen.into_iter().any(|value| Some(value) != asked);
-            let anomaly = if stale { Anomaly::StaleRead } else { Anomaly::UncommittedVersionRead };
+            let anomaly = self.name_of_refusal(case, count, asked);
             let finding = TimedFinding::new(anomaly, Axiom::Ext, txn);
             let key = Some(self.facts.key());
             out.findings.push(TimedFinding { op: Some(op), key, ..finding });
+        }
+    }
+
+    /// What a wrong refusal is called. It saw something else than it asked for: an older version if there ever
+    /// was another one, else a later one; if there is none either, what it saw never was.
+    fn name_of_refusal(&self, case: &TimedCase<'_>, count: usize, asked: Value) -> Anomaly {
+        let first = case.keys.first_value(self.facts.key);
+        let (seen, later) = self.timeline.versions.split_at(count);
+        let other = |versions: &[TimedVersion]| versions.iter().any(|v| v.value != asked);
+        match () {
+            () if first != asked || other(seen) => Anomaly::StaleRead,
+            () if other(later) => Anomaly::UncommittedVersionRead,
+            () => Anomaly::ThinAirRead,
         }
     }
 
@@ -354,8 +364,13 @@ impl JudgedKey {
             if !case.counts(read.txn) {
                 continue;
             }
-            let count = self.timeline.count_until(case.limit(read.txn));
             let elements = self.foreign(case, &read);
+            // A list that was read twice alike is right or wrong once.
+            let before = i.checked_sub(1).map(|before| self.facts.list_reads[before]);
+            if before.is_some_and(|b| b.txn == read.txn && self.foreign(case, &b) == elements) {
+                continue;
+            }
+            let count = self.timeline.count_until(case.limit(read.txn));
             let as_expected = self.timeline.list(count) == elements
                 && !self.timeline.shows_itself(read.txn, case.ticks.commit_of(read.txn), count);
             if case.ordering != Ordering::Snapshots {
@@ -386,8 +401,8 @@ impl JudgedKey {
         }
         self.index();
         let elements = self.foreign(case, read);
-        let tied = self.tied(case, read.txn, count).count();
-        let key = ListKey { facts: &self.facts, timeline: &self.timeline };
+        let tied = self.tied(case, read.txn, count);
+        let key = ListKey { facts: &self.facts, timeline: &self.timeline, written: &self.written };
         let wrong = lists::wrong_read(case, key, read, elements, (count, tied));
         match wrong {
             None | Some(WrongRead::Open) => {}
@@ -399,15 +414,5 @@ impl JudgedKey {
                 out.findings.push(TimedFinding { op, other, opponent, key, ..finding });
             }
         }
-    }
-}
-
-/// What an operation that was refused would have needed to see.
-pub(crate) fn asked_for(case: &TimedCase<'_>, op: OpId) -> Option<Value> {
-    let op = case.keys.history.op(op);
-    match op.kind() {
-        OpKind::Cas if op.effect() == Effect::Failed => op.expected(),
-        OpKind::InsertIfAbsent => Some(Value::ABSENT),
-        _ => None,
     }
 }

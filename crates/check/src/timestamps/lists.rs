@@ -3,21 +3,22 @@
 use isolde_history::{OpId, TxnId, Value};
 use isolde_spec::Anomaly;
 
-use crate::keys::accesses::{ListRead, ReadFact, WriteFact};
+use crate::keys::accesses::{ListRead, WriteFact};
 use crate::keys::findings::Doubt;
 use crate::keys::key_facts::KeyFacts;
-use crate::keys::standing::Standing;
 use crate::timestamps::case::TimedCase;
 use crate::timestamps::finding::TimedDoubt;
 use crate::timestamps::rules;
 use crate::timestamps::timeline::Timeline;
-use crate::timestamps::wrong_read::{WrongRead, source};
+use crate::timestamps::written::WrittenValues;
+use crate::timestamps::wrong_read::WrongRead;
 
 /// A list, as it was written and read.
 #[derive(Clone, Copy)]
 pub(crate) struct ListKey<'j> {
     pub(crate) facts: &'j KeyFacts,
     pub(crate) timeline: &'j Timeline,
+    pub(crate) written: &'j WrittenValues,
 }
 
 /// What is wrong with a list read, if anything is. The reader sees the first so many versions, and perhaps
@@ -31,9 +32,7 @@ pub(crate) fn wrong_read(
 ) -> Option<WrongRead> {
     let facts = key.facts;
     let written = |element: &&Value| facts.values.first(&facts.writes, **element).is_some();
-    let open = |w: u32| case.is_open(facts.writes[w as usize].txn);
-    let of_open = |e: &Value| facts.values.chain(&facts.writes, *e).any(open);
-    if elements.iter().any(of_open) {
+    if elements.iter().any(|element| key.written.of(case, facts, *element).open) {
         return Some(WrongRead::Open);
     }
     let known: Vec<Value> = elements.iter().filter(written).copied().collect();
@@ -45,7 +44,7 @@ pub(crate) fn wrong_read(
     if fits(key.timeline, &known, read.txn, seen) {
         return (!all_known).then_some(in_doubt);
     }
-    if !case.complete && facts.writes.iter().any(|w| w.next_equal.get().is_some()) {
+    if !case.complete && !key.written.are_unique(facts) {
         return Some(in_doubt);
     }
     let (anomaly, op) = name(case, key, read, &known, seen.0);
@@ -127,8 +126,7 @@ fn name(
     let mut shown = elements.to_vec();
     shown.sort_unstable_by_key(|value| value.to_bits());
     let twice = shown.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
-    let appended = |value: Value| key.facts.values.chain(&key.facts.writes, value).count();
-    if twice.is_some_and(|value| appended(value) < 2) {
+    if twice.is_some_and(|value| key.written.of(case, key.facts, value).count < 2) {
         return (Anomaly::DuplicateElements, last);
     }
     if let Some(op) = last.filter(|op| cuts_its_writer(key, *op, elements)) {
@@ -148,26 +146,9 @@ fn source_of(
     read: &ListRead,
     element: Value,
 ) -> (Anomaly, OpId) {
-    let facts = key.facts;
-    let place = case.place_of(read.txn);
-    let as_read = ReadFact {
-        txn: read.txn,
-        op: read.op,
-        value: element,
-        standing: Standing::Committed,
-        empty_list: None,
-        last: read.op,
-        missing: false,
-    };
-    let writers = facts.values.chain(&facts.writes, element).map(|w| &facts.writes[w as usize]);
-    let named = writers.map(|write| {
-        // Every element of a list that was committed stays visible, not only the last.
-        let write = &WriteFact { last: true, ..*write };
-        (source(case, write, &as_read).name(place), write.op)
-    });
-    named
-        .min_by_key(|(anomaly, _)| rules::rank(*anomaly))
-        .unwrap_or((Anomaly::ThinAirRead, read.op))
+    let writers = key.written.of(case, key.facts, element);
+    let named = writers.name(case, key.facts, (read.txn, read.op), element);
+    named.unwrap_or((Anomaly::ThinAirRead, read.op))
 }
 
 /// Whether a list ends amid the elements of one transaction: the next one is missing.

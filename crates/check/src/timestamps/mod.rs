@@ -20,6 +20,7 @@ mod sweep;
 mod ticks;
 mod timeline;
 mod unknown;
+mod written;
 mod wrong_read;
 
 pub use procedure::{Stage, decide};

@@ -361,6 +361,11 @@ fn doubts(words: &Wording<'_>, first: &TimedDoubt, all: &[TimedDoubt]) -> String
              unknown, committed (--order-steps allows more)",
             words.txn(*txn)
         ),
+        TimedDoubt::NoRoom(txn) => format!(
+            "too many transactions of unknown outcome may have committed between the same two timestamps, \
+             transaction {} among them, to try all their orders",
+            words.txn(*txn)
+        ),
         TimedDoubt::GivenOrder(at) => format!(
             "the recorded version order of key {} is not the order of commit timestamps",
             key(at)

@@ -36,16 +36,17 @@ enum Scale {
     Ranked { all: Vec<Timestamp>, room: u32 },
 }
 
-/// How many bits are left between two timestamps, and how many if commits have to be placed between them.
+/// How many bits are left between two timestamps at least, and at most. Where commits of unknown outcome have to be
+/// placed between them, each halves a gap; so they get as many as there are.
 const ROOM: u32 = 1;
-const ROOM_FOR_UNKNOWN: u32 = 20;
+const MUCH_ROOM: u32 = 40;
 /// How many bits a tick has: one is for the sign, and one keeps sums from overflowing.
 const BITS: u32 = 62;
 
 impl Ticks {
     pub(crate) fn new(history: &History) -> Ticks {
         let unknown = history.txn_outcomes().contains(&Outcome::Unknown);
-        let scale = Scale::of(history, if unknown { ROOM_FOR_UNKNOWN } else { ROOM });
+        let scale = Scale::of(history, if unknown { MUCH_ROOM } else { ROOM });
         let tick = |stamp: Option<Timestamp>| stamp.map_or(Tick::NEVER, |s| scale.tick(s));
         let start = history.txns().map(|txn| tick(txn.start_ts())).collect();
         let commit = history.txns().map(|txn| tick(txn.commit_ts())).collect();
@@ -94,6 +95,7 @@ impl Scale {
         let mut all: Vec<Timestamp> = stamps().collect();
         all.sort_unstable();
         all.dedup();
+        let room = room.min(BITS - bits(0, all.len() as i64));
         Scale::Ranked { all, room }
     }
 

@@ -1,5 +1,9 @@
 //! The versions of one key in the order of their commits, and what a place shows of them.
 
+use std::cell::RefCell;
+use std::ops::Range;
+
+use hashbrown::HashMap;
 use isolde_history::{TxnId, Value};
 
 use crate::keys::key_facts::KeyFacts;
@@ -26,12 +30,36 @@ pub(crate) struct Timeline {
     pub(crate) ends: Vec<u32>,
     /// Where the last look-up ended: reads come nearly in the order of their places.
     finger: usize,
+    /// How often each value is among many versions with one commit timestamp, by where they begin.
+    counted: RefCell<HashMap<usize, HashMap<Value, usize>>>,
+}
+
+/// More versions with one commit timestamp than these are counted by value.
+const FEW: usize = 16;
+
+/// What a reader may have seen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wanted {
+    /// This value.
+    This(Value),
+    /// Any other one.
+    NotThis(Value),
+}
+
+impl Wanted {
+    pub(crate) fn is_met_by(self, value: Value) -> bool {
+        match self {
+            Wanted::This(wanted) => value == wanted,
+            Wanted::NotThis(other) => value != other,
+        }
+    }
 }
 
 impl Timeline {
     /// Puts the versions of a key in order.
     pub(crate) fn load(&mut self, facts: &KeyFacts, ticks: &Ticks) {
         self.versions.clear();
+        self.counted.get_mut().clear();
         self.finger = 0;
         for (i, write) in facts.writes.iter().enumerate() {
             let commit = ticks.commit_of(write.txn);
@@ -84,21 +112,43 @@ impl Timeline {
         at
     }
 
-    /// The newest versions among the first so many that are not the reader's own: one, or several if they
-    /// have the same commit timestamp; none if the initial state is visible.
-    pub(crate) fn newest(&self, count: usize, reader: TxnId) -> Vec<TimedVersion> {
+    /// The newest versions among the first so many, of which not all are the reader's own: one, or several if
+    /// they have the same commit timestamp; none if the initial state is visible.
+    pub(crate) fn newest(&self, count: usize, reader: TxnId) -> Range<usize> {
         let mut end = count;
         while let Some(last) = end.checked_sub(1) {
             let commit = self.versions[last].commit;
             let start = self.versions[..end].partition_point(|v| v.commit < commit);
-            let others = self.versions[start..end].iter().filter(|v| v.txn != reader);
-            let others: Vec<TimedVersion> = others.copied().collect();
-            if !others.is_empty() {
-                return others;
+            // A transaction has one version of a key.
+            if end - start > 1 || self.versions[last].txn != reader {
+                return start..end;
             }
             end = start;
         }
-        Vec::new()
+        0..0
+    }
+
+    /// Whether one of some versions with one commit timestamp, other than the reader's own, is as it is wanted.
+    pub(crate) fn any(&self, range: Range<usize>, reader: TxnId, wanted: Wanted) -> bool {
+        let versions = &self.versions[range.clone()];
+        if versions.len() <= FEW {
+            return versions.iter().any(|v| v.txn != reader && wanted.is_met_by(v.value));
+        }
+        // Many readers may ask for the same: how often each value is among them is counted once.
+        let mut counted = self.counted.borrow_mut();
+        let counts = counted.entry(range.start).or_insert_with(|| {
+            let mut counts: HashMap<Value, usize> = HashMap::new();
+            versions.iter().for_each(|v| *counts.entry(v.value).or_default() += 1);
+            counts
+        });
+        // Those with one commit timestamp are in the order of the history.
+        let own =
+            versions.binary_search_by_key(&reader, |v| v.txn).ok().map(|at| versions[at].value);
+        let met = match wanted {
+            Wanted::This(value) => counts.get(&value).copied().unwrap_or(0),
+            Wanted::NotThis(value) => versions.len() - counts.get(&value).copied().unwrap_or(0),
+        };
+        met > usize::from(own.is_some_and(|own| wanted.is_met_by(own)))
     }
 
     /// Whether a transaction, which committed then, would be among the first so many versions itself.

@@ -39,7 +39,8 @@ pub(super) struct Certain {
     pub(super) values: HashMap<Value, Vec<TxnId>>,
     /// The times that matter to the key, ascending: when transactions that touched it start, commit or look.
     pub(super) events: Vec<Tick>,
-    /// Whether one operation may have seen something of several candidates: it read a list, or was refused.
+    /// Whether what an operation saw may be of one candidate or of another transaction: it read a list, or was
+    /// refused, or a candidate wrote a value that is not its own alone.
     pub(super) mixes: bool,
 }
 
@@ -154,6 +155,7 @@ impl Candidates {
     ) -> Vec<(TxnId, TxnId)> {
         let mut certain = certain_of(case, judged, key);
         judged.index();
+        certain.mixes = mixes(case, judged, &certain.values);
         let values = &certain.values;
         let mut events: Vec<Tick> = Vec::new();
         for version in &judged.timeline.versions {
@@ -258,13 +260,22 @@ fn unknown(case: &TimedCase<'_>) -> Vec<TxnId> {
     (0..history.txn_count() as u32).map(TxnId).filter(unknown).collect()
 }
 
+/// Whether what an operation saw of a key may be of one candidate or of another transaction.
+fn mixes(case: &TimedCase<'_>, judged: &JudgedKey, values: &HashMap<Value, Vec<TxnId>>) -> bool {
+    let facts = &judged.facts;
+    let first = case.keys.first_value(facts.key);
+    let shared = |value: &Value| {
+        *value == first || facts.values.chain(&facts.writes, *value).nth(1).is_some()
+    };
+    facts.is_list || !facts.refused.is_empty() || values.keys().any(shared)
+}
+
 /// What is certain of a key while all candidates are left out.
 fn certain_of(case: &TimedCase<'_>, judged: &mut JudgedKey, key: usize) -> Certain {
     let mut found = TimedFindings::default();
     judged.judge(case, key, &mut found);
     let facts = &judged.facts;
-    let mixes = facts.is_list || !facts.refused.is_empty();
-    let mut certain = Certain { mixes, ..Certain::default() };
+    let mut certain = Certain::default();
     for write in facts.writes.iter().filter(|w| w.standing == Standing::Unproved) {
         // Every element of a list can be read, of a register only the last value.
         if write.may_have_happened() && (write.last || facts.is_list) {

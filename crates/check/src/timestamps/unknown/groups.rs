@@ -2,11 +2,12 @@
 //!
 //! Two that touched a register do not if the one has committed, for certain, before the other one could: then
 //! their order is known, whatever points they get. And a read of the one's value is right or wrong without
-//! the other, since a version more never makes it right. That needs a value that only one of them wrote, and
-//! reads that return one value: a list shows several of them at once, and what was refused saw anything.
+//! the other, since a version more never makes it right. That needs values that nobody else wrote, and reads
+//! that return one value: a list shows several of them at once, and what was refused saw anything. With a
+//! value that two transactions wrote, a read that the one cannot explain might be the other's, and
+//! the point of a third one that hides the first would be found too late.
 
 use hashbrown::HashMap;
-use isolde_history::TxnId;
 
 use super::candidates::{Candidate, Candidates};
 use super::points::LATEST;
@@ -21,20 +22,12 @@ pub(super) fn of(candidates: &Candidates, case: &TimedCase<'_>) -> Vec<Vec<usize
     for (at, candidate) in all.iter().enumerate() {
         candidate.keys.iter().for_each(|key| on_key.entry(*key).or_default().push(at));
     }
-    let number: HashMap<TxnId, usize> =
-        all.iter().enumerate().map(|(at, candidate)| (candidate.txn, at)).collect();
     for (key, here) in on_key {
         let certain = &candidates.certain[&key];
         let mut spans: Vec<(Span, usize)> =
             here.into_iter().map(|at| (Span::of(&all[at], case), at)).collect();
         spans.sort_unstable();
         join_overlapping(&mut groups, &spans, certain.mixes);
-        for writers in certain.values.values() {
-            let mut same = writers.iter().filter_map(|txn| number.get(txn));
-            if let Some(first) = same.next() {
-                same.for_each(|other| groups.join(*first, *other));
-            }
-        }
     }
     let mut groups = groups.all();
     for group in &mut groups {

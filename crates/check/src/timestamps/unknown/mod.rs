@@ -59,9 +59,13 @@ pub(crate) fn settle(case: &mut TimedCase<'_>, limits: &Limits<'_>) -> Result<Se
         match solved {
             Solved::Found => {}
             Solved::Impossible => search.as_read(case, &group),
-            Solved::TooMany => {
+            Solved::TooMany | Solved::NoRoom => {
                 let txns: Vec<TxnId> = search.txns(&group).collect();
-                settled.doubts.extend(txns.first().map(|txn| TimedDoubt::NotTried(*txn)));
+                let doubt: fn(TxnId) -> TimedDoubt = match solved {
+                    Solved::NoRoom => TimedDoubt::NoRoom,
+                    _ => TimedDoubt::NotTried,
+                };
+                settled.doubts.extend(txns.first().copied().map(doubt));
                 case.open.extend(txns);
                 case.open.sort_unstable();
             }

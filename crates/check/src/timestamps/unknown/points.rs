@@ -8,7 +8,7 @@ use crate::timestamps::ticks::Tick;
 pub(super) const LATEST: Tick = Tick(i64::MAX);
 
 /// How far beyond the first or the last event a point lies.
-const FAR: i64 = 1 << 10;
+const FAR: i64 = 1 << 40;
 
 /// A commit point that was assumed: between the two ticks, if there are such.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Commit points, tried one transaction after another.
 
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use isolde_history::TxnId;
 use isolde_spec::Axiom;
 
@@ -22,8 +22,10 @@ pub(super) enum Solved {
     Found,
     /// There are none.
     Impossible,
-    /// Not all could be tried.
+    /// Not all could be tried within the limit of steps.
     TooMany,
+    /// Not all could be tried, since a gap was too narrow.
+    NoRoom,
 }
 
 /// The search for commit points.
@@ -98,6 +100,7 @@ impl Search {
         let mut left = limits.steps();
         self.squeezed = false;
         let commits = self.commits(case, group);
+        let position: HashMap<TxnId, usize> = self.txns(group).zip(0..).collect();
         let mut choices: Vec<Vec<Option<Tick>>> = vec![self.choices(case, group, 0, &commits)];
         while let Some(open) = choices.last_mut() {
             let choice = open.pop();
@@ -111,7 +114,7 @@ impl Search {
             limits.go_on()?;
             self.tried += 1;
             self.choose(case, at, choice, commits[depth]);
-            let Some(rest) = self.contradicts_nothing(case, group, depth, &mut left) else {
+            let Some(rest) = self.contradicts_nothing(case, at, &position, &mut left) else {
                 self.leave_out(case, group, &commits);
                 return Ok(Solved::TooMany);
             };
@@ -123,9 +126,15 @@ impl Search {
                 return Ok(Solved::Found);
             }
             let next = self.choices(case, group, depth + 1, &commits);
+            // They take time and memory as well.
+            let Some(after) = left.checked_sub((next.len() + depth) as u64) else {
+                self.leave_out(case, group, &commits);
+                return Ok(Solved::TooMany);
+            };
+            left = after;
             choices.push(next);
         }
-        Ok(if self.squeezed { Solved::TooMany } else { Solved::Impossible })
+        Ok(if self.squeezed { Solved::NoRoom } else { Solved::Impossible })
     }
 
     /// Takes a transaction to have committed at a tick, or to be left out.
@@ -162,31 +171,33 @@ impl Search {
         choices
     }
 
-    /// Whether the keys of the last transaction that was chosen show nothing that is wrong because of the
-    /// choices so far. `None`: the steps are used up.
+    /// Whether the keys of the transaction that was chosen last show nothing that is wrong because of the choices
+    /// so far. `position` says which transactions of the group come when. `None`: the steps are used up.
     fn contradicts_nothing(
         &mut self,
         case: &TimedCase<'_>,
-        group: &[usize],
-        depth: usize,
+        last: usize,
+        position: &HashMap<TxnId, usize>,
         left: &mut u64,
     ) -> Option<bool> {
-        let candidate = self.candidate(group[depth]);
+        let candidate = self.candidate(last);
         if case.counts(candidate.txn)
             && !candidate.proved
             && breaks_rules_alone(case, candidate.txn)
         {
             return Some(false);
         }
-        let of_group: HashSet<TxnId> = self.txns(group).collect();
-        let chosen: HashSet<TxnId> = self.txns(&group[..=depth]).collect();
+        let depth = position[&candidate.txn];
         for at in 0..candidate.keys.len() {
-            let key = self.candidate(group[depth]).keys[at];
-            let undecided = |txn: &TxnId| !chosen.contains(txn) && !self.decided.contains(txn);
+            let key = self.candidate(last).keys[at];
+            let undecided = |txn: &TxnId| match position.get(txn) {
+                Some(at) => *at > depth,
+                None => !self.decided.contains(txn),
+            };
             let mut found = TimedFindings::default();
             self.key.judge(case, key, &mut found);
-            let wrong =
-                self.is_any_wrong(case, key, &found, undecided, |txn| of_group.contains(txn));
+            let chosen = |txn: &TxnId| position.contains_key(txn);
+            let wrong = self.is_any_wrong(case, key, &found, undecided, chosen);
             let facts = &self.key.facts;
             let steps = facts.reads.len() + facts.writes.len() + facts.list_reads.len() + 1;
             *left = left.checked_sub(steps as u64)?;
@@ -287,15 +298,17 @@ impl Search {
     /// Nothing explains a group: each transaction that was read is taken to have committed just before its
     /// first reader, so that what is wrong shows there.
     pub(super) fn as_read(&mut self, case: &mut TimedCase<'_>, group: &[usize]) {
-        let mut commits = Vec::new();
+        let (mut commits, mut placed) = (Vec::new(), Vec::new());
         for at in group {
             let candidate = self.candidate(*at);
             let stamp = case.ticks.commit_of(candidate.txn);
             commits.push(stamp);
-            let points = self.points(*at, &[]).all;
+            // No two at one point: that would be a tie, which leaves it open.
+            let points = self.points(*at, &placed).all;
             let after = candidate.after.map(|after| Tick(after.0 + 1));
             let point = stamp.known().or(points.last().copied()).or(after);
             let point = if candidate.proved { point } else { None };
+            placed.extend(point);
             self.choose(case, *at, point, stamp);
         }
         self.remember(case, group, &commits);

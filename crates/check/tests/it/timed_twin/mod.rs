@@ -379,8 +379,9 @@ impl Case<'_> {
                             .for_each(|(_, op)| write(content, op));
                     }
                     let refused = op.effect() == Effect::Failed;
-                    // What an operation was refused for after an own write is its own affair.
-                    let judged = !(refused && wrote.contains(&key));
+                    // What an operation was refused for after an own write that may be undone is not looked at.
+                    let undoes = of.ops.iter().any(|op| op.kind() == OpKind::Savepoint);
+                    let judged = !(refused && wrote.contains(&key) && undoes);
                     let own = buffer.iter().any(|(k, _)| *k == key);
                     let differs = looked
                         .get(&key)
