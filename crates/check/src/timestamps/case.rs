@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use isolde_history::{History, TxnId, Value};
+use isolde_history::{History, OpKind, TxnId, Value};
 use isolde_spec::Promise;
 
 use crate::keys::sorted_keys::SortedKeys;
@@ -56,6 +56,8 @@ pub(crate) struct TimedCase<'h> {
     pub(crate) open: Vec<TxnId>,
     /// Whether the history holds every transaction that ran.
     pub(crate) complete: bool,
+    /// Whether keys were deleted.
+    pub(crate) deletes: bool,
 }
 
 impl<'h> TimedCase<'h> {
@@ -68,7 +70,8 @@ impl<'h> TimedCase<'h> {
     ) -> TimedCase<'h> {
         let Places { ordering, ticks, limits } = places;
         let open = Vec::new();
-        TimedCase { keys, promise, ordering, standings, ticks, limits, open, complete }
+        let deletes = keys.history.op_counts()[OpKind::Delete as usize] > 0;
+        TimedCase { keys, promise, ordering, standings, ticks, limits, open, complete, deletes }
     }
 
     /// Up to when a transaction sees commits.

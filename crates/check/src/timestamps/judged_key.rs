@@ -1,7 +1,7 @@
 //! The rules, held against what was done to one key.
 
 use hashbrown::HashSet;
-use isolde_history::{Key, OpId, OpKind, TxnId, Value};
+use isolde_history::{Key, OpId, TxnId, Value};
 use isolde_spec::{Anomaly, Axiom};
 
 use crate::keys::accesses::{ListRead, ReadFact, WriteFact};
@@ -310,8 +310,7 @@ impl JudgedKey {
     /// Whether values are unique, as far as one can see: then no transaction that is missing in the history
     /// wrote this one. A delete leaves nothing that could be unique.
     fn are_unique(&self, case: &TimedCase<'_>, value: Value) -> bool {
-        let deletes = case.keys.history.op_counts()[OpKind::Delete as usize] > 0;
-        !(value == Value::ABSENT && deletes) && self.written.are_unique(&self.facts)
+        !(value == Value::ABSENT && case.deletes) && self.written.are_unique(&self.facts)
     }
 
     /// Operations that were refused: they saw something else than what they asked for.

@@ -197,6 +197,16 @@ impl Candidates {
         all
     }
 
+    /// The last event of some keys before a tick, or at it.
+    pub(super) fn last_event(&self, keys: &[usize], end: Tick, inclusive: bool) -> Option<Tick> {
+        let events = keys.iter().filter_map(|key| Some(&self.certain.get(key)?.events));
+        let last = |events: &Vec<Tick>| {
+            let before = |event: &Tick| *event < end || (inclusive && *event == end);
+            events.partition_point(before).checked_sub(1).map(|last| events[last])
+        };
+        events.filter_map(last).max()
+    }
+
     /// The last event of some keys before a point, and the first after it, that are timestamps.
     pub(super) fn around(
         &self,

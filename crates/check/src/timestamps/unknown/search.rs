@@ -1,5 +1,7 @@
 //! Commit points, tried one transaction after another.
 
+use std::collections::BTreeSet;
+
 use hashbrown::{HashMap, HashSet};
 use isolde_history::TxnId;
 use isolde_spec::Axiom;
@@ -7,7 +9,7 @@ use isolde_spec::Axiom;
 use super::candidates::{Candidate, Candidates, may_be_from, session_bound};
 use super::points::{self, AssumedPoint, LATEST, Points};
 use crate::keys::standing::Standing;
-use crate::limits::{Limit, Limits};
+use crate::limits::{Held, Limit, Limits};
 use crate::timestamps::case::TimedCase;
 use crate::timestamps::finding::TimedFindings;
 use crate::timestamps::judged_key::JudgedKey;
@@ -27,6 +29,9 @@ pub(super) enum Solved {
     /// Not all could be tried, since a gap was too narrow.
     NoRoom,
 }
+
+/// What a choice costs before it is tried: it is found, sorted and kept.
+const STEPS_A_CHOICE: u64 = 4;
 
 /// The search for commit points.
 pub(super) struct Search {
@@ -101,6 +106,8 @@ impl Search {
         self.squeezed = false;
         let commits = self.commits(case, group);
         let position: HashMap<TxnId, usize> = self.txns(group).zip(0..).collect();
+        // The memory of all choices but the first.
+        let mut held: Vec<Held> = Vec::new();
         let mut choices: Vec<Vec<Option<Tick>>> = vec![self.choices(case, group, 0, &commits)];
         while let Some(open) = choices.last_mut() {
             let choice = open.pop();
@@ -109,6 +116,7 @@ impl Search {
             let Some(choice) = choice else {
                 self.choose(case, at, None, commits[depth]);
                 choices.pop();
+                held.pop();
                 continue;
             };
             limits.go_on()?;
@@ -127,11 +135,12 @@ impl Search {
             }
             let next = self.choices(case, group, depth + 1, &commits);
             // They take time and memory as well.
-            let Some(after) = left.checked_sub((next.len() + depth) as u64) else {
+            let Some(after) = left.checked_sub(STEPS_A_CHOICE * (next.len() + depth) as u64) else {
                 self.leave_out(case, group, &commits);
                 return Ok(Solved::TooMany);
             };
             left = after;
+            held.push(limits.hold(size_of_val(&next[..]))?);
             choices.push(next);
         }
         Ok(if self.squeezed { Solved::NoRoom } else { Solved::Impossible })
@@ -244,12 +253,12 @@ impl Search {
         let mut keys: Vec<usize> = Vec::new();
         for group in groups {
             let commits = self.commits(case, &group);
-            let all = (0..group.len()).all(|depth| {
-                let likeliest = self.choices(case, &group, depth, &commits).pop();
-                likeliest.is_some_and(|choice| {
-                    self.choose(case, group[depth], choice, commits[depth]);
-                    true
-                })
+            let mut placed = BTreeSet::new();
+            let all = group.iter().zip(&commits).all(|(at, commit)| {
+                let Some(choice) = self.likeliest(*at, *commit, &placed) else { return false };
+                placed.extend(choice);
+                self.choose(case, *at, choice, *commit);
+                true
             });
             if all {
                 keys.extend(self.keys(&group));
@@ -284,6 +293,34 @@ impl Search {
         }
         to_search.sort_unstable();
         Ok(to_search)
+    }
+
+    /// The last of the choices of a transaction, found without making all of them.
+    fn likeliest(&self, at: usize, stamp: Tick, placed: &BTreeSet<Tick>) -> Option<Option<Tick>> {
+        let candidate = self.candidate(at);
+        if !candidate.proved {
+            return Some(None);
+        }
+        if stamp != Tick::NEVER {
+            return Some(Some(stamp));
+        }
+        let last_before = |end: Tick, inclusive: bool| {
+            let events = self.candidates.last_event(&candidate.keys, end, inclusive);
+            let placed = match inclusive {
+                true => placed.range(..=end).next_back(),
+                false => placed.range(..end).next_back(),
+            };
+            events.max(placed.copied()).filter(|event| candidate.after.is_none_or(|a| *event > a))
+        };
+        let until = candidate.until.unwrap_or(LATEST);
+        let last = last_before(until, true);
+        let events: Vec<Tick> = match last {
+            // The one before it is the other end of the gap, unless that is the bound.
+            Some(last) => last_before(last, false).into_iter().chain([last]).collect(),
+            None => Vec::new(),
+        };
+        let points = points::between(&events, candidate.after, until);
+        points.all.last().filter(|_| !points.squeezed).copied().map(Some)
     }
 
     /// The commit timestamps of a group, as far as they are known.
