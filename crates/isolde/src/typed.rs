@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use isolde_history::HistoryPart;
+use isolde_history::{HistoryPart, info};
 use isolde_run::Fault;
 use isolde_spec::{Anomaly, CATALOGUE, Level};
 use isolde_target::Path;
@@ -107,6 +107,14 @@ pub(crate) fn skew(text: &str) -> Result<i64, String> {
 pub(crate) fn fact(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once('=').filter(|(name, _)| !name.is_empty());
     let (name, value) = parts.ok_or("expected NAME=VALUE, such as commit-order=serial")?;
+    // A wrong word here would be overlooked, and another question be asked than was meant.
+    let known: [(&str, &[&str]); 2] =
+        [(info::COMMIT_ORDER, &[info::SERIAL]), (info::READS_AT, &[info::AT_COMMIT, "start"])];
+    for (fact, values) in known {
+        if name.eq_ignore_ascii_case(fact) && (name != fact || !values.contains(&value)) {
+            return Err(format!("expected {fact}={}", values.join(&format!(" or {fact}="))));
+        }
+    }
     Ok((name.to_owned(), value.to_owned()))
 }
 

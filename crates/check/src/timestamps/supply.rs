@@ -71,7 +71,7 @@ impl Supply {
                 format!("{lacking} of {committed} committed transactions lack {what}")
             }
             Supply::NotSerial => "nothing says that commit order is the serial order (the fact \
-                                  commit-order=serial of the history would)"
+                                  commit-order=serial of the history would, or --fact commit-order=serial)"
                 .to_owned(),
             Supply::NoRules => format!(
                 "{level} has no rules by timestamps; snapshot-isolation and serializable have"

@@ -7,7 +7,7 @@ use isolde_check::timestamps::Supply;
 use isolde_check::{Checker, Limits, Options, check as ask};
 use isolde_history::notation::{parse, txn_name, write_value};
 use isolde_history::{History, Value};
-use isolde_spec::{Answer, Level, Promise, Seen, Verdict};
+use isolde_spec::{Anomaly, Answer, Level, Promise, Seen, Verdict};
 
 /// A verdict as lines: what was broken, by which transaction, with what it should have read and did read.
 fn told(history: &History, verdict: &Verdict) -> String {
@@ -278,6 +278,25 @@ fn refused_operations_saw_something_else() {
         "EXT UncommittedVersionRead T2, not absent, the initial state",
     );
     si("a T1: w(x,1) delete(x) ts(1,2)\nb T2: insert(x,2) ts(3,4)", "holds");
+    // What the transaction itself wrote cannot be the reason of a refusal.
+    si("a T1: w(x,1) cas!(x,1,4) ts(1,2)", "INT NotMyOwnWrite T1");
+    si("initial 0\na T1: delete(x) insert!(x,4) ts(1,2)", "INT NotMyOwnWrite T1");
+    si("a T1: w(x,1) cas!(x,2,4) ts(1,2)", "holds");
+    si("a T1: w(x,1) insert!(x,4) ts(1,2)", "holds");
+    // There never was anything else.
+    si("initial 0\na T1: cas!(x,0,4) ts(1,1)", "EXT ThinAirRead T1, not 0, the initial state");
+}
+
+#[test]
+fn what_is_read_twice_alike_is_wrong_once() {
+    si(
+        "a T1: append(l,1) ts(1,2)\nb T2: list(l,[]) list(l,[]) ts(3,_)",
+        "EXT StaleRead T2, not \"1\" of T1, but \"\", the initial state",
+    );
+    si(
+        "a T1: w(x,1) ts(1,2)\nb T2: r(x,absent) r(x,absent) ts(3,_)",
+        "EXT StaleRead T2, not 1 of T1, but absent, the initial state",
+    );
 }
 
 #[test]
@@ -375,6 +394,30 @@ fn limits_end_it() {
 }
 
 #[test]
+fn many_writers_of_one_value_and_many_ties_take_no_square_of_time() {
+    // Each would take minutes if every reader looked at every writer.
+    let count = 100_000;
+    let mut stale = String::from("initial 0\n");
+    for i in 1..=count {
+        _ = writeln!(stale, "w: w(x,{}) ts({},{})", i % 2, 2 * i, 2 * i + 1);
+        _ = writeln!(stale, "r{}: r(x,{}) ts({},_)", i % 7, (i + 1) % 2, 2 * i + 1);
+    }
+    let mut tied = String::from("initial 0\n");
+    for i in 0..count / 2 {
+        _ = writeln!(tied, "w{i}: w(x,{i}) ts(1,2)\nr{i}: r(x,{i}) ts(3,_)");
+    }
+    let counted = |text: &str, anomaly: Anomaly| {
+        let history = parse(text).unwrap();
+        let promise = Promise::by_timestamps(Level::SnapshotIsolation);
+        let verdict = ask(&history, promise, &Options::default());
+        verdict.counts.iter().find(|c| c.anomaly == anomaly).map_or(0, |c| c.count)
+    };
+    assert_eq!(counted(&stale, Anomaly::StaleRead), count);
+    assert_eq!(counted(&tied, Anomaly::TimestampTie), count / 2 - 1);
+    assert_eq!(counted(&tied, Anomaly::StaleRead), 0);
+}
+
+#[test]
 fn rows_of_predicate_reads_are_reads_and_rows_that_are_missing_leave_it_open() {
     si(
         "initial 0\na T1: w(x,1) ts(1,3)\nb T2: pred(\"p > 0\",x=1) ts(2,_)",
@@ -420,6 +463,33 @@ fn an_unknown_outcome_may_follow_another_one_whose_commit_timestamp_is_known() {
          s0 T2: delete(y) unknown ts(3,7)\n\
          s1 T3: insert(x,3) cas(y,absent,4) unknown ts(_,_)\n\
          s0 T4: r(x,3) ts(8,11)",
+        "holds",
+    );
+}
+
+#[test]
+fn unknown_outcomes_that_nothing_explains_are_a_violation_and_no_tie() {
+    // Both were read and both saw the initial value: one of them has to come second.
+    ser(
+        "initial 0\n\
+         a T1: r(x,0) w(x,1) unknown ts(10,_)\n\
+         b T2: r(x,0) w(x,2) w(y,2) unknown ts(12,_)\n\
+         c T3: r(x,1) r(y,2) w(q,1) ts(12,15)",
+        "EXT StaleRead T2, not 1 of T1, but 0, the initial state, T1 in (12,15), T2 in (12,15)\n\
+         EXT StaleRead T3, not 2 of T2, but 1 of T1, T1 in (12,15), T2 in (12,15)",
+    );
+}
+
+#[test]
+fn a_value_that_others_wrote_too_may_have_been_read_from_either() {
+    // T1 committed before T2, so that T3 read what T2 wrote; T5, which wrote the same value, came too late.
+    ser(
+        "initial 0\nmeta reads-at commit\n\
+         a T1: delete(z) w(y,3) unknown ts(_,_)\n\
+         a T2: w(z,1) ts(9,10)\n\
+         a T3: r(y,3) w(y,1) r(z,1) ts(11,14)\n\
+         a T4: r(z,1) w(y,1) ts(_,16)\n\
+         a T5: w(z,1) r(y,1) w(y,1) unknown ts(_,20)",
         "holds",
     );
 }

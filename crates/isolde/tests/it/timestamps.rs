@@ -360,3 +360,14 @@ fn the_engine_is_caught(anomaly: Anomaly) {
         assert!(expected.is_subset(&names), "{anomaly} {level}: {found:?}");
     }
 }
+
+#[test]
+fn a_fact_with_a_wrong_word_is_refused() {
+    let folder = Folder::new("facts-with-wrong-words");
+    generate(&folder, "h.isolde", &["plain", "--level", SER]);
+    for fact in ["commit-order=weird", "Commit-Order=serial", "reads-at=never"] {
+        let ran = folder.isolde(&["check", "--fact", fact, "h.isolde"]);
+        assert_eq!(ran.code, Some(2), "{fact}: {ran:#?}");
+        assert!(ran.err.contains("commit-order=serial") || ran.err.contains("reads-at=commit"));
+    }
+}

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use isolde_history::{History, OpId, TxnId};
-use isolde_spec::{Axiom, Edges, Finding, Promise, Step, Witness};
+use isolde_spec::{Anomaly, Axiom, Edges, Finding, Promise, Step, Witness};
 
 use super::sources::Sources;
 use super::{Blamed, Exhibit, Link, Part, PartOp, Role, StuckOrder};
@@ -224,6 +224,9 @@ fn meaning(witness: &Witness) -> String {
         return "a transaction does not come, by timestamps, after what its session did before"
             .to_owned();
     }
+    if let Some((meaning, _)) = only_by_timestamps(witness) {
+        return meaning.to_owned();
+    }
     let meaning = witness.anomaly.entry().meaning;
     if !is_unseen(witness) {
         return meaning.to_owned();
@@ -239,10 +242,30 @@ fn is_of_session(witness: &Witness) -> bool {
     witness.timed.as_ref().is_some_and(|timed| timed.axiom == Axiom::Session)
 }
 
+/// What something means, and where it breaks the promise, if timestamps give a name another meaning than values do.
+fn only_by_timestamps(witness: &Witness) -> Option<(&'static str, &'static str)> {
+    let timed = witness.timed.as_ref().filter(|timed| timed.axiom == Axiom::Ext)?;
+    match witness.anomaly {
+        // One read is enough: timestamps say what the order is.
+        Anomaly::IncompatibleOrder => Some((
+            "a list was read whose elements are not in the order of their commits",
+            "the elements of a list have to be in the order of their commit timestamps, and these are not",
+        )),
+        Anomaly::ThinAirRead if timed.read.is_none() => Some((
+            "an operation was refused although the key never held anything but what it asked for",
+            "an operation is refused only if the key holds something else, and there never was anything else",
+        )),
+        _ => None,
+    }
+}
+
 /// Where that breaks the promise.
 fn breach(witness: &Witness) -> &'static str {
     if is_of_session(witness) {
         return "by its timestamps a transaction need not see what its own session did before";
+    }
+    if let Some((_, breach)) = only_by_timestamps(witness) {
+        return breach;
     }
     if is_unseen(witness) {
         return "whichever order is assumed for the versions that were written blindly, some transaction read what the level does not allow";

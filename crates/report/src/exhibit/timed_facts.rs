@@ -7,7 +7,7 @@ use isolde_spec::{Anomaly, Axiom, Level, Promise, Seen, Timed, Witness};
 use super::Fact;
 use super::phrase::Phrases;
 use super::sources::Sources;
-use super::timed_story::{taken, version};
+use super::timed_story::{taken, version, wrote_anything};
 use crate::{names, stamps};
 
 /// The rows; none for a witness by values.
@@ -19,7 +19,8 @@ pub(super) fn of(
 ) -> Vec<Fact> {
     let Some(timed) = &witness.timed else { return Vec::new() };
     let p = Phrases { history, sources };
-    let rule = format!("{}: {}", timed.axiom.name(), rule(asked, timed, witness.anomaly));
+    let wrote = wrote_anything(history, timed.txn);
+    let rule = format!("{}: {}", timed.axiom.name(), rule(asked, timed, witness.anomaly, wrote));
     let mut facts = vec![Fact { name: "rule", text: rule }];
     if let Some(op) = witness.ops.first().copied() {
         let seen = |seen: &Seen| format!("{}{}", version(&p, op, seen), origin(history, seen));
@@ -49,8 +50,8 @@ fn origin(history: &History, seen: &Seen) -> String {
     }
 }
 
-/// The rule that was broken, in a sentence.
-fn rule(asked: Promise, timed: &Timed, anomaly: Anomaly) -> &'static str {
+/// The rule that was broken, in a sentence. In commit order it matters whether the transaction wrote.
+fn rule(asked: Promise, timed: &Timed, anomaly: Anomaly, wrote: bool) -> &'static str {
     let serial = asked.level == Level::Serializable;
     match timed.axiom {
         Axiom::Session if serial => "commit order keeps the order of each session",
@@ -58,8 +59,12 @@ fn rule(asked: Promise, timed: &Timed, anomaly: Anomaly) -> &'static str {
             "a transaction starts at or after the commit of every earlier one of its session"
         }
         Axiom::Int => "a transaction reads what it wrote or read before",
+        Axiom::Ext if serial && wrote => {
+            "a transaction that wrote reads the newest version that committed before it"
+        }
         Axiom::Ext if serial => {
-            "a transaction reads the newest version that committed before its place in commit order"
+            "a transaction that only read reads the newest version that committed at or before its place in \
+             commit order"
         }
         Axiom::Ext => {
             "a transaction reads the newest version that committed at or before its start"

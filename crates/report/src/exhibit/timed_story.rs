@@ -48,6 +48,11 @@ pub(super) fn taken(assumed: &Assumed) -> String {
     format!("is taken to have committed{bounds}")
 }
 
+/// Whether a transaction wrote something that stands.
+pub(super) fn wrote_anything(history: &History, txn: TxnId) -> bool {
+    history.txn(txn).ops().any(|op| op.kind().writes() && story::stands(&op))
+}
+
 /// What a transaction should have read, or read: "x = 2", "no x", "l = [1,2]".
 pub(super) fn version(p: &Phrases<'_>, op: OpId, seen: &Seen) -> String {
     let key = p.key(op);
@@ -75,7 +80,7 @@ impl TimedTeller<'_> {
     }
 
     fn wrote_anything(&self, txn: TxnId) -> bool {
-        self.p.history.txn(txn).ops().any(|op| op.kind().writes() && story::stands(&op))
+        wrote_anything(self.p.history, txn)
     }
 
     /// Where a transaction stands in the order of timestamps: "started at 6".
@@ -141,6 +146,9 @@ impl TimedTeller<'_> {
         let when = when.unwrap_or_default();
         match self.w.anomaly {
             Anomaly::FutureRead => ", which it wrote itself only later".to_owned(),
+            Anomaly::UncommittedVersionRead if when.is_empty() => {
+                format!("{of} cannot have committed by then")
+            }
             Anomaly::UncommittedVersionRead => format!("{of} committed only{when}"),
             Anomaly::AbortedRead if history.txn(writer).outcome() == Outcome::Committed => {
                 format!("{of} took it back (to a savepoint)")

@@ -165,6 +165,20 @@ fn a_list() {
 }
 
 #[test]
+fn what_timestamps_alone_make_wrong_is_told_in_their_words() {
+    // An unknown outcome that started too late.
+    tells(SI, "initial 0\na 1: w(x,1) unknown ts(9,_)\nb 2: r(x,1) ts(5,_)\n", expect![[]]);
+    // One read is enough to see that a list is in the wrong order.
+    tells(
+        SI,
+        "a 1: append(l,1) ts(1,2)\nb 2: append(l,2) ts(3,4)\nc 3: list(l,[2,1]) ts(5,_)\n",
+        expect![[]],
+    );
+    // Nothing explains why this was refused.
+    tells(SI, "initial 0\na 1: cas!(x,0,4) ts(1,1)\n", expect![[]]);
+}
+
+#[test]
 fn an_unknown_outcome() {
     let text = "initial 0\na 1: w(x,1) unknown ts(1,_)\nb 2: r(x,1) ts(4,4)\nc 3: r(x,0) ts(6,6)\n";
     tells(
@@ -200,7 +214,7 @@ fn an_unknown_outcome() {
                          committed
               method     the server's timestamps (timestamps say which versions each transaction sees)
               evidence   start and commit timestamps
-              figures    3 transactions, 3 operations, 1 key, 1 commit point tried
+              figures    3 transactions, 3 operations, 1 key, 2 commit points tried
         "#]],
     );
 }
@@ -371,8 +385,7 @@ fn in_the_order_of_commits() {
                                                       |   w(y,1)
                  6                                    + committed
 
-                rule     EXT: a transaction reads the newest version that committed before its place in commit
-                         order
+                rule     EXT: a transaction that wrote reads the newest version that committed before it
                 expected x = 2, written by T2 (commit 5)
                 read     x = 1, written by T1 (commit 2)
                 promise  serializable by timestamps: transactions take effect one after another in the order of

@@ -51,7 +51,7 @@ fn figure_11_both_ways() {
         by the server's timestamps:
           snapshot-isolation  violated: 1 StaleRead
           serializable        unknown: nothing says that commit order is the serial order (the fact
-                              commit-order=serial of the history would)
+                              commit-order=serial of the history would, or --fact commit-order=serial)
           By values, snapshot-isolation holds: some order of the transactions explains what was read. By
           timestamps it is violated: the server did not do what its own timestamps say that it did.
         strongest level that holds: serializable
@@ -157,7 +157,7 @@ fn figure_11_for_machines() {
               "answer": "unknown",
               "holds_without_session_order": false,
               "level": "serializable",
-              "reason": "nothing says that commit order is the serial order (the fact commit-order=serial of the history would)",
+              "reason": "nothing says that commit order is the serial order (the fact commit-order=serial of the history would, or --fact commit-order=serial)",
               "session_order": true,
               "violated_by": []
             }

@@ -31,7 +31,7 @@ pub(super) enum Solved {
 }
 
 /// What a choice costs before it is tried: it is found, sorted and kept.
-const STEPS_A_CHOICE: u64 = 4;
+const STEPS_A_CHOICE: u64 = 2;
 
 /// The search for commit points.
 pub(super) struct Search {
