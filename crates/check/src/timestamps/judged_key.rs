@@ -12,7 +12,7 @@ use crate::timestamps::finding::{TimedDoubt, TimedFinding, TimedFindings};
 use crate::timestamps::lists::{self, ListKey};
 use crate::timestamps::rules::{self, Ordering};
 use crate::timestamps::ticks::Tick;
-use crate::timestamps::timeline::{TimedVersion, Timeline, Wanted};
+use crate::timestamps::timeline::{TimedVersion, Timeline, WantedValue};
 use crate::timestamps::written::WrittenValues;
 use crate::timestamps::wrong_read::WrongRead;
 
@@ -252,7 +252,7 @@ impl JudgedKey {
         count: usize,
         out: &mut TimedFindings,
     ) {
-        let right = || self.shows(case, read.txn, count, Wanted::This(read.value));
+        let right = || self.shows(case, read.txn, count, WantedValue::This(read.value));
         // Where a transaction of unknown outcome stands may not be known at all.
         if case.limit(read.txn) == Tick::NEVER || self.second_looks.contains(&read.op) || right() {
             return;
@@ -271,7 +271,13 @@ impl JudgedKey {
 
     /// Whether a reader may have seen what is wanted: in the newest visible version; of several with one commit
     /// timestamp in any.
-    fn shows(&self, case: &TimedCase<'_>, reader: TxnId, count: usize, wanted: Wanted) -> bool {
+    fn shows(
+        &self,
+        case: &TimedCase<'_>,
+        reader: TxnId,
+        count: usize,
+        wanted: WantedValue,
+    ) -> bool {
         let newest = self.timeline.newest(count, reader);
         let initial = || wanted.is_met_by(case.keys.first_value(self.facts.key));
         let tied = count..count + self.tied(case, reader, count);
@@ -324,7 +330,7 @@ impl JudgedKey {
             self.tie_of_reader(case, txn, count, out);
             let asked = asked_for(&case.keys.history.op(op));
             let Some(asked) =
-                asked.filter(|asked| !self.shows(case, txn, count, Wanted::NotThis(*asked)))
+                asked.filter(|asked| !self.shows(case, txn, count, WantedValue::NotThis(*asked)))
             else {
                 continue;
             };

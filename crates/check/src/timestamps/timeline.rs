@@ -39,18 +39,18 @@ const FEW: usize = 16;
 
 /// What a reader may have seen.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Wanted {
+pub(crate) enum WantedValue {
     /// This value.
     This(Value),
     /// Any other one.
     NotThis(Value),
 }
 
-impl Wanted {
+impl WantedValue {
     pub(crate) fn is_met_by(self, value: Value) -> bool {
         match self {
-            Wanted::This(wanted) => value == wanted,
-            Wanted::NotThis(other) => value != other,
+            WantedValue::This(wanted) => value == wanted,
+            WantedValue::NotThis(other) => value != other,
         }
     }
 }
@@ -129,7 +129,7 @@ impl Timeline {
     }
 
     /// Whether one of some versions with one commit timestamp, other than the reader's own, is as it is wanted.
-    pub(crate) fn any(&self, range: Range<usize>, reader: TxnId, wanted: Wanted) -> bool {
+    pub(crate) fn any(&self, range: Range<usize>, reader: TxnId, wanted: WantedValue) -> bool {
         let versions = &self.versions[range.clone()];
         if versions.len() <= FEW {
             return versions.iter().any(|v| v.txn != reader && wanted.is_met_by(v.value));
@@ -145,8 +145,10 @@ impl Timeline {
         let own =
             versions.binary_search_by_key(&reader, |v| v.txn).ok().map(|at| versions[at].value);
         let met = match wanted {
-            Wanted::This(value) => counts.get(&value).copied().unwrap_or(0),
-            Wanted::NotThis(value) => versions.len() - counts.get(&value).copied().unwrap_or(0),
+            WantedValue::This(value) => counts.get(&value).copied().unwrap_or(0),
+            WantedValue::NotThis(value) => {
+                versions.len() - counts.get(&value).copied().unwrap_or(0)
+            }
         };
         met > usize::from(own.is_some_and(|own| wanted.is_met_by(own)))
     }

@@ -167,15 +167,91 @@ fn a_list() {
 #[test]
 fn what_timestamps_alone_make_wrong_is_told_in_their_words() {
     // An unknown outcome that started too late.
-    tells(SI, "initial 0\na 1: w(x,1) unknown ts(9,_)\nb 2: r(x,1) ts(5,_)\n", expect![[]]);
+    tells(SI, "initial 0\na 1: w(x,1) unknown ts(9,_)\nb 2: r(x,1) ts(5,_)\n", expect![[r#"
+        snapshot-isolation by timestamps: violated
+          found      1 UncommittedVersionRead
+          UncommittedVersionRead: a transaction read a version that, by its timestamp, was committed too
+              late to be seen
+            T2 started at 5 and read x = 1 of T1, which cannot have committed by then; it should have read x
+            = 0, the initial value. The outcome of T1 is unknown: it is taken to have committed after 9.
+
+            by the server's timestamps:
+            ts  b                a
+             5  + T2
+             9  |                + T1 w(x,1)
+                + r(x,1)         |
+                                 + outcome unknown
+
+            rule     EXT: a transaction reads the newest version that committed at or before its start
+            expected x = 0, the initial state
+            read     x = 1, written by T1 (start 9)
+            assumed  T1, whose outcome is unknown and which was read, is taken to have committed after 9
+            promise  snapshot-isolation by timestamps: a transaction sees exactly what committed before it
+                     started, and of two transactions that overlap only one writes a key
+            broken   because a version that was read had not committed yet at the reader's place
+            visible  in the first 2 of 2 transactions
+          note       the outcome of transaction T1 is unknown, and it was read: it is taken to have
+                     committed
+          method     the server's timestamps (timestamps say which versions each transaction sees)
+          evidence   start and commit timestamps
+          figures    2 transactions, 2 operations, 1 key
+    "#]]);
     // One read is enough to see that a list is in the wrong order.
     tells(
         SI,
         "a 1: append(l,1) ts(1,2)\nb 2: append(l,2) ts(3,4)\nc 3: list(l,[2,1]) ts(5,_)\n",
-        expect![[]],
+        expect![[r#"
+            snapshot-isolation by timestamps: violated
+              found      1 IncompatibleOrder
+              IncompatibleOrder by timestamps: a list was read whose elements are not in the order of their
+                  commits
+                T3 started at 5 and read l = [2,1]; it should have read l = [1,2] of T2, which committed at 4.
+
+                by the server's timestamps:
+                ts  a                 b                 c
+                 1  + T1 append(l,1)
+                 2  + committed
+                 3                    + T2 append(l,2)
+                 4                    + committed
+                 5                                      + T3 list(l,[2,1])
+
+                rule     EXT: a transaction reads the newest version that committed at or before its start
+                expected l = [1,2], whose last element is of T2 (start 3, commit 4)
+                read     l = [2,1], whose last element is of T1 (start 1, commit 2)
+                promise  snapshot-isolation by timestamps: a transaction sees exactly what committed before it
+                         started, and of two transactions that overlap only one writes a key
+                broken   because the elements of a list have to be in the order of their commit timestamps, and
+                         these are not
+                visible  in the first 3 of 3 transactions
+              method     the server's timestamps (timestamps say which versions each transaction sees)
+              evidence   start and commit timestamps
+              figures    3 transactions, 3 operations, 1 key
+        "#]],
     );
     // Nothing explains why this was refused.
-    tells(SI, "initial 0\na 1: cas!(x,0,4) ts(1,1)\n", expect![[]]);
+    tells(SI, "initial 0\na 1: cas!(x,0,4) ts(1,1)\n", expect![[r#"
+        snapshot-isolation by timestamps: violated
+          found      1 ThinAirRead
+          ThinAirRead by timestamps: an operation was refused although the key never held anything but what
+              it asked for
+            T1 started at 1 and did not find x = 0; it should have found x = 0, the initial value.
+
+            by the server's timestamps:
+            ts  a
+             1  + T1 cas!(x,0,4)
+             1  + committed
+
+            rule     EXT: a transaction reads the newest version that committed at or before its start
+            expected x = 0, the initial state
+            promise  snapshot-isolation by timestamps: a transaction sees exactly what committed before it
+                     started, and of two transactions that overlap only one writes a key
+            broken   because an operation is refused only if the key holds something else, and there never
+                     was anything else
+            visible  in the first 1 of 1 transactions
+          method     the server's timestamps (timestamps say which versions each transaction sees)
+          evidence   start and commit timestamps
+          figures    1 transaction, 1 operation, 1 key
+    "#]]);
 }
 
 #[test]
