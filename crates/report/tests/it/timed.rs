@@ -167,7 +167,10 @@ fn a_list() {
 #[test]
 fn what_timestamps_alone_make_wrong_is_told_in_their_words() {
     // An unknown outcome that started too late.
-    tells(SI, "initial 0\na 1: w(x,1) unknown ts(9,_)\nb 2: r(x,1) ts(5,_)\n", expect![[r#"
+    tells(
+        SI,
+        "initial 0\na 1: w(x,1) unknown ts(9,_)\nb 2: r(x,1) ts(5,_)\n",
+        expect![[r#"
         snapshot-isolation by timestamps: violated
           found      1 UncommittedVersionRead
           UncommittedVersionRead: a transaction read a version that, by its timestamp, was committed too
@@ -195,7 +198,8 @@ fn what_timestamps_alone_make_wrong_is_told_in_their_words() {
           method     the server's timestamps (timestamps say which versions each transaction sees)
           evidence   start and commit timestamps
           figures    2 transactions, 2 operations, 1 key
-    "#]]);
+    "#]],
+    );
     // One read is enough to see that a list is in the wrong order.
     tells(
         SI,
@@ -229,7 +233,10 @@ fn what_timestamps_alone_make_wrong_is_told_in_their_words() {
         "#]],
     );
     // Nothing explains why this was refused.
-    tells(SI, "initial 0\na 1: cas!(x,0,4) ts(1,1)\n", expect![[r#"
+    tells(
+        SI,
+        "initial 0\na 1: cas!(x,0,4) ts(1,1)\n",
+        expect![[r#"
         snapshot-isolation by timestamps: violated
           found      1 ThinAirRead
           ThinAirRead by timestamps: an operation was refused although the key never held anything but what
@@ -251,7 +258,8 @@ fn what_timestamps_alone_make_wrong_is_told_in_their_words() {
           method     the server's timestamps (timestamps say which versions each transaction sees)
           evidence   start and commit timestamps
           figures    1 transaction, 1 operation, 1 key
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
