@@ -56,13 +56,6 @@ pub(crate) fn notes(question: &Question<'_, '_>, keys: &Findings) -> Vec<String>
         let what = if keys.failed == 1 { "operation" } else { "operations" };
         notes.push(format!("{} {what} failed, and what they saw is not used", keys.failed));
     }
-    if keys.unsaid > 0 {
-        let what = if keys.unsaid == 1 { "key" } else { "keys" };
-        notes.push(format!(
-            "predicate reads are taken to say nothing of {} {what} that the reads of some \
-             predicate never returned",
-            keys.unsaid
-        ));
-    }
+    notes.extend(words.unsaid(keys.unsaid));
     notes
 }

@@ -8,6 +8,17 @@ use crate::keys::findings::Doubt;
 pub(crate) struct Wording<'h>(pub(crate) &'h History);
 
 impl Wording<'_> {
+    /// That predicate reads say nothing of some keys, if there are such.
+    pub(crate) fn unsaid(&self, keys: u64) -> Option<String> {
+        let what = if keys == 1 { "key" } else { "keys" };
+        (keys > 0).then(|| {
+            format!(
+                "predicate reads are taken to say nothing of {keys} {what} that the reads of some \
+                 predicate never returned"
+            )
+        })
+    }
+
     /// The first doubt, and how many more there are.
     pub(crate) fn doubts(&self, first: &Doubt, all: &[Doubt]) -> String {
         let kind = std::mem::discriminant(first);

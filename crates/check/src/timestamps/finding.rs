@@ -55,6 +55,8 @@ pub(crate) enum TimedDoubt {
 pub(crate) struct TimedFindings {
     pub(crate) findings: Vec<TimedFinding>,
     pub(crate) doubts: Vec<TimedDoubt>,
+    /// Of how many keys some predicate reads say nothing.
+    pub(crate) unsaid: u64,
 }
 
 impl TimedFindings {
@@ -65,5 +67,6 @@ impl TimedFindings {
     pub(crate) fn append(&mut self, mut other: TimedFindings) {
         self.findings.append(&mut other.findings);
         self.doubts.append(&mut other.doubts);
+        self.unsaid += other.unsaid;
     }
 }

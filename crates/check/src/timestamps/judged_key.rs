@@ -33,7 +33,8 @@ impl JudgedKey {
     pub(crate) fn judge(&mut self, case: &TimedCase<'_>, key: usize, out: &mut TimedFindings) {
         self.load(case, key);
         self.inside_transactions(case, out);
-        if self.has_doubts(case, out) {
+        out.unsaid += u64::from(self.facts.unsaid);
+        if self.has_doubts(out) {
             return;
         }
         if case.given_orders() && !self.follows_given_order(case) {
@@ -90,18 +91,14 @@ impl JudgedKey {
     }
 
     /// What makes it unknown which versions the key had. What was read of it is not judged then.
-    fn has_doubts(&self, case: &TimedCase<'_>, out: &mut TimedFindings) -> bool {
+    fn has_doubts(&self, out: &mut TimedFindings) -> bool {
         let facts = &self.facts;
         let mixed = facts.mixed.map(Doubt::Mixed);
         let unsure = facts.unsure.map(Doubt::Unsure);
         let unlearned = facts.unlearned.map(Doubt::Unlearned);
         let doubts = [mixed, unsure, unlearned];
         doubts.into_iter().flatten().for_each(|doubt| out.doubt(doubt));
-        // What a predicate read did not return is no version that timestamps could name.
-        let missing = |read: &&ReadFact| read.missing && case.counts(read.txn);
-        let missing = facts.reads.iter().find(missing).map(|read| read.op);
-        out.doubts
-            .extend(facts.undecided.or(missing).map(|op| TimedDoubt::Of(Doubt::Predicate(op))));
+        out.doubts.extend(facts.undecided.map(|op| TimedDoubt::Of(Doubt::Predicate(op))));
         doubts.iter().any(Option::is_some)
     }
 
@@ -197,7 +194,8 @@ impl JudgedKey {
         let first = case.keys.first_value(self.facts.key);
         for i in 0..self.facts.reads.len() {
             let read = self.facts.reads[i];
-            if !read.standing.counts() || read.missing {
+            // A row that a predicate read must have seen absent is a read of nothing.
+            if !read.standing.counts() {
                 continue;
             }
             let limit = case.limit(read.txn);

@@ -199,6 +199,7 @@ impl<'h> ByTimestamps<'_, 'h> {
             ));
         }
         notes.extend(said_of_assumed(&words, settled));
+        notes.extend(words.unsaid(found.unsaid));
         let mut procedure = self.procedure();
         if settled.tried > 0 {
             procedure.figures.push(("commit points tried", settled.tried));

@@ -418,11 +418,27 @@ fn many_writers_of_one_value_and_many_ties_take_no_square_of_time() {
 }
 
 #[test]
-fn rows_of_predicate_reads_are_reads_and_rows_that_are_missing_leave_it_open() {
+fn rows_of_predicate_reads_are_reads_and_missing_rows_reads_of_nothing() {
     si(
         "initial 0\na T1: w(x,1) ts(1,3)\nb T2: pred(\"p > 0\",x=1) ts(2,_)",
         "EXT UncommittedVersionRead T2, not 0, the initial state, but 1 of T1",
     );
+    // All values of x are known to satisfy the predicate, so a result without it has seen no x.
+    let row = "a T1: w(x,1) ts(1,2)\nb T2: pred(p,x=1) ts(3,_)\n";
+    si(&format!("{row}c T3: pred(p) ts(1,_)"), "holds");
+    si(
+        &format!("{row}c T3: pred(p) ts(7,_)"),
+        "EXT StaleRead T3, not 1 of T1, but absent, the initial state",
+    );
+    si(
+        &format!("{row}d T4: delete(x) ts(4,5)\nc T3: pred(p) ts(7,_)\nc T5: pred(p) ts(7,_)"),
+        "holds",
+    );
+    // What is of unknown outcome may have been read, and may have been missed.
+    si("a T1: w(x,1) unknown ts(1,_)\nb T2: pred(p,x=1) ts(5,_)", "holds");
+    si(&format!("{row}a T3: delete(x) unknown ts(4,_)\nc T4: pred(p) ts(8,_)"), "holds");
+    si(&format!("{row}a T3: w(x,2) unknown ts(4,_)\nc T4: pred(p,x=2) ts(8,_)"), "holds");
+    // Whether the initial 0 satisfies it is not known.
     let open = |text: &str| {
         let history = parse(text).unwrap();
         let promise = Promise::by_timestamps(Level::SnapshotIsolation);

@@ -242,7 +242,7 @@ impl Candidates {
             for finding in &found.findings {
                 match (finding.axiom, finding.op) {
                     (Axiom::Ext, Some(op))
-                        if !may_be_from(case, op, &certain.values, &undecided) =>
+                        if !may_be_from(case, (op, *key), &certain.values, &undecided) =>
                     {
                         certain.reads.insert(op);
                     }
@@ -294,7 +294,7 @@ fn certain_of(case: &TimedCase<'_>, judged: &mut JudgedKey, key: usize) -> Certa
     }
     for finding in &found.findings {
         match (finding.axiom, finding.op) {
-            (Axiom::Ext, Some(op)) if !may_be_from(case, op, &certain.values, |_| true) => {
+            (Axiom::Ext, Some(op)) if !may_be_from(case, (op, key), &certain.values, |_| true) => {
                 certain.reads.insert(op);
             }
             (Axiom::NoConflict, _) => {
@@ -322,7 +322,7 @@ fn read_by(
     for (txn, op) in reads.chain(facts.list_reads.iter().map(|r| (r.txn, r.op))) {
         let place = place_of(txn);
         events.extend(place.known());
-        for value in values_read(case, op) {
+        for value in values_read(case, op, facts.key) {
             let Some(writers) = values.get(&value) else { continue };
             // It binds only if there is no other way to have read it.
             let only = writers.len() == 1
@@ -367,22 +367,25 @@ pub(super) fn session_bound(case: &TimedCase<'_>, txn: TxnId) -> Option<Tick> {
     before.filter_map(|t| sessions::binds(case, *t)).max()
 }
 
-/// The values that an operation observed.
-fn values_read<'h>(case: &TimedCase<'h>, op: OpId) -> impl Iterator<Item = Value> + use<'h> {
+/// The values that an operation observed of a key. A predicate read that did not return the key saw nothing.
+fn values_read(case: &TimedCase<'_>, op: OpId, key: usize) -> Vec<Value> {
     let op = case.keys.history.op(op);
-    let elements = op.elements().unwrap_or_default().iter().copied();
-    let one = match op.elements() {
-        None => what_it_read(&op),
-        Some(_) => None,
-    };
-    elements.chain(one)
+    if let Some(rows) = op.result_set() {
+        let of_key = rows.filter(|(row, _)| row.index() == key).map(|(_, value)| value);
+        let seen: Vec<Value> = of_key.collect();
+        return if seen.is_empty() { vec![Value::ABSENT] } else { seen };
+    }
+    match op.elements() {
+        Some(elements) => elements.to_vec(),
+        None => what_it_read(&op).into_iter().collect(),
+    }
 }
 
 /// Whether an operation may have seen something of one of these candidates. What a refused operation saw may be
 /// anything.
 pub(super) fn may_be_from(
     case: &TimedCase<'_>,
-    op: OpId,
+    (op, key): (OpId, usize),
     values: &HashMap<Value, Vec<TxnId>>,
     candidate: impl Fn(&TxnId) -> bool,
 ) -> bool {
@@ -390,5 +393,5 @@ pub(super) fn may_be_from(
         return values.values().flatten().any(candidate);
     }
     let by_them = |value: Value| values.get(&value).is_some_and(|w| w.iter().any(&candidate));
-    values_read(case, op).any(by_them)
+    values_read(case, op, key).into_iter().any(by_them)
 }

@@ -231,7 +231,8 @@ impl Search {
         let certain = &self.candidates.certain[&key];
         found.findings.iter().any(|f| match (f.axiom, f.op) {
             (Axiom::Ext, Some(op)) => {
-                !certain.reads.contains(&op) && !may_be_from(case, op, &certain.values, &undecided)
+                !certain.reads.contains(&op)
+                    && !may_be_from(case, (op, key), &certain.values, &undecided)
             }
             (Axiom::NoConflict, _) => !certain.conflicts.contains(&f.txn),
             (Axiom::Int, _) => chosen(&f.txn) && !self.proved.contains(&f.txn),
