@@ -89,6 +89,11 @@ impl Predicates {
         self.reads.is_empty()
     }
 
+    /// The keys of which predicate reads may say something, if only that they were absent.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = usize> {
+        self.matching.keys().map(|(_, key, _)| *key)
+    }
+
     /// The predicate read that shows that a row satisfies a predicate.
     pub(crate) fn shown_by(&self, predicate: Value, key: usize, value: Value) -> Option<OpId> {
         self.matching.get(&(predicate, key, value)).copied()

@@ -438,6 +438,12 @@ fn rows_of_predicate_reads_are_reads_and_missing_rows_reads_of_nothing() {
     si("a T1: w(x,1) unknown ts(1,_)\nb T2: pred(p,x=1) ts(5,_)", "holds");
     si(&format!("{row}a T3: delete(x) unknown ts(4,_)\nc T4: pred(p) ts(8,_)"), "holds");
     si(&format!("{row}a T3: w(x,2) unknown ts(4,_)\nc T4: pred(p,x=2) ts(8,_)"), "holds");
+    // What it saw itself bounds it, too: T2 looked before T1 committed at 7.
+    ser(
+        "initial 0\na T1: w(z,1) ts(4,7)\nb T2: pred(p,x=0,z=0) delete(x) unknown ts(5,_)\n\
+         a T3: insert(x,3) pred(p,x=3,z=1) ts(8,10)",
+        "holds",
+    );
     // Whether the initial 0 satisfies it is not known.
     let open = |text: &str| {
         let history = parse(text).unwrap();

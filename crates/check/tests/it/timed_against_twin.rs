@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use isolde_check::timestamps::Supply;
 use isolde_check::{Options, check};
 use isolde_history::notation::parse;
-use isolde_history::{History, Outcome};
+use isolde_history::{History, Op, OpKind, Outcome, TxnId};
 use isolde_spec::{Anomaly, Axiom, Level, Promise, Timed, Verdict, Witness};
 
 use crate::timed_twin::{self, Broken, Twin};
@@ -125,7 +125,15 @@ fn differ(history: &History, ours: &Verdict, twin: &Twin) -> Option<String> {
                 continue;
             }
         };
-        if !found.insert(broken.clone()) && !matches!(broken, Broken::Tie(_)) {
+        // A predicate read may be wrong about several keys.
+        let of_rows =
+            |op: usize| history.op(isolde_history::OpId(op as u32)).kind() == OpKind::PredicateRead;
+        let many = match broken {
+            Broken::Tie(_) => true,
+            Broken::Read(op) => of_rows(op),
+            _ => false,
+        };
+        if !found.insert(broken.clone()) && !many {
             return Some(format!("{broken:?} is told twice"));
         }
     }
@@ -143,11 +151,13 @@ fn differ(history: &History, ours: &Verdict, twin: &Twin) -> Option<String> {
     }
     let told = |op: usize| {
         let txn = history.txn_of(isolde_history::OpId(op as u32));
-        let key = history.op(isolde_history::OpId(op as u32)).key();
+        let missed = history.op(isolde_history::OpId(op as u32));
+        let rows = |op: Op<'_>| op.kind() == OpKind::PredicateRead;
         let same = |f: &Broken| match f {
             Broken::Read(o) => {
-                let o = isolde_history::OpId(*o as u32);
-                history.txn_of(o) == txn && history.op(o).key() == key
+                let o = history.op(isolde_history::OpId(*o as u32));
+                let same_key = o.key() == missed.key() || rows(o) || rows(missed);
+                history.txn_of(o.id()) == txn && same_key
             }
             _ => false,
         };
@@ -170,6 +180,12 @@ fn misnamed(history: &History, witness: &Witness, timed: &Timed, twin: &Twin) ->
             op.elements().is_some() || names.is_empty() || names.contains(name)
         }
         Axiom::NoConflict => {
+            let scans =
+                |txn: TxnId| history.txn(txn).ops().any(|op| op.kind() == OpKind::PredicateRead);
+            // Rows that a predicate read did not return may count as seen.
+            if scans(timed.txn) || scans(timed.opponent?) {
+                return None;
+            }
             let key = history.op(witness.ops[0]).key().0;
             let seen = |txn| timed_twin::seen_before_writing(history, txn, key);
             let (first, second) = (seen(timed.txn), seen(timed.opponent?));

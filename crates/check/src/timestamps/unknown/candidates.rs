@@ -1,7 +1,7 @@
 //! Transactions of unknown outcome that may have been read, and what is certain of their keys.
 
 use hashbrown::{HashMap, HashSet};
-use isolde_history::{Effect, OpId, TxnId, Value};
+use isolde_history::{Effect, OpId, OpKind, TxnId, Value};
 use isolde_spec::Axiom;
 
 use super::points::LATEST;
@@ -347,8 +347,13 @@ fn read_by(
 
 fn candidate(case: &TimedCase<'_>, txn: TxnId, proved: bool) -> Candidate {
     let history = case.keys.history;
-    let keys = history.txn(txn).ops().map(|op| op.key().index());
+    let ops = || history.txn(txn).ops();
+    let keys = ops().map(|op| op.key().index());
     let mut keys: Vec<usize> = keys.filter(|key| *key < history.key_count()).collect();
+    // A predicate read has seen each row, and that others are not there.
+    if ops().any(|op| op.kind() == OpKind::PredicateRead) {
+        keys.extend(case.keys.predicates.keys());
+    }
     keys.sort_unstable();
     keys.dedup();
     let start = case.ticks.start_of(txn).known();

@@ -61,6 +61,17 @@ enum Content {
     List(Vec<Value>),
 }
 
+/// What a predicate read says of a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Said {
+    /// It saw this, if only that there is nothing.
+    Saw(Value),
+    /// Nothing.
+    Nothing,
+    /// Perhaps something.
+    Undecided,
+}
+
 struct Case<'h> {
     history: &'h History,
     promise: Promise,
@@ -126,6 +137,9 @@ impl Case<'_> {
             .map(|txn| (txn.outcome == Outcome::Committed).then_some(txn.commit))
             .collect();
         let (broken, _) = self.broken(&certain);
+        let undecided = self.scans().any(|scan| {
+            (0..self.history.key_count() as u32).any(|key| self.said(&scan, key) == Said::Undecided)
+        });
         let reads = broken.iter().filter_map(|broken| match broken {
             Broken::Read(op) => Some((*op, self.names(&certain, *op))),
             _ => None,
@@ -148,7 +162,11 @@ impl Case<'_> {
         for commits in all {
             let (broken, open) = self.broken(&commits);
             if broken.is_empty() {
-                best = if open { best.and(None).or(best.filter(|b| *b)) } else { Some(true) };
+                best = if open || undecided {
+                    best.and(None).or(best.filter(|b| *b))
+                } else {
+                    Some(true)
+                };
                 if best == Some(true) {
                     break;
                 }
@@ -172,6 +190,46 @@ impl Case<'_> {
         // No two of them at the same point.
         gaps.flat_map(|gap| (1..=count as Time).map(move |k| gap + 100 * k + nth as Time + 1))
             .collect()
+    }
+
+    /// The predicate reads of transactions that may have committed.
+    fn scans(&self) -> impl Iterator<Item = Op<'_>> {
+        let txns = self.txns.iter().filter(|txn| txn.outcome != Outcome::Aborted);
+        txns.flat_map(|txn| &txn.ops).filter(|op| op.kind() == OpKind::PredicateRead).copied()
+    }
+
+    /// What a predicate read says of a key. There is one predicate.
+    fn said(&self, scan: &Op<'_>, key: u32) -> Said {
+        let rows = |op: &Op<'_>| -> Vec<Value> {
+            let rows = op.result_set().into_iter().flatten();
+            rows.filter(|(row, _)| row.0 == key).map(|(_, value)| value).collect()
+        };
+        if let Some(value) = rows(scan).first() {
+            return Said::Saw(*value);
+        }
+        let writes = |op: &&Op<'_>| op.key().0 == key && op.kind().writes();
+        let live = self.txns.iter().filter(|txn| txn.outcome != Outcome::Aborted);
+        let written = live.flat_map(|txn| &txn.ops).filter(writes);
+        let written = written.filter(|op| op.effect() == Effect::Done).map(written_value);
+        let initial = match self.initial(key) {
+            Content::One(value) => Some(value),
+            Content::List(_) => None,
+        };
+        let values: Vec<Value> =
+            written.chain(initial).filter(|value| *value != Value::ABSENT).collect();
+        let all = self.txns.iter().flat_map(|txn| &txn.ops);
+        let known: Vec<Value> =
+            all.filter(|op| op.kind() == OpKind::PredicateRead).flat_map(rows).collect();
+        if !values.iter().any(|value| known.contains(value)) {
+            return Said::Nothing;
+        }
+        let reader = self.history.txn_of(scan.id()).index();
+        let mut own = self.txns[reader].ops.iter().filter(|op| op.id() < scan.id());
+        let own = own.any(|op| writes(&op) && op.effect() == Effect::Done);
+        if own || !values.iter().all(|value| known.contains(value)) {
+            return Said::Undecided;
+        }
+        Said::Saw(Value::ABSENT)
     }
 
     fn commit(&self, commits: &Commits, txn: usize) -> Option<Time> {
@@ -363,6 +421,22 @@ impl Case<'_> {
                     let at = savepoints.iter().rposition(|s| s.0 == op.value()).unwrap();
                     savepoints.truncate(at);
                 }
+                OpKind::PredicateRead => {
+                    for key in 0..self.history.key_count() as u32 {
+                        let Said::Saw(value) = self.said(op, key) else { continue };
+                        let contents = self.contents(commits, counted, t, key, open);
+                        let Some(mut contents) = contents else { continue };
+                        for content in &mut contents {
+                            let own = buffer.iter().filter(|(k, _)| *k == key);
+                            own.for_each(|(_, op)| write(content, op));
+                        }
+                        let differs = looked.get(&key).is_some_and(|v| *v != [value]);
+                        if differs || !contents.contains(&Content::One(value)) {
+                            broken.insert(Broken::Read(op.id().index()));
+                        }
+                        looked.insert(key, vec![value]);
+                    }
+                }
                 _ => {
                     let key = op.key().0;
                     // Equal timestamps matter only to operations that look.
@@ -420,7 +494,7 @@ impl Case<'_> {
             let done: Vec<&Op<'_>> =
                 txn.ops.iter().filter(on_key).filter(|o| o.effect() == Effect::Done).collect();
             let last = done.iter().rfind(|o| !o.undone()).map(|o| o.id());
-            for write in done.iter().filter(|o| written(o) == value) {
+            for write in done.iter().filter(|o| written_value(o) == value) {
                 let committed = self.commit(commits, t);
                 names.insert(match () {
                     () if t == reader && write.id() > read.id() => "FutureRead",
@@ -454,7 +528,7 @@ impl Case<'_> {
         }
         let wrote = |o: Op<'_>| {
             let done = o.effect() == Effect::Done && o.kind().writes() && o.key() == op.key();
-            done.then(|| written(&o))
+            done.then(|| written_value(&o))
         };
         let all: Vec<Value> = self.history.ops().filter_map(wrote).collect();
         let unique: BTreeSet<u64> = all.iter().map(|v| v.to_bits()).collect();
@@ -484,9 +558,12 @@ fn contents_seen(op: &Op<'_>) -> Option<Vec<Value>> {
 /// What a transaction last saw of a key before it first wrote it.
 pub fn seen_before_writing(history: &History, txn: TxnId, key: u32) -> Option<Vec<Value>> {
     let mut seen = None;
-    for op in history.txn(txn).ops().filter(|op| op.key().0 == key) {
-        seen = contents_seen(&op).or(seen);
-        if op.kind().writes() && op.effect() == Effect::Done && !op.undone() {
+    for op in history.txn(txn).ops() {
+        let mut rows = op.result_set().into_iter().flatten();
+        let row = rows.find(|(row, _)| row.0 == key).map(|(_, value)| vec![value]);
+        let here = op.key().0 == key;
+        seen = row.or(contents_seen(&op).filter(|_| here)).or(seen);
+        if here && op.kind().writes() && op.effect() == Effect::Done && !op.undone() {
             break;
         }
     }
@@ -494,7 +571,7 @@ pub fn seen_before_writing(history: &History, txn: TxnId, key: u32) -> Option<Ve
 }
 
 /// The value that a write left.
-fn written(op: &Op<'_>) -> Value {
+fn written_value(op: &Op<'_>) -> Value {
     if op.kind() == OpKind::Delete { Value::ABSENT } else { op.value() }
 }
 

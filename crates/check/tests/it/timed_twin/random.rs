@@ -16,6 +16,8 @@ struct Shape {
     unique: bool,
     savepoints: bool,
     conditional: bool,
+    /// Whether there are predicate reads: scans of all rows.
+    scans: bool,
     unknown: u64,
     aborted: bool,
     serial: bool,
@@ -34,6 +36,8 @@ impl Shape {
         let often = |random: &mut Random, percent| random.below(100) < percent;
         let calm = often(random, 40);
         let lists = often(random, 30);
+        let savepoints = often(random, 25);
+        let incomplete = !lists && often(random, 15);
         Shape {
             txns: 1 + random.below(6),
             sessions: 1 + random.below(4),
@@ -41,13 +45,14 @@ impl Shape {
             collide: often(random, 30),
             hybrid: often(random, 20),
             unique: often(random, 60),
-            savepoints: often(random, 25),
+            savepoints,
             conditional: often(random, 30),
+            scans: !lists && !savepoints && !incomplete && often(random, 25),
             unknown: if often(random, 40) { 25 } else { 0 },
             aborted: often(random, 30),
             serial: often(random, 50),
             reads_at_commit: often(random, 30),
-            incomplete: !lists && often(random, 15),
+            incomplete,
             numbered: often(random, 20),
             disturbed: if calm { 0 } else { 12 },
             moved: if calm { 0 } else { 8 },
@@ -193,6 +198,8 @@ impl Maker {
             }
             if self.shape.lists && key == 2 {
                 self.list_op(txn, at, &mut own);
+            } else if self.shape.scans && self.often(25) {
+                self.scan(txn, at, &own);
             } else {
                 self.op(txn, key, at, &mut own);
             }
@@ -279,6 +286,23 @@ impl Maker {
             }
         }
         txn.text.push_str(text);
+    }
+
+    /// A predicate read of all rows.
+    fn scan(&mut self, txn: &mut Planned, at: i64, own: &[(u64, Option<i64>)]) {
+        txn.text.push_str(" pred(p");
+        for key in 0..3 {
+            let seen = own.iter().rev().find(|(k, _)| *k == key).map(|(_, v)| *v);
+            let mut seen = seen.unwrap_or_else(|| self.visible(key, at));
+            if self.often(self.shape.disturbed) {
+                let any = self.random.below(self.next as u64 + 3) as i64;
+                seen = (any > 0).then_some(any - 1);
+            }
+            if let Some(value) = seen {
+                _ = write!(txn.text, ",{}={value}", ["x", "y", "z"][key as usize]);
+            }
+        }
+        txn.text.push(')');
     }
 
     fn list_op(&mut self, txn: &mut Planned, at: i64, own: &mut Vec<(u64, Option<i64>)>) {
