@@ -6,6 +6,7 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the twin")]
 
+mod content;
 pub mod random;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +15,9 @@ use isolde_history::{
     Effect, History, InitialState, Op, OpId, OpKind, Outcome, Timestamp, TxnId, Value, info,
 };
 use isolde_spec::{Level, Promise};
+
+pub use content::seen_before_writing;
+use content::{Content, contents_seen, fits, observed, write, written_value};
 
 /// A time: timestamps are far apart, so that commits fit between them.
 pub type Time = i128;
@@ -52,13 +56,6 @@ struct Txn<'h> {
     commit: Option<Time>,
     ops: Vec<Op<'h>>,
     wrote: bool,
-}
-
-/// What a key holds: one value, or the elements of a list.
-#[derive(Clone, PartialEq, Eq, Debug)]
-enum Content {
-    One(Value),
-    List(Vec<Value>),
 }
 
 /// What a predicate read says of a key.
@@ -537,63 +534,6 @@ impl Case<'_> {
         let deletes = self.history.ops().any(|o| o.kind() == OpKind::Delete);
         let once = count == 1 && unique.len() == all.len() && !(deletes && value == Value::ABSENT);
         !once
-    }
-}
-
-/// The value that an operation saw.
-fn observed(op: &Op<'_>) -> Option<Value> {
-    match (op.kind(), op.effect()) {
-        (OpKind::Read, Effect::Done) => Some(op.value()),
-        (OpKind::Cas, Effect::Done) => op.expected(),
-        (OpKind::InsertIfAbsent, Effect::Done) => Some(Value::ABSENT),
-        _ => None,
-    }
-}
-
-/// What an operation saw: one value, or the elements of a list.
-fn contents_seen(op: &Op<'_>) -> Option<Vec<Value>> {
-    op.elements().map(<[Value]>::to_vec).or(observed(op).map(|value| vec![value]))
-}
-
-/// What a transaction last saw of a key before it first wrote it.
-pub fn seen_before_writing(history: &History, txn: TxnId, key: u32) -> Option<Vec<Value>> {
-    let mut seen = None;
-    for op in history.txn(txn).ops() {
-        let mut rows = op.result_set().into_iter().flatten();
-        let row = rows.find(|(row, _)| row.0 == key).map(|(_, value)| vec![value]);
-        let here = op.key().0 == key;
-        seen = row.or(contents_seen(&op).filter(|_| here)).or(seen);
-        if here && op.kind().writes() && op.effect() == Effect::Done && !op.undone() {
-            break;
-        }
-    }
-    seen
-}
-
-/// The value that a write left.
-fn written_value(op: &Op<'_>) -> Value {
-    if op.kind() == OpKind::Delete { Value::ABSENT } else { op.value() }
-}
-
-/// Whether an operation could have seen that content.
-fn fits(op: &Op<'_>, content: &Content) -> bool {
-    match content {
-        Content::List(list) => op.elements().is_none_or(|elements| elements == &list[..]),
-        Content::One(value) => match (op.kind(), op.effect() == Effect::Failed) {
-            (OpKind::Read, _) => op.value() == *value,
-            (OpKind::Cas, failed) => (op.expected() == Some(*value)) != failed,
-            (OpKind::InsertIfAbsent, failed) => (*value == Value::ABSENT) != failed,
-            _ => true,
-        },
-    }
-}
-
-fn write(content: &mut Content, op: &Op<'_>) {
-    match (content, op.kind()) {
-        (Content::List(list), OpKind::Append) => list.push(op.value()),
-        (Content::One(value), OpKind::Delete) => *value = Value::ABSENT,
-        (Content::One(value), kind) if kind.writes() => *value = op.value(),
-        _ => {}
     }
 }
 
