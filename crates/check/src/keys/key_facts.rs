@@ -308,10 +308,10 @@ impl KeyFacts {
         if op.effect() == Effect::Failed && op.kind() != OpKind::Read {
             self.failed += 1;
             let compares = matches!(op.kind(), OpKind::Cas | OpKind::InsertIfAbsent);
-            match self.run.wrote {
-                None if compares => self.refused.push((op.id(), touch.txn)),
-                Some(_) if compares => self.refused_after_own(keys, touch.txn, op),
-                _ => {}
+            if compares && self.run.wrote.is_none() {
+                self.refused.push((op.id(), touch.txn));
+            } else if compares {
+                self.refused_after_own(keys, touch.txn, op);
             }
         }
         if op.kind() == OpKind::ListRead {

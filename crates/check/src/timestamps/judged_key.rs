@@ -222,9 +222,9 @@ impl JudgedKey {
         out: &mut TimedFindings,
     ) {
         // At most one of the first two is its own.
-        let tied =
+        let mut tied =
             self.timeline.versions[count..].iter().take(self.tied(case, reader, count).min(2));
-        if let Some(version) = tied.into_iter().find(|version| version.txn != reader) {
+        if let Some(version) = tied.find(|version| version.txn != reader) {
             out.doubts.push(TimedDoubt::Tie(version.txn, reader, self.facts.key()));
         }
     }

@@ -44,6 +44,29 @@ pub(super) struct Certain {
     pub(super) mixes: bool,
 }
 
+impl Certain {
+    /// Counts what was found as certain, unless a candidate that is still to be decided may explain it.
+    fn add(
+        &mut self,
+        case: &TimedCase<'_>,
+        key: usize,
+        found: &TimedFindings,
+        undecided: &dyn Fn(&TxnId) -> bool,
+    ) {
+        for finding in &found.findings {
+            match (finding.axiom, finding.op) {
+                (Axiom::Ext, Some(op))
+                    if !may_be_from(case, (op, key), &self.values, undecided) =>
+                {
+                    self.reads.insert(op);
+                }
+                (Axiom::NoConflict, _) => _ = self.conflicts.insert(finding.txn),
+                _ => {}
+            }
+        }
+    }
+}
+
 /// The candidates, and what is certain of the keys that they touched.
 pub(super) struct Candidates {
     pub(super) all: Vec<Candidate>,
@@ -239,17 +262,7 @@ impl Candidates {
             let Some(certain) = self.certain.get_mut(key) else { continue };
             let mut found = TimedFindings::default();
             judged.judge(case, *key, &mut found);
-            for finding in &found.findings {
-                match (finding.axiom, finding.op) {
-                    (Axiom::Ext, Some(op))
-                        if !may_be_from(case, (op, *key), &certain.values, &undecided) =>
-                    {
-                        certain.reads.insert(op);
-                    }
-                    (Axiom::NoConflict, _) => _ = certain.conflicts.insert(finding.txn),
-                    _ => {}
-                }
-            }
+            certain.add(case, *key, &found, &undecided);
         }
     }
 }
@@ -292,17 +305,7 @@ fn certain_of(case: &TimedCase<'_>, judged: &mut JudgedKey, key: usize) -> Certa
             certain.values.entry(write.value).or_default().push(write.txn);
         }
     }
-    for finding in &found.findings {
-        match (finding.axiom, finding.op) {
-            (Axiom::Ext, Some(op)) if !may_be_from(case, (op, key), &certain.values, |_| true) => {
-                certain.reads.insert(op);
-            }
-            (Axiom::NoConflict, _) => {
-                certain.conflicts.insert(finding.txn);
-            }
-            _ => {}
-        }
-    }
+    certain.add(case, key, &found, &|_| true);
     certain
 }
 
