@@ -6,6 +6,10 @@
 #
 # scripts/soak.sh timestamps, for about a quarter of an hour: histories of correct databases, simulated and etcd's, are asked by
 # their timestamps. Every answer has to be "holds"; the history of any other one stays in the folder that is named at the end.
+#
+# scripts/soak.sh shown [postgres|mariadb], for about half an hour: PostgreSQL with its snapshots and MariaDB with its versions,
+# 100,000 commits at each level over all workloads, without faults and while the server is killed again and again. A line of
+# JSON for each run; what does not hold stays in the folder that is named at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -74,6 +78,62 @@ etcd_under_faults() {
   done
   return "$failed"
 }
+
+# One run of a server that shows more than its answers.
+shown_run() {
+  local isolde=$1 folder=$2 target=$3 evidence=$4 offer=$5 workload=$6 fault=$7 commits=$8
+  local name=$target-$offer-$workload${fault:+-${fault%%:*}} code=0
+  "$isolde" test "$target" --evidence "$evidence" --isolation "$offer" --workload "$workload" --commits "$commits" --seed 11 \
+    ${fault:+--fault "$fault"} --out "$folder/$name" --json >"$folder/$name.json" 2>"$folder/$name.err" || code=$?
+  python3 - "$name" "$code" "$folder/$name.json" <<'PYTHON'
+import json, sys
+name, code, path = sys.argv[1:]
+try:
+    report = json.load(open(path))
+except (OSError, ValueError):
+    report = {}
+run = report.get("run", report)
+line = {"soak": name, "exit": int(code)}
+for field in ("committed", "aborted", "unknown", "resolved", "lost_connections"):
+    line[field] = run.get(field)
+verdicts = report.get("verdicts", [])
+line["answers"] = [f'{v["level"]} by {v["by"]}: {v["answer"]}' for v in verdicts]
+line["counts"] = {c["anomaly"]: c["count"] for v in verdicts for c in v["counts"]}
+line["reasons"] = [v["reason"] for v in verdicts if v["reason"]]
+print(json.dumps(line))
+PYTHON
+  [ "$code" = 0 ] && rm -rf "$folder/$name" "$folder/$name.json" "$folder/$name.err"
+}
+
+# Every level of a server over all workloads, with and without kills.
+shown() {
+  local isolde=$1 folder=$2 target=$3 evidence=$4 failed=0
+  shift 4
+  for offer in "$@"; do
+    for workload in mini general register append twitter rubis tpcc; do
+      for fault in "" kill:about=2s; do
+        shown_run "$isolde" "$folder" "$target" "$evidence" "$offer" "$workload" "$fault" "${ISOLDE_SOAK_COMMITS:-15k}" || failed=1
+      done
+    done
+  done
+  return "$failed"
+}
+
+if [ "${1:-}" = shown ]; then
+  cargo build --quiet --release -p isolde
+  isolde=$(realpath "${CARGO_TARGET_DIR:-target}")/release/isolde
+  folder=$(mktemp -d "${TMPDIR:-/tmp}/isolde-soak.XXXXXX")
+  failed=0
+  if [ "${2:-postgres}" = postgres ]; then
+    shown "$isolde" "$folder" postgres snapshots read-committed repeatable-read serializable || failed=1
+  fi
+  if [ "${2:-mariadb}" = mariadb ]; then
+    shown "$isolde" "$folder" mariadb versions read-uncommitted read-committed repeatable-read repeatable-read-snapshot \
+      serializable || failed=1
+  fi
+  [ "$failed" = 1 ] && echo "what did not hold is in $folder" >&2 || rm -r "$folder"
+  exit "$failed"
+fi
 
 if [ "${1:-}" = timestamps ]; then
   cargo build --quiet --release -p isolde

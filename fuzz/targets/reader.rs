@@ -60,13 +60,14 @@ fn follow(bytes: &[u8]) -> Option<History> {
     Some(builder.finish())
 }
 
-/// Asks for every level, by timestamps too, and shows the verdict, its excerpts included; none of that may
+/// Asks for every level, by timestamps and snapshots too, and shows the verdict, its excerpts included; none of that may
 /// panic, and no promise may hold that implies a broken one.
 fn check(history: &History) {
     let checker = Checker::new(history, Options::default());
     let timed = [Level::SnapshotIsolation, Level::Serializable].map(Promise::by_timestamps);
     let mut broken: Vec<Promise> = Vec::new();
-    for promise in Promise::all().chain(timed) {
+    let shown = [Level::ReadCommitted, Level::SnapshotIsolation].map(Promise::by_snapshots);
+    for promise in Promise::all().chain(timed).chain(shown) {
         let verdict = checker.check(promise);
         let implied = broken.iter().any(|weaker| promise.implies(*weaker));
         assert!(!implied || verdict.holds() != Some(true), "{promise} holds, but {broken:?} not");

@@ -86,6 +86,10 @@ enum What {
     Aborts(live::aborts::AbortsArgs),
     /// What recording costs
     Recording(live::recording::RecordingArgs),
+    /// What it costs that a server shows its snapshots
+    Evidence(live::evidence::EvidenceArgs),
+    /// What it costs MariaDB to keep all versions of its rows
+    Versions(live::versions::VersionsArgs),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -105,5 +109,7 @@ fn main() -> anyhow::Result<()> {
         What::Pgbench(args) => live::pgbench::run(&args),
         What::Aborts(args) => live::aborts::run(&args),
         What::Recording(args) => live::recording::run(&args),
+        What::Evidence(args) => live::evidence::run(&args),
+        What::Versions(args) => live::versions::run(&args),
     }
 }

@@ -10,14 +10,14 @@ use isolde_spec::{Answer, By, Level, Promise, Verdict, Witness};
 use crate::graph::evidence::Evidence;
 use crate::keys::findings::Doubt;
 use crate::keys::origin::Choices;
-use crate::lattice;
 use crate::limits::{Ended, Limit, Limits};
 use crate::linear::{self, KeysApart};
 use crate::options::{Method, Options};
 use crate::plan::{Given, Levels, PLAN, Row, Try};
 use crate::question::Question;
 use crate::unordered::ambiguous::{self, WaysLeft};
-use crate::{strong, timestamps, weak};
+use crate::{lattice, lost};
+use crate::{snapshots, strong, timestamps, weak};
 
 /// Decides whether a history keeps a promise.
 pub fn check(history: &History, promise: Promise, options: &Options) -> Verdict {
@@ -105,11 +105,16 @@ impl<'h> Checker<'h> {
         if let Some(nothing) = self.nothing_committed(promise) {
             return nothing;
         }
+        lost::add(self.history, self.check_what_is_there(promise), self.options.witnesses)
+    }
+
+    /// The verdict without a look at commits that were lost.
+    fn check_what_is_there(&self, promise: Promise) -> Verdict {
         self.ways_left.refill();
         let verdict = self.ask(promise);
         match verdict.holds() {
-            // By timestamps, nothing follows from other promises.
-            None if promise.by == By::Timestamps => None,
+            // By timestamps and by snapshots, nothing follows from other promises.
+            None if promise.by != By::Values => None,
             None => lattice::by_others(promise, &self.others(promise), |other| self.ask(other)),
             Some(_) => None,
         }
@@ -234,16 +239,21 @@ impl<'h> Checker<'h> {
         self.evidence()
     }
 
-    /// By timestamps nothing has to be known of the keys at first.
-    fn by_timestamps(&self, promise: Promise) -> Verdict {
-        timestamps::decide(self.history, promise, &self.options, &self.limits, &|_| {})
+    /// By timestamps and by snapshots nothing has to be known of the keys at first.
+    fn by_the_server(&self, attempt: Try, promise: Promise) -> Option<Verdict> {
+        let (history, options, limits) = (self.history, &self.options, &self.limits);
+        match attempt {
+            Try::Timestamps => Some(timestamps::decide(history, promise, options, limits, &|_| {})),
+            Try::Snapshots => Some(snapshots::decide(history, promise, options, limits)),
+            _ => None,
+        }
     }
 
     /// Tries the rows of the plan until one decides.
     fn by_plan(&self, promise: Promise) -> Verdict {
         let first = PLAN.iter().find(|row| row.levels.speak_of(promise));
-        if first.is_some_and(|row| row.attempt == Try::Timestamps) {
-            return self.by_timestamps(promise);
+        if let Some(verdict) = first.and_then(|row| self.by_the_server(row.attempt, promise)) {
+            return verdict;
         }
         let question = Question::new(self.evidence_for(promise.level), promise);
         let mut open: Option<Verdict> = None;
@@ -306,7 +316,9 @@ impl<'h> Checker<'h> {
             (apart, why.unwrap_or_else(|| why_of(row)))
         };
         match row.attempt {
-            Try::Timestamps => Ok(Some(self.by_timestamps(question.promise))),
+            Try::Timestamps | Try::Snapshots => {
+                Ok(self.by_the_server(row.attempt, question.promise))
+            }
             Try::Axiom => weak::decide(question, self.weak()?).map(Some),
             Try::Causality => weak::by_causality(question, self.weak()?, why),
             Try::Graph => strong::decide(question, Method::Graph, why).map(Some),

@@ -5,7 +5,7 @@
 //! The modules are floors, and no lower one names an upper one: what is known of `keys`, ways to know
 //! an `order` of versions, the `graph` of dependencies, what is done where the order is open
 //! (`unordered`), how a violation is told (`explain`), the procedures (`weak`, `linear`,
-//! `strong`, `timestamps`), and the `plan` that says which of them decides a question.
+//! `strong`, `timestamps`, `snapshots`), and the `plan` that says which of them decides a question.
 
 mod checker;
 mod explain;
@@ -14,11 +14,13 @@ mod keys;
 mod lattice;
 mod limits;
 mod linear;
+mod lost;
 mod maybe_index;
 mod options;
 mod order;
 mod plan;
 mod question;
+pub mod snapshots;
 mod strong;
 pub mod timestamps;
 mod unordered;

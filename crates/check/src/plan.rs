@@ -46,6 +46,8 @@ pub(crate) enum Levels {
     NotLinearizable,
     /// All that are asked by timestamps.
     Timed,
+    /// All that are asked by snapshots.
+    Snapshots,
 }
 
 /// What the evidence has to be like.
@@ -119,6 +121,8 @@ pub(crate) enum Try {
     Same(Level),
     /// The rules of the server's timestamps.
     Timestamps,
+    /// The rules of the server's snapshots.
+    Snapshots,
 }
 
 /// Which answers of a row are final.
@@ -151,13 +155,17 @@ impl Levels {
             Levels::Transactions => !level.of_operations(),
             Levels::NotLinearizable => level != Level::Linearizable,
             // Where there are no rules, the procedure says so.
-            Levels::Timed => true,
+            Levels::Timed | Levels::Snapshots => true,
         }
     }
 
     /// Whether a row is about a promise: by timestamps only those that say so.
     pub(crate) fn speak_of(self, promise: Promise) -> bool {
-        let by = if self == Levels::Timed { By::Timestamps } else { By::Values };
+        let by = match self {
+            Levels::Timed => By::Timestamps,
+            Levels::Snapshots => By::Snapshots,
+            _ => By::Values,
+        };
         by == promise.by && self.contain(promise.level)
     }
 }
@@ -185,6 +193,7 @@ impl Try {
                 "linearization"
             }
             Try::Timestamps => "timestamps",
+            Try::Snapshots => "snapshots",
         }
     }
 }
@@ -205,6 +214,8 @@ pub(crate) const PLAN: &[Row] = &[
     // ---- by the server's timestamps: nothing is left to infer ----
     row(Levels::Timed, Given::Anything, Try::Timestamps, Decides::Both,
         "timestamps say what each transaction sees"),
+    row(Levels::Snapshots, Given::Anything, Try::Snapshots, Decides::Both,
+        "snapshots say what each transaction sees"),
     // ---- linearizability: single operations in real time ----
     row(Levels::Linearizable, Given::ListsApart, Try::Same(Level::StrictSerializable), Decides::Holds,
         "lists show the order of their elements"),

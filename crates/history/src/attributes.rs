@@ -18,6 +18,9 @@ pub mod names {
     pub const NODE: &str = "node";
     /// Transaction: the server's identifier, to which snapshots refer.
     pub const XID: &str = "xid";
+    /// Transaction: how often the server had been started again before it; 0 if it is not said. A server
+    /// that crashed may give an identifier ([`XID`]) again.
+    pub const RESTART: &str = "restart";
     /// Transaction or statement: the snapshot, a row of `xmin`, `xmax` and `xip`.
     pub const SNAPSHOT: &str = "snapshot";
     /// Transaction or statement: the error that ended it.

@@ -10,6 +10,7 @@ use crate::evidence::{EndedAt, ErrorClass, Interval, LockMode, Outcome, Snapshot
 use crate::evidence_names;
 use crate::group::grouped;
 use crate::ids::{Key, OpId, SessionId, StmtId, TxnId};
+use crate::lost_commit::LostCommit;
 use crate::meta::{Event, Meta};
 use crate::op::{Op, OpKind};
 use crate::pool::Pool;
@@ -64,14 +65,24 @@ impl History {
         self.pool.as_text(self.info(name)?)
     }
 
-    /// Everything on the time line: faults, and what recorders say of sessions.
+    /// Everything on the time line: faults, and what recorders say of sessions and of commits.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// Faults and other things that happened to the system: the events that are not about sessions.
+    /// Faults and other things that happened to the system: the events that are neither about sessions nor
+    /// about commits.
     pub fn faults(&self) -> impl Iterator<Item = &Event> + Clone {
-        self.events.iter().filter(|event| SessionEvent::of(&self.pool, event).is_none())
+        let about = |event: &Event| {
+            SessionEvent::of(&self.pool, event).is_some()
+                || LostCommit::of(&self.pool, event).is_some()
+        };
+        self.events.iter().filter(move |event| !about(event))
+    }
+
+    /// Commits that the server had confirmed and has lost, as the recorder found out.
+    pub fn lost_commits(&self) -> impl Iterator<Item = LostCommit> + '_ {
+        self.events.iter().filter_map(|event| LostCommit::of(&self.pool, event))
     }
 
     /// Heartbeats and ends of sessions, in the order in which they were recorded.
@@ -336,6 +347,16 @@ impl<'h> Txn<'h> {
         Snapshot::from_value(&self.history.pool, self.attr(names::SNAPSHOT)?)
     }
 
+    /// The server's number of it, to which snapshots refer.
+    pub fn xid(&self) -> Option<i64> {
+        self.history.wide_int(self.attr(names::XID)?)
+    }
+
+    /// How often the server had been started again before it; 0 if it is not said.
+    pub fn restart(&self) -> i64 {
+        self.attr(names::RESTART).and_then(|at| self.history.wide_int(at)).unwrap_or(0)
+    }
+
     /// Whether it was declared read-only.
     pub fn read_only(&self) -> Option<bool> {
         self.attr(names::READ_ONLY)?.as_bool()
@@ -431,6 +452,17 @@ impl History {
         column.flat_map(|c| c.ids.iter().map(|id| TxnId(*id)).zip(c.values.iter().copied()))
     }
 
+    /// An attribute of all statements that have it, in their order.
+    pub fn stmt_attrs(&self, name: &str) -> impl Iterator<Item = (StmtId, Value)> + '_ {
+        let column = self.attr_column(Entity::Stmt, name).into_iter();
+        column.flat_map(|c| c.ids.iter().map(|id| StmtId(*id)).zip(c.values.iter().copied()))
+    }
+
+    /// An attribute of all transactions that is an integer, where it is one.
+    pub fn txn_ints(&self, name: &str) -> impl Iterator<Item = (TxnId, i64)> + '_ {
+        self.txn_attrs(name).filter_map(|(txn, value)| Some((txn, self.wide_int(value)?)))
+    }
+
     /// The recorder's own number of each transaction in its session (see [`Txn::seq`]), where it has one.
     ///
     /// ```
@@ -440,7 +472,7 @@ impl History {
     /// assert_eq!(history.txns().last().and_then(|txn| txn.seq()), Some(7));
     /// ```
     pub fn seqs(&self) -> impl Iterator<Item = (TxnId, i64)> + '_ {
-        self.txn_attrs(names::SEQ).filter_map(|(txn, seq)| Some((txn, self.wide_int(seq)?)))
+        self.txn_ints(names::SEQ)
     }
 
     fn wide_int(&self, value: Value) -> Option<i64> {

@@ -26,6 +26,8 @@ mod input_limits;
 pub mod jsonl;
 mod labels;
 mod lazy;
+mod lost_commit;
+mod lost_txns;
 mod meta;
 mod native;
 pub mod notation;
@@ -62,6 +64,7 @@ pub use ids::{Key, OpId, SessionId, StmtId, TxnId};
 #[cfg(feature = "files")]
 pub use input_limits::InputLimits;
 pub use jsonl::{JsonlWriter, read_lines};
+pub use lost_commit::LostCommit;
 pub use meta::{Clock, Event, InitialState, Meta, info};
 pub use native::{Followed, NativeFollower, NativeWriter};
 pub use op::{Effect, Op, OpKind};

@@ -9,6 +9,7 @@ use crate::error::SinkError;
 use crate::evidence::Interval;
 use crate::history::History;
 use crate::ids::Key;
+use crate::lost_commit::LostCommit;
 use crate::meta::{Event, InitialState};
 use crate::notation::write_value;
 use crate::op::OpKind;
@@ -175,9 +176,13 @@ impl History {
         let map = less.map(self.pool(), &mut builder.pool);
         less.meta(self, &map, &mut builder);
         if !less.drops(HistoryPart::Events) {
-            // Events about sessions say their names.
+            // Events about sessions, and about what they have lost, say their names.
             let renamed = less.numbers(self.pool(), self.pool().session_names());
-            let told = |event: &&Event| !renamed || SessionEvent::of(self.pool(), event).is_none();
+            let names_session = |event: &Event| {
+                SessionEvent::of(self.pool(), event).is_some()
+                    || LostCommit::of(self.pool(), event).is_some()
+            };
+            let told = |event: &&Event| !renamed || !names_session(event);
             let events = self.events().iter().filter(told);
             builder.events.extend(events.map(|event| event.mapped(&map)));
         }

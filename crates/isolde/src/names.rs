@@ -1,7 +1,7 @@
 //! Levels and anomalies by the names that people have for them.
 
 use isolde_report::handbook::{self, Entry};
-use isolde_spec::{CATALOGUE, Level, Promise};
+use isolde_spec::{By, CATALOGUE, Level, Promise};
 use isolde_target::nearest;
 
 /// Names that mean several things, or something that Isolde calls otherwise.
@@ -31,12 +31,14 @@ pub(crate) fn page(name: &str) -> Option<Entry> {
     ways.iter().find_map(|way| handbook::named(way))
 }
 
-/// The promise of a name: a level, or one by timestamps.
+/// The promise of a name: a level, or one by timestamps or snapshots.
 pub(crate) fn promise(name: &str) -> Option<Promise> {
-    match name.strip_suffix("-by-timestamps") {
-        Some(level) => Level::named(level).map(Promise::by_timestamps),
-        None => Level::named(name).map(Promise::of),
-    }
+    let by = |by: By| {
+        let level = name.strip_suffix(by.name())?.strip_suffix("-by-")?;
+        Some(Promise { by, ..Promise::of(Level::named(level)?) })
+    };
+    let by_the_server = [By::Timestamps, By::Snapshots].into_iter().find_map(by);
+    by_the_server.or_else(|| Level::named(name).map(Promise::of))
 }
 
 /// What was probably meant by a name that the handbook does not have.

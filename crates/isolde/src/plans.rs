@@ -39,6 +39,7 @@ pub(crate) fn run(args: &RunArgs) -> RunPlan {
         },
         faults: faults(args),
         planted: planted(args),
+        show: args.evidence.map(Into::into),
         server: ServerPlan {
             server_bin: s.server_bin.clone(),
             port: s.port,

@@ -39,7 +39,8 @@ pub struct Asking {
     pub options: Options,
     /// Whether each session must see its transactions in their order.
     pub session_order: bool,
-    /// What promises are judged by; if empty, by values, and by timestamps where they are there.
+    /// What promises are judged by; if empty, by values, and by timestamps and snapshots where
+    /// they are there.
     pub evidence: Vec<By>,
     /// What bounds it.
     pub bounds: Bounds,
@@ -82,7 +83,7 @@ impl Asking {
         let mut desk = Desk { checker, session_order: self.session_order, told };
         // What holds by timestamps holds by values, so it is asked first.
         let mut decided: Vec<Decided> =
-            chosen.timed.iter().map(|level| desk.ask(Promise::by_timestamps(*level))).collect();
+            chosen.by_the_server.iter().map(|promise| desk.ask(*promise)).collect();
         if chosen.values {
             let by_values = if levels.is_empty() { desk.all(history) } else { desk.each(levels) };
             decided.extend(by_values);
@@ -92,10 +93,10 @@ impl Asking {
     }
 }
 
-/// Whether all violations of a verdict by timestamps, which counts every one, are of session order.
+/// Whether all violations of a verdict by the server's word, which counts every one, are of session order.
 fn only_sessions(verdict: &Verdict) -> bool {
     let of_session = |counted: &Counted| counted.anomaly == Anomaly::SessionGuaranteeViolation;
-    verdict.promise.by == By::Timestamps
+    verdict.promise.by != By::Values
         && verdict.holds() == Some(false)
         && verdict.counts.iter().all(of_session)
 }

@@ -1,19 +1,20 @@
 //! Which evidence a history is judged by: what was asked for, or what is there.
 
 use anyhow::{Result, bail};
+use isolde_check::snapshots::SnapshotSupply;
 use isolde_check::timestamps::Supply;
 use isolde_history::History;
 use isolde_report::Decided;
-use isolde_spec::{By, Level};
+use isolde_spec::{By, Level, Promise};
 
 /// What is asked of a history.
 pub(crate) struct Chosen {
     /// Whether levels are asked by values.
     pub(crate) values: bool,
-    /// The levels that are asked by timestamps.
-    pub(crate) timed: Vec<Level>,
-    /// Why timestamps that are there are not used.
-    not_used: Option<String>,
+    /// What is asked by what the server says: by its timestamps, by its snapshots.
+    pub(crate) by_the_server: Vec<Promise>,
+    /// What the server says that is not used, and why.
+    not_used: Vec<(By, String)>,
 }
 
 /// What has rules by timestamps.
@@ -24,17 +25,27 @@ impl Chosen {
         if evidence.is_empty() {
             return Ok(Chosen::by_what_is_there(history, levels));
         }
-        let values = evidence.contains(&By::Values);
-        let timed = match evidence.contains(&By::Timestamps) {
-            true => asked_for(history, levels)?,
-            false => Vec::new(),
-        };
-        Ok(Chosen { values, timed, not_used: None })
+        let mut by_the_server = Vec::new();
+        if evidence.contains(&By::Timestamps) {
+            by_the_server
+                .extend(asked_for(history, levels)?.into_iter().map(Promise::by_timestamps));
+        }
+        if evidence.contains(&By::Snapshots) {
+            by_the_server
+                .extend(shown_for(history, levels)?.into_iter().map(Promise::by_snapshots));
+        }
+        Ok(Chosen { values: evidence.contains(&By::Values), by_the_server, not_used: Vec::new() })
     }
 
-    /// By values always, and by timestamps if all that is needed is there.
+    /// By values always, and by timestamps and snapshots if all that is needed is there.
     fn by_what_is_there(history: &History, levels: &[Level]) -> Chosen {
-        let mut chosen = Chosen { values: true, timed: Vec::new(), not_used: None };
+        let mut chosen = Chosen { values: true, by_the_server: Vec::new(), not_used: Vec::new() };
+        chosen.timestamps_that_are_there(history, levels);
+        chosen.snapshots_that_are_there(history, levels);
+        chosen
+    }
+
+    fn timestamps_that_are_there(&mut self, history: &History, levels: &[Level]) {
         let mut wanted: Vec<Level> = levels.iter().filter_map(|level| timed_part(*level)).collect();
         // Where commit order is serial, transactions that wrote one key may overlap and be right: such a
         // server keeps snapshot isolation by values, and does not claim it by timestamps.
@@ -49,22 +60,62 @@ impl Chosen {
         wanted.dedup();
         for level in wanted {
             match Supply::of(history, level) {
-                Supply::Whole => chosen.timed.push(level),
+                Supply::Whole => self.by_the_server.push(Promise::by_timestamps(level)),
                 Supply::None | Supply::NoRules => {}
                 lacking @ (Supply::Partial { .. } | Supply::NotSerial) => {
-                    chosen.not_used = Some(lacking.reason(level));
+                    self.not_used.push((By::Timestamps, lacking.reason(level)));
                 }
             }
         }
-        chosen
     }
 
-    /// Says why timestamps were not used, beside the first verdict.
-    pub(crate) fn say_what_was_not_used(self, decided: &mut [Decided]) {
-        if let (Some(why), Some(first)) = (self.not_used, decided.first_mut()) {
-            first.verdict.notes.push(format!("timestamps are not used: {why}"));
+    fn snapshots_that_are_there(&mut self, history: &History, levels: &[Level]) {
+        for level in shown_parts(levels) {
+            match SnapshotSupply::of(history, level) {
+                SnapshotSupply::Whole => self.by_the_server.push(Promise::by_snapshots(level)),
+                SnapshotSupply::None | SnapshotSupply::NoRules => {}
+                lacking
+                @ (SnapshotSupply::Partial { .. } | SnapshotSupply::SharedNumber { .. }) => {
+                    self.not_used.push((By::Snapshots, lacking.reason(level)));
+                }
+            }
         }
     }
+
+    /// Says why timestamps or snapshots were not used, beside the first verdict.
+    pub(crate) fn say_what_was_not_used(self, decided: &mut [Decided]) {
+        let Some(first) = decided.first_mut() else { return };
+        for (by, why) in self.not_used {
+            first.verdict.notes.push(format!("{} are not used: {why}", by.name()));
+        }
+    }
+}
+
+/// What has rules by snapshots.
+const SHOWN: [Level; 2] = [Level::ReadCommitted, Level::SnapshotIsolation];
+
+/// The parts of levels that snapshots can judge: all that has rules if no level is named. What is stronger than
+/// snapshot isolation is snapshot isolation and more, and the rest of it is judged by values.
+fn shown_parts(levels: &[Level]) -> Vec<Level> {
+    let wanted = |shown: &Level| levels.is_empty() || levels.iter().any(|l| l.implies(*shown));
+    SHOWN.into_iter().filter(wanted).collect()
+}
+
+/// The levels to ask by snapshots, because that was asked for.
+fn shown_for(history: &History, levels: &[Level]) -> Result<Vec<Level>> {
+    let parts = shown_parts(levels);
+    let whole = |level: &Level| SnapshotSupply::of(history, *level) == SnapshotSupply::Whole;
+    let there: Vec<Level> = parts.iter().copied().filter(whole).collect();
+    if there.is_empty() {
+        // The strongest part is what was meant.
+        let level = parts.last().copied().or(levels.first().copied());
+        let level = level.unwrap_or(Level::SnapshotIsolation);
+        bail!(
+            "{level} cannot be judged by snapshots: {}",
+            SnapshotSupply::of(history, level).reason(level)
+        );
+    }
+    Ok(there)
 }
 
 /// The part of a level that timestamps can judge. Serializability does not imply snapshot isolation here:
@@ -101,7 +152,8 @@ mod tests {
 
     fn chosen(text: &str, levels: &[Level], evidence: &[By]) -> Result<(bool, Vec<Level>)> {
         let chosen = Chosen::new(&parse(text)?, levels, evidence)?;
-        Ok((chosen.values, chosen.timed))
+        let levels = chosen.by_the_server.iter().map(|promise| promise.level).collect();
+        Ok((chosen.values, levels))
     }
 
     #[test]
@@ -119,6 +171,24 @@ mod tests {
         assert_eq!(auto(serial, &[Level::StrictSerializable]), (true, vec![ser]));
         assert_eq!(auto(whole, &[Level::Causal]), (true, vec![]));
         assert_eq!(auto("a: w(x,1) ts(1,2)\na: w(x,2)", &[si]), (true, vec![]));
+    }
+
+    #[test]
+    fn snapshots_are_used_where_they_are_whole() {
+        let (rc, si) = (Level::ReadCommitted, Level::SnapshotIsolation);
+        let of_txn = "a: w(x,1) {xid=1,snapshot={xmin:1,xmax:1,xip:[]}}";
+        let of_stmt = "a: [r(x,_)]{snapshot={xmin:1,xmax:1,xip:[]}}";
+        let auto = |text: &str, levels: &[Level]| chosen(text, levels, &[]).unwrap();
+        assert_eq!(auto(of_txn, &[]), (true, vec![si]));
+        assert_eq!(auto(of_txn, &[Level::StrictSerializable]), (true, vec![si]));
+        assert_eq!(auto(of_txn, &[rc]), (true, vec![]));
+        assert_eq!(auto(of_stmt, &[]), (true, vec![rc]));
+        assert_eq!(auto(of_stmt, &[Level::Serializable]), (true, vec![rc]));
+        let by = [By::Snapshots];
+        assert_eq!(chosen(of_txn, &[Level::Serializable], &by).unwrap(), (false, vec![si]));
+        for (text, level) in [("a: w(x,1)", si), (of_txn, rc), (of_txn, Level::Pl2)] {
+            assert!(chosen(text, &[level], &by).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -145,6 +145,7 @@ fn progress_to_json(progress: &Progress) -> Value {
         "committed": progress.committed,
         "aborted": progress.aborted,
         "unknown": progress.unknown,
+        "resolved": progress.resolved,
         "lost_connections": progress.lost,
         "silence_seconds": progress.silence.as_secs_f64(),
     })

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use isolde_run::{Fault, Limits, Options, PathChoice};
 use isolde_spec::{Anomaly, Level};
-use isolde_target::{OpenOptions, Path};
+use isolde_target::{OpenOptions, Path, Show};
 use isolde_workload::{Distribution, Kind, Settings};
 
 use crate::command_line::CommandLine;
@@ -35,6 +35,8 @@ pub struct RunPlan {
     pub faults: Vec<Fault>,
     /// Anomalies to plant in the engine that is faulty on purpose.
     pub planted: Vec<Anomaly>,
+    /// What the server shall show beside its answers.
+    pub show: Option<Show>,
     /// The throwaway server, if there is one.
     pub server: ServerPlan,
     /// What was typed to have this done, if anything was.
@@ -131,6 +133,7 @@ impl RunPlan {
             },
             faults: Vec::new(),
             planted: Vec::new(),
+            show: None,
             server: ServerPlan::default(),
             command: None,
         }
@@ -219,6 +222,7 @@ impl RunPlan {
             sessions: self.workload.sessions,
             password_file: self.password_file.clone(),
             planted: self.planted.clone(),
+            show: self.show,
         }
     }
 }

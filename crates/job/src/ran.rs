@@ -32,6 +32,10 @@ pub(crate) fn counts(ran: &Ran, by: Option<EndedBy>) -> String {
         number(p.unknown),
         number(p.commits_per_second() as u64),
     );
+    if p.resolved > 0 {
+        let commits = if p.resolved == 1 { "commit" } else { "commits" };
+        text += &format!("; {} {commits} without an answer resolved", number(p.resolved));
+    }
     match by {
         Some(by) if ran.interrupted => text += &format!("; ended by {}", by.name),
         None if ran.interrupted => text += "; ended early",
@@ -69,6 +73,7 @@ pub fn to_json(ran: &Ran, by: Option<EndedBy>) -> Value {
         "committed": p.committed,
         "aborted": p.aborted,
         "unknown": p.unknown,
+        "resolved": p.resolved,
         "abort_rate": p.abort_rate(),
         "commits_per_second": p.commits_per_second(),
         "lost_connections": p.lost,
@@ -76,6 +81,11 @@ pub fn to_json(ran: &Ran, by: Option<EndedBy>) -> Value {
         "ended_by": by.filter(|_| ran.interrupted).map(|by| by.name),
         "hung": ran.hung.map(|h| json!({
             "sessions": h.sessions, "silence_seconds": h.silence.as_secs_f64(),
+        })),
+        "versions": ran.versions.as_ref().map(|v| json!({
+            "versions": v.versions, "seconds": v.took.as_secs_f64(), "ordered_keys": v.ordered,
+            "unordered_keys": v.unordered, "why_unordered": v.why_unordered, "unread": v.unread,
+            "lost_commits": v.lost,
         })),
         "faults": ran.faults.iter().map(|f| json!({
             "name": f.name, "to": f.to, "begin": f.begin, "end": f.end,
@@ -103,6 +113,8 @@ pub(crate) fn notices(target: &dyn Target, ran: &Ran, faults: bool) -> Vec<Notic
         let count = if trouble.count == 1 { String::new() } else { number(trouble.count) + " " };
         warn(format!("{count}{times}: {} ({})", trouble.message, trouble.code));
     }
+    ran.notices.iter().for_each(|notice| warn(notice.clone()));
+    versions(ran, &mut warn);
     if let Some(first) = ran.gave_up.first() {
         let count = ran.gave_up.len();
         warn(format!("{count} sessions gave up: {first}"));
@@ -113,6 +125,21 @@ pub(crate) fn notices(target: &dyn Target, ran: &Ran, faults: bool) -> Vec<Notic
         warn(format!("the server's last words: {words}"));
     }
     all
+}
+
+/// What the server did not show of the versions of its rows, and what it lost.
+fn versions(ran: &Ran, warn: &mut dyn FnMut(String)) {
+    let Some(shown) = &ran.versions else { return };
+    if let Some(why) = &shown.unread {
+        warn(format!("the versions of some rows could not be read: {why}"));
+    }
+    if let Some(why) = &shown.why_unordered {
+        let (count, all) = (number(shown.unordered), number(shown.unordered + shown.ordered));
+        warn(format!("the versions of {count} of {all} keys are in no order: {why}"));
+    }
+    if shown.lost > 0 {
+        warn(format!("{} commits that the server had confirmed are lost", number(shown.lost)));
+    }
 }
 
 /// The most memory that this process has had, in bytes; Linux tells it.

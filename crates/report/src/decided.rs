@@ -14,7 +14,7 @@ pub struct Decided {
     pub seconds: f64,
 }
 
-/// The verdict on a level by values: that by timestamps is another matter.
+/// The verdict on a level by values: that by the server's own word is another matter.
 pub(crate) fn by_values(level: Level, decided: &[Decided]) -> Option<&Decided> {
     let asked = |d: &&Decided| {
         let promise = d.verdict.promise;
@@ -23,12 +23,13 @@ pub(crate) fn by_values(level: Level, decided: &[Decided]) -> Option<&Decided> {
     decided.iter().find(asked)
 }
 
-/// The verdicts by the server's timestamps.
-pub(crate) fn by_timestamps(decided: &[Decided]) -> impl Iterator<Item = &Decided> {
-    decided.iter().filter(|d| d.verdict.promise.by == By::Timestamps)
+/// The verdicts by what the server itself says: timestamps, snapshots.
+pub(crate) fn by_the_server(decided: &[Decided]) -> impl Iterator<Item = &Decided> {
+    decided.iter().filter(|d| d.verdict.promise.by != By::Values)
 }
 
-/// The violations that say most in the fewest words: that by timestamps, if there is one, and that by values.
+/// The violations that say most in the fewest words: that by the server's own word, if there is one, and that by
+/// values.
 pub(crate) fn plainest(decided: &[Decided]) -> impl Iterator<Item = &Decided> {
     let said = |d: &&Decided| {
         d.verdict
@@ -36,7 +37,7 @@ pub(crate) fn plainest(decided: &[Decided]) -> impl Iterator<Item = &Decided> {
             .first()
             .map_or((usize::MAX, 0), |w| (w.anomaly.rank(), w.involved().count()))
     };
-    let violated = by_timestamps(decided).filter(|d| !d.verdict.witnesses().is_empty());
+    let violated = by_the_server(decided).filter(|d| !d.verdict.witnesses().is_empty());
     let level = Summary::of(decided.iter().map(|d| &d.verdict)).plainest;
     let valued = level.and_then(|level| by_values(level, decided));
     violated.min_by_key(said).into_iter().chain(valued)

@@ -1,7 +1,7 @@
 //! A verdict for machines: whatever the text says, and all witnesses.
 
 use isolde_history::{Event, History, OpId, TxnId};
-use isolde_spec::{Answer, By, Counted, Forced, Procedure, Step, Verdict, Witness};
+use isolde_spec::{Answer, Counted, Forced, Procedure, Step, Verdict, Witness};
 use serde_json::{Map, Value, json};
 
 use crate::case::Case;
@@ -86,10 +86,7 @@ pub fn to_json(history: &History, decided: &Decided) -> Value {
     };
     json!({
         "level": verdict.promise.level.name(),
-        "by": match verdict.promise.by {
-            By::Values => "values",
-            By::Timestamps => "timestamps",
-        },
+        "by": verdict.promise.by.name(),
         "session_order": verdict.promise.session_order,
         "answer": answer,
         "reason": reason,

@@ -1,7 +1,10 @@
 //! One attempt at one transaction: what was done, and what became of it.
 
 use isolde_history::{EndedAt, ErrorClass, OpKind, Outcome};
-use isolde_target::{After, Answer, Ended, Failure, Path, Request, Session, Timestamps};
+use isolde_target::{
+    After, Answer, Ended, Failure, Path, Request, ServerTxn, Session, SnapshotOf, TakenSnapshot,
+    Timestamps,
+};
 
 use crate::clock::RunClock;
 
@@ -20,6 +23,9 @@ pub(crate) struct Act {
     pub(crate) answer: Option<Answer>,
     /// The server's revision of the version that it read, if the server tells.
     pub(crate) revision: Option<i64>,
+    /// The snapshot that it read from, if the server shows it: its own, or that of the whole transaction if it
+    /// was the first.
+    pub(crate) snapshot: Option<TakenSnapshot>,
     pub(crate) begin: i64,
     /// When the server answered, be it by an error.
     pub(crate) end: Option<i64>,
@@ -45,8 +51,25 @@ pub(crate) struct Attempt {
     pub(crate) read_only: bool,
     /// When it happened, as the server says.
     pub(crate) timestamps: Timestamps,
+    /// Its number at the server, if the server shows it.
+    pub(crate) server_txn: Option<ServerTxn>,
     /// The code of the failure that ended it, and what kind that is.
     pub(crate) error: Option<(String, ErrorClass)>,
+}
+
+impl Act {
+    /// Whether it has changed its row, as far as the server said.
+    pub(crate) fn wrote(&self) -> bool {
+        self.kind.writes() && self.answer == Some(Answer::Done(true))
+    }
+}
+
+impl Attempt {
+    /// The snapshot of the whole transaction, if there was one.
+    pub(crate) fn snapshot(&self) -> Option<&TakenSnapshot> {
+        let all = self.acts.iter().filter_map(|act| act.snapshot.as_ref());
+        all.into_iter().find(|taken| taken.of == SnapshotOf::Transaction)
+    }
 }
 
 /// How an attempt ended, for the client that has to go on.
@@ -136,10 +159,11 @@ pub(crate) fn act(
     let answered = !matches!(&answer, Err(failure) if failure.after == After::Lost);
     let end = answered.then(|| clock.now());
     let revision = answer.as_ref().ok().and_then(|_| session.revision());
+    let snapshot = session.snapshot();
     let (answer, done) = match answer {
         Ok(answer) => (Some(answer), Ok(())),
         Err(failure) => (None, Err(failure)),
     };
-    acts.push(Act { key, kind, path, value, expected, answer, revision, begin, end });
+    acts.push(Act { key, kind, path, value, expected, answer, revision, snapshot, begin, end });
     done
 }

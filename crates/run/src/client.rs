@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
 use isolde_history::{EndedAt, OpKind, Outcome};
-use isolde_target::{Answer, Failure, Path, Request, Session};
+use isolde_target::{
+    Answer, Failure, InDoubt, Path, Request, ResolvedOutcome, ServerTxn, Session, Written,
+};
 use isolde_workload::{Script, Step, TxnPlan};
 
 use crate::attempt::{self, Act, Attempt, Ending};
@@ -21,6 +23,14 @@ const MAX_FAILURES_IN_A_ROW: u32 = 100;
 /// How long a session that waits is silent, in nanoseconds: a reader that follows the record would otherwise
 /// wait for it, too.
 const HEARTBEAT_EVERY: i64 = 500_000_000;
+
+/// Whether a session that waits for a connection says that it has nothing under way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Silence {
+    Told,
+    /// An attempt of it is not recorded yet, so it may not say so.
+    Kept,
+}
 
 /// One session of the workload.
 pub(crate) struct Client {
@@ -154,7 +164,7 @@ impl Client {
 
     /// One attempt. Whether the transaction needs no other one.
     fn attempt(&mut self, plan: &TxnPlan) -> Result<bool, Failure> {
-        let Some(mut session) = self.connected()? else {
+        let Some(mut session) = self.connected(Silence::Told)? else {
             // It was never begun.
             self.shared.tally.txns.fetch_sub(1, Ordering::Relaxed);
             return Ok(true);
@@ -167,7 +177,7 @@ impl Client {
             false => session.begin().map(|()| false),
         };
         let read_only = *begun.as_ref().unwrap_or(&false);
-        let ending = match begun {
+        let mut ending = match begun {
             Err(failure) => attempt::give_up(&mut *session, clock, failure, EndedAt::Begin),
             Ok(_) => match self.steps(&mut *session, plan, &mut acts) {
                 Err(failure) => {
@@ -177,10 +187,21 @@ impl Client {
                 Ok(()) => attempt::finish(&mut *session, clock, plan.rolls_back),
             },
         };
-        let end = (ending.outcome != Outcome::Unknown).then(|| clock.now());
+        let server_txn = session.server_txn();
         if ending.usable {
             self.connection = Some(session);
+        } else {
+            // What the server still waits for will not come.
+            drop(session);
         }
+        let mut gone = Ok(());
+        if ending.outcome == Outcome::Unknown {
+            let (fate, reached) = self.resolve(&acts, server_txn);
+            ending.outcome = fate.outcome;
+            ending.timestamps.commit = ending.timestamps.commit.or(fate.timestamps.commit);
+            gone = reached;
+        }
+        let end = (ending.outcome != Outcome::Unknown).then(|| clock.now());
         if self.shared.remembers && ending.outcome == Outcome::Committed {
             self.remember(&acts);
         }
@@ -196,13 +217,43 @@ impl Client {
             ended_at: ending.ended_at,
             read_only,
             timestamps: ending.timestamps,
+            server_txn,
             error: ending.failure.as_ref().map(|f| (f.code.clone(), f.class)),
         };
         self.told_at.set(end.unwrap_or(begin));
         // The recorder is gone only if it failed, which ends the run anyway.
         let _ = self.record.send(Note::Attempt(attempt));
         self.account(ending)?;
-        Ok(done)
+        gone.map(|()| done)
+    }
+
+    /// What became of a transaction whose COMMIT got no final answer, if the server can tell when it is
+    /// reached again; and why it cannot be reached, unless the run is over anyway.
+    fn resolve(
+        &mut self,
+        acts: &[Act],
+        txn: Option<ServerTxn>,
+    ) -> (ResolvedOutcome, Result<(), Failure>) {
+        let unknown = ResolvedOutcome::from(Outcome::Unknown);
+        match self.connected(Silence::Kept) {
+            Ok(None) => return (unknown, Ok(())),
+            Err(_) if self.shared.tally.is_over() => return (unknown, Ok(())),
+            Err(failure) => return (unknown, Err(failure)),
+            Ok(connection) => self.connection = connection,
+        }
+        let rows = u64::from(self.shared.rows.max(1));
+        let written = |act: &Act| Written {
+            table: self.shared.tables.number((act.key / rows) as u32),
+            row: (act.key % rows) as u32,
+            kind: act.kind,
+            value: act.value,
+        };
+        let writes: Vec<Written> = acts.iter().filter(|act| act.wrote()).map(written).collect();
+        let fate = self.shared.target.fate(&InDoubt { txn, writes: &writes });
+        if fate.outcome != Outcome::Unknown {
+            self.shared.tally.resolve();
+        }
+        (fate, Ok(()))
     }
 
     /// Whether a transaction will do nothing but read, and take no locks by name.
@@ -315,7 +366,7 @@ impl Client {
 
     /// The connection, or a new one; the error is that of the last try. Nothing if the run is over before
     /// the server is back, which is away on purpose.
-    fn connected(&mut self) -> Result<Option<Box<dyn Session>>, Failure> {
+    fn connected(&mut self, silence: Silence) -> Result<Option<Box<dyn Session>>, Failure> {
         if let Some(connection) = self.connection.take() {
             return Ok(Some(connection));
         }
@@ -333,7 +384,9 @@ impl Client {
                     }
                 }
             }
-            self.idle();
+            if silence == Silence::Told {
+                self.idle();
+            }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(500));
         }

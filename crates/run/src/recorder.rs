@@ -5,16 +5,18 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
 use isolde_history::{
-    Effect, EndedAt, Event, EvidenceNames, Interval, OpKind, Pool, SessionEvent, SinkError,
-    TxnDraft, Value, names,
+    Effect, EndedAt, Event, EvidenceNames, Interval, OpKind, Outcome, Pool, SessionEvent,
+    SinkError, TxnDraft, Value, names,
 };
-use isolde_target::{Answer, Path};
+use isolde_target::{Answer, Path, SnapshotOf};
 
 use crate::attempt::{Act, Attempt};
 use crate::faults::Happened;
+use crate::kept_versions::KeptVersions;
 use crate::note::{Note, Sign};
 use crate::shared::Shared;
 use crate::tape::Tape;
+use crate::version_orders::Writers;
 
 /// How long what was recorded may stay in memory.
 const SAVE_EVERY: Duration = Duration::from_millis(500);
@@ -25,12 +27,15 @@ const NAP: Duration = Duration::from_millis(5);
 /// Writes attempts on a tape.
 pub(crate) struct Recorder<'t> {
     tape: &'t mut dyn Tape,
+    versions: &'t KeptVersions,
     draft: TxnDraft,
     list: Vec<Value>,
     words: Words,
     statement_times: bool,
     /// The node of each session of the workload, if there are several.
     nodes: Vec<Option<Value>>,
+    /// What the server is asked about when the run is over.
+    writers: Writers,
 }
 
 /// Names that are written again and again.
@@ -39,12 +44,15 @@ struct Words {
     error: Value,
     node: Value,
     revision: Value,
+    xid: Value,
+    restart: Value,
+    snapshot: Value,
     /// The attribute of access paths and their names, if there is any choice of them.
     paths: Option<(Value, Vec<(Path, Value)>)>,
 }
 
 impl<'t> Recorder<'t> {
-    pub(crate) fn new(tape: &'t mut dyn Tape, shared: &Shared) -> Recorder<'t> {
+    pub(crate) fn new(tape: &'t mut dyn Tape, shared: &'t Shared) -> Recorder<'t> {
         let (paths, statement_times) = (shared.paths.vary(), shared.options.statement_times);
         let pool = tape.pool();
         let (error, node) = (pool.text(names::ERROR), pool.text(names::NODE));
@@ -55,15 +63,27 @@ impl<'t> Recorder<'t> {
             (pool.text(names::PATH), all.to_vec())
         });
         let (evidence, revision) = (EvidenceNames::new(pool), pool.text(names::REVISION));
-        let words = Words { evidence, error, node, revision, paths };
-        let (draft, list) = (TxnDraft::default(), Vec::new());
-        Recorder { tape, draft, list, words, statement_times, nodes }
+        let (xid, restart) = (pool.text(names::XID), pool.text(names::RESTART));
+        let snapshot = pool.text(names::SNAPSHOT);
+        let words = Words { evidence, error, node, revision, xid, restart, snapshot, paths };
+        let (draft, list, writers) = (TxnDraft::default(), Vec::new(), Writers::default());
+        let versions = &shared.tables.versions;
+        Recorder { tape, versions, draft, list, words, statement_times, nodes, writers }
     }
 
     /// Records until all sessions are gone, or are left behind. An error ends it at once: sessions that
-    /// find the recorder gone go on until they are told to stop.
+    /// find the recorder gone go on until they are told to stop. What is left to ask the server about.
     pub(crate) fn run(
         mut self,
+        notes: &Receiver<Note>,
+        abandoned: &AtomicBool,
+    ) -> Result<Writers, SinkError> {
+        self.record_all(notes, abandoned)?;
+        Ok(self.writers)
+    }
+
+    fn record_all(
+        &mut self,
         notes: &Receiver<Note>,
         abandoned: &AtomicBool,
     ) -> Result<(), SinkError> {
@@ -108,6 +128,7 @@ impl<'t> Recorder<'t> {
         let session = self.tape.pool().session(Value::from_u32(attempt.session));
         self.draft.reset(session);
         self.draft.outcome = attempt.outcome;
+        self.versions.note(attempt);
         self.draft.interval = Interval { begin: Some(attempt.begin), end: attempt.end };
         (self.draft.start, self.draft.commit) =
             (attempt.timestamps.start, attempt.timestamps.commit);
@@ -134,9 +155,36 @@ impl<'t> Recorder<'t> {
             if let Some(lock) = act.path.lock() {
                 self.words.evidence.set_lock(&mut self.draft, lock);
             }
+            if let Some(taken) = &act.snapshot {
+                let snapshot = taken.snapshot.to_value(self.tape.pool());
+                match taken.of {
+                    SnapshotOf::Transaction => self.draft.attr(self.words.snapshot, snapshot),
+                    SnapshotOf::Statement => self.draft.stmt_attr(self.words.snapshot, snapshot),
+                }
+            }
         }
+        self.server_txn(attempt);
         self.ending(attempt);
         self.tape.transaction(&self.draft)
+    }
+
+    /// Who the transaction was to the server.
+    fn server_txn(&mut self, attempt: &Attempt) {
+        let snapshots = || attempt.acts.iter().filter_map(|act| act.snapshot.as_ref());
+        let restart = attempt.server_txn.map(|txn| txn.restart);
+        let restart = restart.or_else(|| Some(snapshots().next()?.restart)).unwrap_or(0);
+        if restart > 0 {
+            self.draft.attr(self.words.restart, Value::from_u32(restart));
+        }
+        let Some(txn) = attempt.server_txn else { return };
+        let xid = self.tape.pool().int(txn.id);
+        self.draft.attr(self.words.xid, xid);
+        if attempt.outcome == Outcome::Committed {
+            let writes = attempt.acts.iter().filter(|act| act.wrote());
+            let writes = writes.map(|act| (act.key, act.value, act.kind == OpKind::Append));
+            let snapshot = attempt.snapshot().map(|taken| &taken.snapshot);
+            self.writers.add(txn, snapshot, writes);
+        }
     }
 
     /// How the transaction ended, beside its outcome. Its statements are there already.

@@ -2,9 +2,12 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use isolde_target::{Contents, Failure, Table, Target};
 use isolde_workload::Workload;
+
+use crate::kept_versions::KeptVersions;
 
 /// The tables of a run.
 pub(crate) struct Tables {
@@ -20,11 +23,14 @@ pub(crate) struct Tables {
     rounds: Vec<AtomicU32>,
     /// Locked while tables are made or dropped: how many were dropped, those of the first rounds.
     dropped: Mutex<u32>,
+    /// What the server showed of the versions of their rows.
+    pub(crate) versions: KeptVersions,
 }
 
 impl Tables {
     pub(crate) fn new(target: Arc<dyn Target>, workload: &Workload, first: u32) -> Tables {
         let contents = if workload.has_lists() { Contents::Lists } else { Contents::Registers };
+        let versions = KeptVersions::new(&*target, contents, workload.settings().rows());
         Tables {
             target,
             contents,
@@ -34,6 +40,7 @@ impl Tables {
             made: AtomicU32::new(0),
             rounds: (0..workload.settings().sessions).map(|_| AtomicU32::new(0)).collect(),
             dropped: Mutex::new(0),
+            versions,
         }
     }
 
@@ -51,10 +58,27 @@ impl Tables {
         // Rounds never go back, so no session will touch what all have left behind.
         let slowest = self.rounds.iter().map(|r| r.load(Ordering::Acquire)).min().unwrap_or(0);
         while *dropped < slowest.min(round) {
+            self.versions.read(&*self.target, *dropped, self.number(*dropped))?;
             self.target.drop_table(self.number(*dropped))?;
             *dropped += 1;
         }
         Ok(())
+    }
+
+    /// Reads the versions of all tables that are still there, when all sessions are gone. A server that was away
+    /// until now may need a moment.
+    pub(crate) fn read_rest(&self, patience: Duration) {
+        let dropped = *self.dropped.lock().unwrap_or_else(PoisonError::into_inner);
+        let began = Instant::now();
+        for round in dropped..self.count() {
+            while let Err(failure) = self.versions.read(&*self.target, round, self.number(round)) {
+                if began.elapsed() >= patience {
+                    self.versions.unread(failure.to_string());
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
     }
 
     /// A session begins a round, and leaves all earlier ones behind.

@@ -21,6 +21,9 @@ pub struct Progress {
     pub aborted: u64,
     /// Attempts whose outcome is unknown.
     pub unknown: u64,
+    /// Attempts whose COMMIT got no answer, and of which the server could tell later what became of them. They
+    /// are counted as what they became.
+    pub resolved: u64,
     /// Lost connections.
     pub lost: u64,
     /// How long no attempt has ended, while some session is inside the database: a server's statements
@@ -64,6 +67,7 @@ pub(crate) struct Tally {
     pub(crate) committed: AtomicU64,
     aborted: AtomicU64,
     unknown: AtomicU64,
+    resolved: AtomicU64,
     lost: AtomicU64,
     /// Set when the run shall end.
     over: AtomicBool,
@@ -78,6 +82,10 @@ impl Tally {
             Outcome::Unknown => &self.unknown,
         };
         counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn resolve(&self) {
+        self.resolved.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn lose(&self) {
@@ -123,6 +131,7 @@ impl Tally {
             committed: get(&self.committed),
             aborted: get(&self.aborted),
             unknown: get(&self.unknown),
+            resolved: get(&self.resolved),
             lost: get(&self.lost),
             silence: Duration::ZERO,
         }

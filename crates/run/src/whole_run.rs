@@ -14,15 +14,18 @@ use crate::client::Client;
 use crate::clock::RunClock;
 use crate::faults::{self, Happened, Mischief};
 use crate::gate::Gate;
+use crate::kept_versions::ShownVersions;
 use crate::note::Note;
 use crate::options::Options;
 use crate::paths::Paths;
 use crate::recorder::Recorder;
 use crate::shared::Shared;
+use crate::shown;
 use crate::tables::Tables;
 use crate::tally::{Progress, Tally, Trouble};
 use crate::tape::Tape;
 use crate::threads::{TooManySessions, room_for};
+use crate::version_orders::Writers;
 use crate::within::{Stuck, within};
 
 /// How many attempts may wait for the recorder; beyond it the sessions wait.
@@ -33,7 +36,7 @@ const WATCH_EVERY: Duration = Duration::from_millis(100);
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// A run that is over.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Ran {
     /// The final counts.
     pub progress: Progress,
@@ -49,6 +52,10 @@ pub struct Ran {
     pub faults: Vec<Happened>,
     /// Sessions that hang inside the database and were left behind, if some do.
     pub hung: Option<Hung>,
+    /// What else the user should know.
+    pub notices: Vec<String>,
+    /// What the server showed of the versions of its rows, if it was asked to.
+    pub versions: Option<ShownVersions>,
 }
 
 /// Sessions that never came back from the database. Their threads cannot be ended, and what they were
@@ -234,7 +241,7 @@ fn play(
     let (sender, receiver) = sync_channel(WAITING);
     let recorder = Recorder::new(tape, shared);
     let clients = Clients::start(shared, workload, connections, &sender);
-    let (ran, recorded) = thread::scope(|scope| {
+    let (mut ran, recorded) = thread::scope(|scope| {
         let mischief = Mischief {
             target: &*shared.target,
             faults: &shared.options.faults,
@@ -263,13 +270,55 @@ fn play(
         shared.abandoned.store(hung.is_some(), Ordering::SeqCst);
         let recorded = recorder.join().unwrap_or_else(|_| Err(SinkError::Io(PANIC.to_owned())));
         let (troubles, tables) = (shared.tally.troubles(), shared.tables.count());
-        (Ran { progress, troubles, gave_up, interrupted, tables, faults, hung }, recorded)
+        let ended = Ran {
+            progress,
+            troubles,
+            gave_up,
+            interrupted,
+            tables,
+            faults,
+            hung,
+            ..Ran::default()
+        };
+        (ended, recorded)
     });
     if ran.hung.is_some() || ran.gave_up.iter().any(|failure| failure.code == PANIC) {
         // What that session was doing is missing in the record.
         tape.meta().complete = false;
     }
+    let recorded = recorded.and_then(|writers| ask_the_server(shared, writers, &mut ran, tape));
     (ran, recorded)
+}
+
+/// Asks the server for what it shows when all sessions are gone, and writes it on the tape. Nothing is asked of a
+/// server in which sessions hang.
+fn ask_the_server(
+    shared: &Arc<Shared>,
+    writers: Writers,
+    ran: &mut Ran,
+    tape: &mut dyn Tape,
+) -> Result<(), SinkError> {
+    if ran.hung.is_none() {
+        ran.notices = shown::tell(shared, writers, tape)?;
+    }
+    ran.versions = versions(shared, ran.hung.is_some(), tape)?;
+    Ok(())
+}
+
+/// Reads the versions of the tables that are left and writes them all on the tape. An engine that hangs is not
+/// asked.
+fn versions(
+    shared: &Arc<Shared>,
+    hangs: bool,
+    tape: &mut dyn Tape,
+) -> Result<Option<ShownVersions>, SinkError> {
+    let versions = &shared.tables.versions;
+    let rest = Arc::clone(shared);
+    let read = move || rest.tables.read_rest(rest.options.patience);
+    if hangs || within(shared.options.hang_after, read).is_err() {
+        versions.unread("the database hangs".to_owned());
+    }
+    versions.write(tape, shared.clock)
 }
 
 /// The code of a session that failed in a way that it should not.

@@ -74,6 +74,12 @@ pub enum Anomaly {
     StaleRead,
     /// Two transactions that overlap wrote the same key.
     ConcurrentWrites,
+    /// A snapshot contradicts itself or another one.
+    BadSnapshot,
+    /// A snapshot misses what had been committed before it was taken.
+    StaleSnapshot,
+    /// A commit that the server had confirmed is gone.
+    LostCommit,
 }
 
 /// How a pattern is found.
@@ -89,6 +95,10 @@ pub enum Finding {
     Orders,
     /// By comparing what was done with the server's timestamps.
     Timestamps,
+    /// By comparing what was done, and when, with the server's snapshots.
+    Snapshots,
+    /// The server itself says so when it is asked.
+    Told,
 }
 
 /// What the catalogue says of an anomaly.
@@ -119,6 +129,14 @@ const WW: u8 = Edges::WW.0;
 /// Every anomaly, the most basic first: a cycle has the name of the first that it looks like, and an
 /// earlier one explains a later one that it causes.
 pub static CATALOGUE: &[Catalogued] = &[
+    entry(
+        Anomaly::LostCommit,
+        "LostCommit",
+        None,
+        Level::ReadUncommitted,
+        Finding::Told,
+        "the server confirmed a commit and knows nothing of it any more",
+    ),
     entry(
         Anomaly::FutureRead,
         "FutureRead",
@@ -339,7 +357,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         Finding::Orders,
         "no order of the operations on an object explains what they returned",
     ),
-    // What only the server's timestamps show.
+    // What only the server's timestamps or snapshots show.
     entry(
         Anomaly::BadTimestamps,
         "BadTimestamps",
@@ -354,7 +372,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         None,
         Level::SnapshotIsolation,
         Finding::Timestamps,
-        "a transaction read a version that, by its timestamp, was committed too late to be seen",
+        "a transaction read a version that, by the server's own word, was committed too late to be seen",
     ),
     entry(
         Anomaly::StaleRead,
@@ -362,7 +380,7 @@ pub static CATALOGUE: &[Catalogued] = &[
         None,
         Level::SnapshotIsolation,
         Finding::Timestamps,
-        "a transaction read a version that, by timestamps, was already overwritten",
+        "a transaction read a version that, by the server's own word, was already overwritten",
     ),
     entry(
         Anomaly::ConcurrentWrites,
@@ -379,6 +397,22 @@ pub static CATALOGUE: &[Catalogued] = &[
         Level::SnapshotIsolation,
         Finding::Timestamps,
         "two transactions that depend on each other have the same commit timestamp",
+    ),
+    entry(
+        Anomaly::BadSnapshot,
+        "BadSnapshot",
+        None,
+        Level::SnapshotIsolation,
+        Finding::Snapshots,
+        "a snapshot shows its own transaction, or two snapshots each show what the other one lacks",
+    ),
+    entry(
+        Anomaly::StaleSnapshot,
+        "StaleSnapshot",
+        None,
+        Level::SnapshotIsolation,
+        Finding::Snapshots,
+        "a snapshot misses a commit that had been confirmed before it was taken",
     ),
 ];
 
@@ -450,7 +484,7 @@ mod tests {
     fn every_anomaly_is_catalogued_once() {
         let mut seen: Vec<Anomaly> = CATALOGUE.iter().map(|e| e.anomaly).collect();
         seen.sort_unstable();
-        let count = Anomaly::ConcurrentWrites as usize + 1;
+        let count = Anomaly::LostCommit as usize + 1;
         assert_eq!(seen.len(), count);
         assert!(seen.iter().enumerate().all(|(i, a)| *a as usize == i));
     }

@@ -188,17 +188,21 @@ pub enum By {
     Values,
     /// The server's own timestamps: they say what each transaction sees, and it has to see exactly that.
     Timestamps,
+    /// The server's own snapshots: they say which transactions each one sees, and it has to see exactly
+    /// those.
+    Snapshots,
 }
 
 impl By {
     /// Everything that a promise can be judged by.
-    pub const ALL: [By; 2] = [By::Values, By::Timestamps];
+    pub const ALL: [By; 3] = [By::Values, By::Timestamps, By::Snapshots];
 
     /// The name on the command line and in reports.
     pub const fn name(self) -> &'static str {
         match self {
             By::Values => "values",
             By::Timestamps => "timestamps",
+            By::Snapshots => "snapshots",
         }
     }
 
@@ -207,6 +211,7 @@ impl By {
         match self {
             By::Values => true,
             By::Timestamps => matches!(level, Level::SnapshotIsolation | Level::Serializable),
+            By::Snapshots => matches!(level, Level::ReadCommitted | Level::SnapshotIsolation),
         }
     }
 }
@@ -234,6 +239,11 @@ impl Promise {
         Promise { level, session_order: true, by: By::Timestamps }
     }
 
+    /// The level with session order, by the server's snapshots.
+    pub const fn by_snapshots(level: Level) -> Promise {
+        Promise { level, session_order: true, by: By::Snapshots }
+    }
+
     /// The same without session order.
     #[must_use]
     pub const fn without_session_order(self) -> Promise {
@@ -250,7 +260,7 @@ impl Promise {
     pub fn word(self) -> String {
         match self.by {
             By::Values => self.level.name().to_owned(),
-            By::Timestamps => format!("{}-by-timestamps", self.level.name()),
+            by => format!("{}-by-{}", self.level.name(), by.name()),
         }
     }
 
@@ -263,7 +273,9 @@ impl Promise {
     /// Whether every history that keeps this promise keeps the other one.
     ///
     /// What is right by timestamps has one order of the transactions that explains it, so it is right
-    /// by values; by timestamps, no promise follows from another one.
+    /// by values; by timestamps, no promise follows from another one. By snapshots nothing follows at
+    /// all: a row that was deleted and inserted again is fine by snapshots and an update that was lost
+    /// by values.
     ///
     /// ```
     /// use isolde_spec::{Level, Promise};
@@ -279,11 +291,11 @@ impl Promise {
     pub fn implies(self, other: Promise) -> bool {
         let in_order = self.session_order || !other.session_order;
         match (self.by, other.by) {
-            (_, By::Values) => {
+            (By::Values | By::Timestamps, By::Values) => {
                 self.level.implies(other.level) && (in_order || !other.level.counts_session_order())
             }
-            (By::Timestamps, By::Timestamps) => self.level == other.level && in_order,
-            (By::Values, By::Timestamps) => false,
+            (a, b) if a == b => self.level == other.level && in_order,
+            _ => false,
         }
     }
 }
@@ -291,8 +303,8 @@ impl Promise {
 impl fmt::Display for Promise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.level.name())?;
-        if self.by == By::Timestamps {
-            f.write_str(" by timestamps")?;
+        if self.by != By::Values {
+            write!(f, " by {}", self.by.name())?;
         }
         if !self.session_order {
             f.write_str(" without session order")?;

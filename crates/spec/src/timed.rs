@@ -1,8 +1,8 @@
-//! What the server's timestamps show of a violation.
+//! What the server's timestamps or snapshots show of a violation.
 
 use isolde_history::{OpId, Timestamp, TxnId, Value};
 
-/// The rule of a promise by timestamps that was broken.
+/// The rule of a promise by timestamps, or by snapshots, that was broken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Axiom {
     /// A transaction sees what its session did before it.
@@ -16,6 +16,10 @@ pub enum Axiom {
     /// Timestamps say when a transaction started and committed, and no two writers of a key committed
     /// at the same time.
     Stamps,
+    /// A snapshot shows what had been committed, as far as the clients know, before it was taken.
+    Fresh,
+    /// Snapshots do not contradict themselves, nor each other.
+    Snapshots,
 }
 
 impl Axiom {
@@ -27,6 +31,8 @@ impl Axiom {
             Axiom::Ext => "EXT",
             Axiom::NoConflict => "NOCONFLICT",
             Axiom::Stamps => "timestamps",
+            Axiom::Fresh => "FRESH",
+            Axiom::Snapshots => "snapshots",
         }
     }
 }
@@ -55,7 +61,7 @@ pub struct Assumed {
     pub until: Option<Timestamp>,
 }
 
-/// What timestamps show of a violation.
+/// What timestamps or snapshots show of a violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timed {
     /// The rule that was broken.
@@ -70,6 +76,9 @@ pub struct Timed {
     pub read: Option<Seen>,
     /// The transaction that stands against it: the other writer, the earlier one of its session.
     pub opponent: Option<TxnId>,
+    /// Of two snapshots that contradict each other: a transaction that only this one's shows, and one that
+    /// only the opponent's shows.
+    pub apart: Option<(TxnId, TxnId)>,
     /// Commit timestamps that had to be assumed.
     pub assumed: Vec<Assumed>,
 }

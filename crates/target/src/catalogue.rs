@@ -177,12 +177,12 @@ pub fn open(spec: &str, options: &OpenOptions) -> Result<Box<dyn Target>, OpenEr
             .hint(format!("only '{FAULTY}' is faulty on purpose")));
     }
     if let Some(kind) = KINDS.iter().find(|k| k.name == spec) {
-        return (kind.open)(None, options);
+        return showing((kind.open)(None, options)?, options);
     }
     // Schemes of URLs may be written in capitals.
     let scheme = spec.split(':').next().unwrap_or_default().to_ascii_lowercase();
     match KINDS.iter().find(|k| spec.contains(':') && k.schemes.contains(&scheme.as_str())) {
-        Some(kind) => (kind.open)(Some(spec), options),
+        Some(kind) => showing((kind.open)(Some(spec), options)?, options),
         None => {
             let names: Vec<&str> = KINDS.iter().map(|k| k.name).collect();
             let schemes = KINDS.iter().flat_map(|k| k.schemes.iter().copied());
@@ -193,5 +193,13 @@ pub fn open(spec: &str, options: &OpenOptions) -> Result<Box<dyn Target>, OpenEr
             };
             Err(OpenError::new(format!("there is no target '{shown}'")).hint(hint))
         }
+    }
+}
+
+/// Refuses a target that does not show what it shall show.
+fn showing(target: Box<dyn Target>, options: &OpenOptions) -> Result<Box<dyn Target>, OpenError> {
+    match options.show.map_or(Ok(()), |show| target.shows(show)) {
+        Ok(()) => Ok(target),
+        Err(why) => Err(OpenError::new(why)),
     }
 }

@@ -33,6 +33,7 @@ mod rows;
 mod secret;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "etcd"))]
 mod server;
+mod shown;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod sql;
 mod target;
@@ -57,5 +58,9 @@ pub use relay::Relay;
 pub use request::{Answer, Request};
 pub use rows::{Column, ColumnKind, Datum, ResultSet};
 pub use secret::without_password;
+pub use shown::{
+    InDoubt, ResolvedOutcome, RowVersions, ServerTxn, Show, SnapshotOf, TableVersions,
+    TakenSnapshot, Written,
+};
 pub use target::{Contents, Ended, OpenError, Session, Table, Target, Throwaway};
 pub use timestamps::{CommitOrder, ReadsAt, Timestamps};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use isolde_spec::Anomaly;
 
+use crate::shown::Show;
 use crate::target::{OpenError, Target};
 
 /// How to open a target.
@@ -32,6 +33,8 @@ pub struct OpenOptions {
     pub password_file: Option<PathBuf>,
     /// Anomalies to plant; only the engine that is faulty on purpose can.
     pub planted: Vec<Anomaly>,
+    /// What the server shall show beside its answers. A target that cannot show it is refused.
+    pub show: Option<Show>,
 }
 
 impl Default for OpenOptions {
@@ -49,6 +52,7 @@ impl Default for OpenOptions {
             sessions: 8,
             password_file: None,
             planted: Vec::new(),
+            show: None,
         }
     }
 }

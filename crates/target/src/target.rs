@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use isolde_history::OpKind;
+use isolde_history::{OpKind, Outcome};
 
 use crate::console::Consoles;
 use crate::failure::Failure;
@@ -12,6 +12,7 @@ use crate::offer::Offer;
 use crate::path::Path;
 use crate::relay::Relay;
 use crate::request::{Answer, Request};
+use crate::shown::{InDoubt, ResolvedOutcome, ServerTxn, Show, TableVersions, TakenSnapshot};
 use crate::timestamps::{CommitOrder, Timestamps};
 
 /// What the rows of a table hold.
@@ -132,6 +133,35 @@ pub trait Target: Send + Sync {
         Ok(())
     }
 
+    /// Whether it shows that beside its answers; if not, why not.
+    fn shows(&self, show: Show) -> Result<(), String> {
+        Err(format!("{} does not show {}; {} does", self.name(), show.name(), show.shown_by()))
+    }
+
+    /// What became of a transaction whose COMMIT got no final answer, if the server can tell by now. Asked
+    /// when the session that ran it is connected again.
+    fn fate(&self, _in_doubt: &InDoubt<'_>) -> ResolvedOutcome {
+        Outcome::Unknown.into()
+    }
+
+    /// Of transactions whose commit the server confirmed, those that it has lost. Asked when all sessions are
+    /// gone.
+    fn lost(&self, _confirmed: &[ServerTxn]) -> Result<Vec<ServerTxn>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// When each transaction was committed by the server's own clock, in microseconds, if it keeps that. The
+    /// clock may jump, so it contradicts nothing that the server shows; it can only cast doubt on it.
+    fn commit_times(&self, _txns: &[ServerTxn]) -> Result<Option<Vec<Option<i64>>>, Failure> {
+        Ok(None)
+    }
+
+    /// All versions of the rows of a table that no session will touch again, if the server shows them
+    /// ([`Show::Versions`](crate::Show)).
+    fn versions(&self, _table: u32) -> Result<Option<TableVersions>, Failure> {
+        Ok(None)
+    }
+
     /// What runs that were killed left behind; nothing if this target cannot tell.
     fn leftovers(&self) -> Result<Option<Vec<Leftover>>, Failure> {
         Ok(None)
@@ -169,6 +199,18 @@ pub trait Session: Send {
 
     /// The server's revision of the version that the last access read, if it tells and there was one.
     fn revision(&self) -> Option<i64> {
+        None
+    }
+
+    /// The snapshot that the last access read from, if the server was told to show it
+    /// ([`Show::Snapshots`](crate::Show)) and it was not told before.
+    fn snapshot(&mut self) -> Option<TakenSnapshot> {
+        None
+    }
+
+    /// The server's number of the transaction that is under way, or that ended last, if it has one and was
+    /// told to show it.
+    fn server_txn(&self) -> Option<ServerTxn> {
         None
     }
 

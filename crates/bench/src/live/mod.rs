@@ -1,10 +1,12 @@
 //! Measurements and soaks on real databases.
 
 pub(crate) mod aborts;
+pub(crate) mod evidence;
 pub(crate) mod faults;
 pub(crate) mod pgbench;
 pub(crate) mod recording;
 pub(crate) mod soak;
+pub(crate) mod versions;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result, anyhow};
 use isolde_run::{Controls, Options, Ran, Tape};
 use isolde_spec::Anomaly;
-use isolde_target::{FAULTY, Offer, OpenOptions, Target};
+use isolde_target::{FAULTY, Offer, OpenOptions, Show, Target};
 use isolde_workload::{Distribution, Kind, Settings, Workload};
 
 /// What a workload is like unless a measurement says otherwise.
@@ -41,6 +43,18 @@ pub(crate) struct Ground {
 impl Ground {
     pub(crate) fn open(name: &str) -> Result<Ground> {
         Ok(Ground { target: Arc::from(open(name)?), next_table: 0 })
+    }
+
+    /// The same of one that shows more than its answers.
+    pub(crate) fn showing(name: &str, show: Option<Show>) -> Result<Ground> {
+        let options = OpenOptions { show, ..OpenOptions::default() };
+        let target = isolde_target::open(name, &options);
+        Ok(Ground::on(target.with_context(|| format!("target {name}"))?))
+    }
+
+    /// A database that is open already.
+    pub(crate) fn on(target: Box<dyn Target>) -> Ground {
+        Ground { target: Arc::from(target), next_table: 0 }
     }
 
     /// The engine that is faulty on purpose, with an anomaly planted.

@@ -375,7 +375,12 @@ fn reads_in(cycle: &[Hop]) -> Reads {
 fn wanted(question: &Question<'_, '_>) -> Vec<Wanted> {
     let patterns = CATALOGUE.iter().flat_map(|entry| match entry.finding {
         Finding::Cycle(patterns) => patterns,
-        Finding::Local | Finding::Lists | Finding::Orders | Finding::Timestamps => &[],
+        Finding::Local
+        | Finding::Lists
+        | Finding::Orders
+        | Finding::Timestamps
+        | Finding::Snapshots
+        | Finding::Told => &[],
     });
     let adjacent = question.visibility.snapshots();
     let mut patterns: Vec<_> =

@@ -11,7 +11,12 @@ pub(crate) fn of_cycle(steps: &[Step], earlier: impl Fn(OpId, OpId) -> bool) -> 
     let fits = |pattern: &Pattern| pattern.reads == reads && fits(pattern, steps, &earlier);
     let named = CATALOGUE.iter().find(|entry| match entry.finding {
         Finding::Cycle(patterns) => patterns.iter().any(fits),
-        Finding::Local | Finding::Lists | Finding::Orders | Finding::Timestamps => false,
+        Finding::Local
+        | Finding::Lists
+        | Finding::Orders
+        | Finding::Timestamps
+        | Finding::Snapshots
+        | Finding::Told => false,
     });
     // The last entry takes every cycle with adjacent anti-dependencies, those before it the others.
     named.map_or(Anomaly::G2Item, |entry| entry.anomaly)

@@ -12,7 +12,7 @@ use isolde_history::{Effect, History, Key, Op, OpId, OpKind, TxnId, Value};
 use isolde_spec::Anomaly;
 
 use crate::keys::accesses::{ListRead, ReadFact, Source, WriteFact};
-use crate::keys::findings::LocalFinding;
+use crate::keys::findings::{Doubt, LocalFinding};
 use crate::keys::index::Touch;
 use crate::keys::predicates::{RowRead, SaidOfKey};
 use crate::keys::sorted_keys::SortedKeys;
@@ -149,6 +149,15 @@ const LIST: u8 = 1;
 const OTHER: u8 = 2;
 
 impl KeyFacts {
+    /// What makes it unknown which versions the key had.
+    pub(crate) fn doubts(&self) -> [Option<Doubt>; 3] {
+        [
+            self.mixed.map(Doubt::Mixed),
+            self.unsure.map(Doubt::Unsure),
+            self.unlearned.map(Doubt::Unlearned),
+        ]
+    }
+
     /// Makes the facts of a key.
     pub(crate) fn load(&mut self, keys: &SortedKeys<'_>, standings: &[Standing], key: usize) {
         if !self.load_unindexed(keys, standings, key) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use isolde_history::{History, OpKind, TxnId, Value};
-use isolde_spec::Promise;
+use isolde_spec::{By, Promise};
 
 use crate::keys::sorted_keys::SortedKeys;
 use crate::keys::standing::Standing;
@@ -31,6 +31,11 @@ impl Places {
             }
         };
         Places { ordering, ticks, limits }
+    }
+
+    /// Where transactions with snapshots stand.
+    pub(crate) fn of_snapshots(ticks: Ticks) -> Places {
+        Places { ordering: Ordering::Snapshots, ticks, limits: Vec::new() }
     }
 
     /// Up to when each transaction sees commits.
@@ -123,9 +128,15 @@ impl<'h> TimedCase<'h> {
         Stamps { start: start.known(), commit: commit.known() }
     }
 
-    /// Whether the recorder gave any version order.
+    /// Whether it is the server's snapshots that say what each transaction sees.
+    pub(crate) fn by_snapshots(&self) -> bool {
+        self.promise.by == By::Snapshots
+    }
+
+    /// Whether the recorder gave any version order that has to be that of the timestamps. The order that a
+    /// recorder has from snapshots says no more than they do.
     pub(crate) fn given_orders(&self) -> bool {
-        !self.keys.given.is_empty()
+        !self.by_snapshots() && !self.keys.given.is_empty()
     }
 
     /// The version order of a key that the recorder gave.

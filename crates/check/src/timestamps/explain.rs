@@ -59,6 +59,7 @@ impl<'c, 'h> TimedExplainer<'c, 'h> {
             expected,
             read,
             opponent: finding.opponent,
+            apart: None,
             assumed: self.assumed_of(&txns),
         };
         let support = self.readers_of(&txns);

@@ -1,7 +1,9 @@
 //! The rules, held against what was done to one key.
 
+use std::cell::OnceCell;
+
 use hashbrown::HashSet;
-use isolde_history::{Key, OpId, TxnId, Value};
+use isolde_history::{Effect, Key, OpId, OpKind, TxnId, Value};
 use isolde_spec::{Anomaly, Axiom};
 
 use crate::keys::accesses::{ListRead, ReadFact, WriteFact};
@@ -26,7 +28,11 @@ pub(crate) struct JudgedKey {
     /// The second of two reads that differ, which INT tells.
     second_looks: HashSet<OpId>,
     written: WrittenValues,
+    last_deletes: OnceCell<LastDeletes>,
 }
+
+/// When the last two deletes of a key were committed, and by which transactions: one of them is not the reader's.
+type LastDeletes = [Option<(Tick, TxnId)>; 2];
 
 impl JudgedKey {
     /// Finds everything that is wrong with a key.
@@ -40,7 +46,10 @@ impl JudgedKey {
         if case.given_orders() && !self.follows_given_order(case) {
             out.doubts.push(TimedDoubt::GivenOrder(Key(key as u32)));
         }
-        self.ties(case, out);
+        // By snapshots, what stands at one place is a conflict, or a row that was inserted again.
+        if !case.by_snapshots() {
+            self.ties(case, out);
+        }
         if case.ordering == Ordering::Snapshots {
             self.conflicts(case, out);
         }
@@ -53,6 +62,7 @@ impl JudgedKey {
         self.indexed = self.facts.load_unindexed(&case.keys, &case.standings, key);
         self.timeline.load(&self.facts, &case.ticks);
         self.written.clear();
+        self.last_deletes.take();
         self.second_looks.clear();
         let differ = |b: &&LocalFinding| b.anomaly == Anomaly::NonRepeatableReads;
         let differ = self.facts.breaches.iter().filter(differ);
@@ -73,7 +83,14 @@ impl JudgedKey {
             let ops = breach.ops();
             let Some(&op) = ops.last() else { continue };
             let txn = case.keys.history.txn_of(op);
-            if case.counts(txn) {
+            if !case.counts(txn) {
+                continue;
+            }
+            // The transaction that deleted a row that is inserted again may be missing.
+            let missing = !case.complete && self.inserts(case, op);
+            if missing {
+                out.doubt(Doubt::UnknownWriter(op));
+            } else if !self.inserts_again(case, txn, op) {
                 let other = ops.first().copied().filter(|first| *first != op);
                 let finding = TimedFinding::new(breach.anomaly, Axiom::Int, txn);
                 let key = Some(self.facts.key());
@@ -90,13 +107,10 @@ impl JudgedKey {
         }
     }
 
-    /// What makes it unknown which versions the key had. What was read of it is not judged then.
+    /// Whether it is unknown which versions the key had. What was read of it is not judged then.
     fn has_doubts(&self, out: &mut TimedFindings) -> bool {
         let facts = &self.facts;
-        let mixed = facts.mixed.map(Doubt::Mixed);
-        let unsure = facts.unsure.map(Doubt::Unsure);
-        let unlearned = facts.unlearned.map(Doubt::Unlearned);
-        let doubts = [mixed, unsure, unlearned];
+        let doubts = facts.doubts();
         doubts.into_iter().flatten().for_each(|doubt| out.doubt(doubt));
         out.doubts.extend(facts.undecided.map(|op| TimedDoubt::Of(Doubt::Predicate(op))));
         doubts.iter().any(Option::is_some)
@@ -156,8 +170,8 @@ impl JudgedKey {
         if versions.windows(2).all(|p| p[0].commit <= p[1].start) {
             return;
         }
-        let good: Vec<&TimedVersion> =
-            versions.iter().filter(|v| v.start != Tick::NEVER && v.start < v.commit).collect();
+        let good = versions.iter().filter(|v| v.start != Tick::NEVER && v.start < v.commit);
+        let good: Vec<&TimedVersion> = good.filter(|v| !self.is_free(case, v)).collect();
         let spans: Vec<(Tick, Tick)> = good.iter().map(|v| (v.start, v.commit)).collect();
         for (i, j) in rules::conflicts(&spans) {
             let (first, second) = (self.write(good[i]), self.write(good[j]));
@@ -173,6 +187,42 @@ impl JudgedKey {
                 ..finding
             });
         }
+    }
+
+    /// Whether a writer may overlap any other one: by snapshots, a transaction that inserts the row. It may
+    /// insert what another one deleted meanwhile, and PostgreSQL lets it.
+    fn is_free(&self, case: &TimedCase<'_>, version: &TimedVersion) -> bool {
+        let own = self.facts.writes[..=version.write as usize].iter().rev();
+        let own = own.take_while(|write| write.txn == version.txn);
+        let first = own.filter(|write| !write.undone).last();
+        let inserts =
+            |write: &WriteFact| case.keys.history.op(write.op).kind() == OpKind::InsertIfAbsent;
+        case.by_snapshots() && first.is_some_and(inserts)
+    }
+
+    /// By snapshots: whether it inserts a row that another transaction deleted which the snapshot does not show.
+    /// The row may still be in the snapshot.
+    fn inserts_again(&self, case: &TimedCase<'_>, txn: TxnId, op: OpId) -> bool {
+        let limit = case.limit(txn);
+        let hidden = |(commit, deleter): (Tick, TxnId)| {
+            deleter != txn && (commit > limit || limit == Tick::NEVER)
+        };
+        let last = || *self.last_deletes.get_or_init(|| self.find_last_deletes());
+        self.inserts(case, op) && last().into_iter().flatten().any(hidden)
+    }
+
+    /// The last two versions that are deletes.
+    fn find_last_deletes(&self) -> LastDeletes {
+        let versions = self.timeline.versions.iter().rev();
+        let mut deletes = versions.filter(|version| version.value == Value::ABSENT);
+        [0; 2].map(|_| deletes.next().map(|version| (version.commit, version.txn)))
+    }
+
+    /// By snapshots: whether an operation inserted a row.
+    fn inserts(&self, case: &TimedCase<'_>, op: OpId) -> bool {
+        let op = case.keys.history.op(op);
+        let inserts = op.kind() == OpKind::InsertIfAbsent && op.effect() == Effect::Done;
+        case.by_snapshots() && inserts
     }
 
     /// What a writer had read of the key before: a value, and of a list the elements that are not its own.
@@ -253,6 +303,9 @@ impl JudgedKey {
         let right = || self.shows(case, read.txn, count, WantedValue::This(read.value));
         // Where a transaction of unknown outcome stands may not be known at all.
         if case.limit(read.txn) == Tick::NEVER || self.second_looks.contains(&read.op) || right() {
+            return;
+        }
+        if self.inserts_again(case, read.txn, read.op) {
             return;
         }
         self.index();

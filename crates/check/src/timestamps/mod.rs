@@ -6,18 +6,18 @@
 //!
 //! [`rules`] has the rules as functions of timestamps, for streams too.
 
-mod case;
+pub(crate) mod case;
 mod explain;
-mod finding;
-mod gaps;
+pub(crate) mod finding;
+pub(crate) mod gaps;
 mod judged_key;
 mod lists;
-mod procedure;
+pub(crate) mod procedure;
 pub mod rules;
 mod sessions;
-mod supply;
+pub(crate) mod supply;
 mod sweep;
-mod ticks;
+pub(crate) mod ticks;
 mod timeline;
 mod unknown;
 mod written;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use isolde_graph::parallel::{self, Work};
 use isolde_history::{History, Key, Outcome, TxnId};
-use isolde_spec::{Answer, Counted, Level, Procedure, Promise, Verdict, Witness};
+use isolde_spec::{Answer, By, Counted, Level, Procedure, Promise, Verdict, Witness};
 
 use crate::keys::index::Touch;
 use crate::keys::origin::Choices;
@@ -84,10 +84,21 @@ impl<'h> ByTimestamps<'_, 'h> {
         }
         self.limits.go_on()?;
         (self.stage)(Stage::Sort);
+        let places = || Places::new(history, self.promise);
+        self.decide_at(places, |_, _| {})
+    }
+
+    /// The same of places from elsewhere, and of what else is wrong with them.
+    pub(crate) fn decide_at(
+        &self,
+        places: impl FnOnce() -> Places,
+        also: impl FnOnce(&TimedCase<'h>, &mut TimedFindings),
+    ) -> Result<Verdict, Limit> {
+        let history = self.history;
         let txns = history.txn_count();
         let bytes = history.heap_bytes() + Ticks::bytes(txns) + Sorted::bytes(txns);
         let _held = self.limits.hold(bytes)?;
-        let places = Places::new(history, self.promise);
+        let places = places();
         let suspects = self.suspects(&places)?;
         let mut groups = self.groups(suspects).into_iter();
         let first = groups.next().unwrap_or_default();
@@ -111,6 +122,7 @@ impl<'h> ByTimestamps<'_, 'h> {
             (case.keys, held) = self.keys(&group)?;
             found.append(judge(&case, &group, false, self.limits)?);
         }
+        also(&case, &mut found);
         found.doubts.splice(0..0, settled.doubts.iter().copied());
         found.findings.sort_unstable_by_key(TimedFinding::place);
         (self.stage)(Stage::Explain);
@@ -121,7 +133,7 @@ impl<'h> ByTimestamps<'_, 'h> {
     fn suspects(&self, places: &Places) -> Result<Vec<u32>, Limit> {
         let history = self.history;
         let all = 0..history.key_count() as u32;
-        if !sweep::may_sweep(history) {
+        if !sweep::may_sweep(history, self.promise.by) {
             (self.stage)(Stage::Check);
             return Ok(all.collect());
         }
@@ -236,22 +248,26 @@ impl<'h> ByTimestamps<'_, 'h> {
     }
 
     /// The verdict that stays open for a reason.
-    fn unknown(&self, reason: String) -> Verdict {
+    pub(crate) fn unknown(&self, reason: String) -> Verdict {
         let (answer, procedure) = (Answer::Unknown(reason), self.procedure());
         let promise = self.promise;
         Verdict { promise, answer, counts: Vec::new(), notes: Vec::new(), procedure }
     }
 
-    fn ended(&self, limit: Limit) -> Verdict {
+    pub(crate) fn ended(&self, limit: Limit) -> Verdict {
         let (ops, keys) = (self.history.op_count(), self.history.key_count());
-        let doing = format!("comparing {ops} operations on {keys} keys with timestamps");
+        let by = self.promise.by.name();
+        let doing = format!("comparing {ops} operations on {keys} keys with {by}");
         self.unknown(Ended { limit, doing }.reason(self.limits.bytes()))
     }
 
-    fn procedure(&self) -> Procedure {
+    pub(crate) fn procedure(&self) -> Procedure {
         let history = self.history;
-        let (evidence, why) = match self.promise.level {
-            Level::Serializable => (
+        let (evidence, why) = match (self.promise.by, self.promise.level) {
+            (By::Snapshots, _) => {
+                ("snapshots", "snapshots say which versions each transaction sees")
+            }
+            (_, Level::Serializable) => (
                 "commit timestamps",
                 "commit order is said to be the serial order, so it can be replayed",
             ),
@@ -266,7 +282,8 @@ impl<'h> ByTimestamps<'_, 'h> {
             ("keys", history.key_count() as u64),
         ];
         let evidence = vec![evidence.to_owned()];
-        Procedure { name: "timestamps", evidence, why: why.to_owned(), figures, places: Vec::new() }
+        let name = if self.promise.by == By::Snapshots { "snapshots" } else { "timestamps" };
+        Procedure { name, evidence, why: why.to_owned(), figures, places: Vec::new() }
     }
 }
 
@@ -310,7 +327,7 @@ fn judge(
 }
 
 /// How many findings there are of each kind.
-fn counts(history: &History, findings: &[TimedFinding]) -> Vec<Counted> {
+pub(crate) fn counts(history: &History, findings: &[TimedFinding]) -> Vec<Counted> {
     let of_op = |op| history.txn_of(op).0 + 1;
     let visible = |f: &TimedFinding| {
         let others = [f.op.map(of_op), f.other.map(of_op), f.opponent.map(|txn| txn.0 + 1)];
@@ -339,7 +356,8 @@ fn said_of_assumed(words: &Wording<'_>, settled: &Settled) -> Option<String> {
     })
 }
 
-fn doubts(words: &Wording<'_>, first: &TimedDoubt, all: &[TimedDoubt]) -> String {
+/// Why an answer stays open, in words.
+pub(crate) fn doubts(words: &Wording<'_>, first: &TimedDoubt, all: &[TimedDoubt]) -> String {
     let kind = std::mem::discriminant(first);
     let same = all.iter().filter(|d| std::mem::discriminant(*d) == kind).count();
     let more = if same > 1 { format!(" (and {} more like it)", same - 1) } else { String::new() };

@@ -29,8 +29,11 @@ fn bad_timestamps(case: &TimedCase<'_>, out: &mut TimedFindings) {
         let txn = TxnId(at as u32);
         let known = *start != Tick::NEVER && *commit != Tick::NEVER;
         if known && case.counts(txn) && has_bad_timestamps(case, txn) {
-            let finding = TimedFinding::new(Anomaly::BadTimestamps, Axiom::Stamps, txn);
-            out.findings.push(finding);
+            let (anomaly, axiom) = match case.by_snapshots() {
+                true => (Anomaly::BadSnapshot, Axiom::Snapshots),
+                false => (Anomaly::BadTimestamps, Axiom::Stamps),
+            };
+            out.findings.push(TimedFinding::new(anomaly, axiom, txn));
         }
     }
 }
@@ -77,8 +80,10 @@ pub(crate) fn comes_after(case: &TimedCase<'_>, bound: Tick, txn: TxnId) -> bool
 pub(crate) fn binds(case: &TimedCase<'_>, txn: TxnId) -> Option<Tick> {
     match case.ordering {
         Ordering::Snapshots => {
-            let (start, commit) = (case.ticks.start_of(txn), case.ticks.commit_of(txn));
-            commit.known().or(start.known())
+            let (start, commit) = (case.ticks.seen_by(txn), case.ticks.commit_of(txn));
+            // A number without a write does not say that anything was committed.
+            let counts = !case.by_snapshots() || wrote(&case.keys.history.txn(txn));
+            commit.known().filter(|_| counts).or(start.known())
         }
         Ordering::Commits { .. } => case.exclusive_place(txn).or(case.limit(txn).known()),
     }

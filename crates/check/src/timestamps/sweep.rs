@@ -10,6 +10,7 @@
 
 use isolde_graph::parallel::{self, Work};
 use isolde_history::{Effect, History, Key, Op, OpId, OpKind, Outcome, TxnId, Value, info};
+use isolde_spec::By;
 
 use crate::keys::key_facts::{what_it_read, what_it_wrote};
 use crate::limits::{Limit, Limits, Pace};
@@ -55,13 +56,13 @@ const NO_TXN: u32 = u32::MAX;
 
 /// Whether a history is plain enough: what became of its transactions is known, and nothing but operations
 /// says what they saw.
-pub(crate) fn may_sweep(history: &History) -> bool {
+pub(crate) fn may_sweep(history: &History, by: By) -> bool {
     let counts = history.op_counts();
     let odd = [OpKind::Savepoint, OpKind::RollbackTo, OpKind::Release, OpKind::PredicateRead];
     odd.into_iter().all(|kind| counts[kind as usize] == 0)
         && !history.txn_outcomes().contains(&Outcome::Unknown)
         && history.info(info::EXPLICIT_INITIAL) != Some(Value::TRUE)
-        && history.version_orders().is_empty()
+        && (by == By::Snapshots || history.version_orders().is_empty())
         && history.txn_count() < OWN_COMMIT as usize
 }
 

@@ -25,6 +25,8 @@ impl Tick {
 pub(crate) struct Ticks {
     pub(crate) start: Vec<Tick>,
     pub(crate) commit: Vec<Tick>,
+    /// By snapshots: the first start that sees the same, as far as it is known.
+    seen: Vec<Tick>,
     scale: Scale,
 }
 
@@ -50,7 +52,17 @@ impl Ticks {
         let tick = |stamp: Option<Timestamp>| stamp.map_or(Tick::NEVER, |s| scale.tick(s));
         let start = history.txns().map(|txn| tick(txn.start_ts())).collect();
         let commit = history.txns().map(|txn| tick(txn.commit_ts())).collect();
-        Ticks { start, commit, scale }
+        Ticks { start, commit, seen: Vec::new(), scale }
+    }
+
+    /// Ticks that are no timestamps, such as places in a row of snapshots.
+    pub(crate) fn untold(start: Vec<Tick>, commit: Vec<Tick>, seen: Vec<Tick>) -> Ticks {
+        Ticks { start, commit, seen, scale: Scale::Ranked { all: Vec::new(), room: 0 } }
+    }
+
+    /// Up to when a transaction certainly saw commits.
+    pub(crate) fn seen_by(&self, txn: TxnId) -> Tick {
+        self.seen.get(txn.index()).copied().unwrap_or_else(|| self.start_of(txn))
     }
 
     /// The bytes that the ticks of so many transactions take.

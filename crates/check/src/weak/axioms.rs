@@ -1,7 +1,7 @@
 //! The verdict of a weak level: from what its axiom forces to cycles of the commit order.
 
 use isolde_graph::{Partitioned, parallel};
-use isolde_history::TxnId;
+use isolde_history::{OpId, OpKind, TxnId};
 use isolde_spec::{Anomaly, Answer, Level, Procedure, Verdict};
 
 use super::base::Base;
@@ -13,7 +13,7 @@ use crate::explain::local;
 use crate::explain::violations::Violations;
 use crate::graph::edges::{TxnEdges, TxnParts};
 use crate::graph::evidence::NoGraph;
-use crate::keys::findings::Doubt;
+use crate::keys::findings::{Doubt, LocalFinding};
 use crate::keys::standing::Standing;
 use crate::limits::{Ended, Limit};
 use crate::question::Question;
@@ -134,7 +134,11 @@ impl AxiomQuestion<'_, '_> {
         let context = self.context();
         let findings = &self.base.reads.findings.findings;
         let ordered = !self.base.reads.orders.is_empty();
-        let partial = ordered && findings.iter().any(|f| f.anomaly == Anomaly::IntermediateRead);
+        let of_list = |op: &OpId| context.history.op(*op).kind() == OpKind::ListRead;
+        let part = |f: &LocalFinding| {
+            f.anomaly == Anomaly::IntermediateRead && f.ops().iter().any(of_list)
+        };
+        let partial = ordered && findings.iter().any(part);
         let open = |txn: TxnId| context.standing(txn) == Standing::Proved;
         let before = all.witnesses.len();
         all.witnesses.retain(|w| match w.anomaly {

@@ -4,6 +4,7 @@
 
 mod against_twin;
 mod anomalies;
+mod by_snapshots;
 mod by_timestamps;
 mod decided;
 mod excerpts;
@@ -19,6 +20,9 @@ mod metamorphic;
 mod own_verdicts;
 mod planted;
 mod settled;
+mod snapshot_twin;
+mod snapshot_twin_selftest;
+mod snapshots_against_twin;
 mod timed_against_twin;
 mod timed_twin;
 mod twin;

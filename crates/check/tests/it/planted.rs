@@ -326,7 +326,9 @@ fn the_table_is_complete() {
     // These are found at their own levels only, which are not of this table.
     let elsewhere = [Anomaly::PrefixViolation, Anomaly::NotLinearizable];
     // What timestamps alone show is planted by `isolde_workload::simulate::TimestampFault`.
-    let by_values = isolde_spec::CATALOGUE.iter().filter(|e| e.finding != Finding::Timestamps);
+    let by_values = isolde_spec::CATALOGUE
+        .iter()
+        .filter(|e| !matches!(e.finding, Finding::Timestamps | Finding::Snapshots | Finding::Told));
     for entry in by_values.filter(|e| !elsewhere.contains(&e.anomaly)) {
         assert!(anomalies.contains(&entry.anomaly), "{} is not planted", entry.name);
     }

@@ -124,6 +124,9 @@ fn differ(history: &History, ours: &Verdict, twin: &Twin) -> Option<String> {
                 internal = true;
                 continue;
             }
+            (Axiom::Fresh | Axiom::Snapshots, _) => {
+                return Some(format!("{witness:?} is not about timestamps"));
+            }
         };
         // A predicate read may be wrong about several keys.
         let of_rows =

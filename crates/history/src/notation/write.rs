@@ -97,6 +97,11 @@ impl NotationWriter<'_, '_> {
             self.txn(txn);
             self.out.push('\n');
         }
+        for (txn, event) in self.history.lost_txns() {
+            if excerpt.txns.contains(&txn) {
+                self.event(event);
+            }
+        }
         for (key, versions) in self.history.version_orders() {
             let first = meta.initial.of(*key);
             let known = |v: &&Value| written.contains(&(*key, **v)) || first == Some(**v);

@@ -22,8 +22,8 @@ pub(crate) struct AskArgs {
     #[arg(long, value_name = "TIME", default_value = "0", allow_negative_numbers = true,
           value_parser = skew)]
     pub(crate) clock_skew: i64,
-    /// What to judge by: values, timestamps (of the server), or both; a history without it is refused
-    /// [default: values, and timestamps where every transaction has them]
+    /// What to judge by: values, timestamps or snapshots (of the server), or several; a history without it is
+    /// refused [default: values, and timestamps or snapshots where every transaction has them]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "EVIDENCE")]
     pub(crate) evidence: Vec<EvidenceName>,
     /// Force a decision procedure [default: chosen by the evidence]
@@ -70,6 +70,9 @@ pub(crate) enum EvidenceName {
     /// When the server says that transactions started and committed: they have to see exactly what that
     /// says (snapshot-isolation; serializable where commit order is the serial order)
     Timestamps,
+    /// Which transactions the server says that each snapshot shows: they have to see exactly those
+    /// (snapshot-isolation; read-committed where each statement has a snapshot)
+    Snapshots,
 }
 
 impl From<EvidenceName> for By {
@@ -77,6 +80,7 @@ impl From<EvidenceName> for By {
         match evidence {
             EvidenceName::Values => By::Values,
             EvidenceName::Timestamps => By::Timestamps,
+            EvidenceName::Snapshots => By::Snapshots,
         }
     }
 }

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use isolde_spec::Anomaly;
-use isolde_target::Path;
+use isolde_target::{Path, Show};
 use isolde_workload::{Distribution, Kind};
 
 use crate::typed;
@@ -103,6 +104,24 @@ pub(crate) struct RecordArgs {
     pub(crate) json: bool,
 }
 
+/// What a server shows beside its answers.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ShowName {
+    /// Which transactions each snapshot shows, and the transactions' identifiers (PostgreSQL)
+    Snapshots,
+    /// Every version of every row: tables are system-versioned, which changes how the server writes (MariaDB)
+    Versions,
+}
+
+impl From<ShowName> for Show {
+    fn from(name: ShowName) -> Show {
+        match name {
+            ShowName::Snapshots => Show::Snapshots,
+            ShowName::Versions => Show::Versions,
+        }
+    }
+}
+
 /// What `test` and `record` have in common.
 #[derive(clap::Args, Debug)]
 pub(crate) struct RunArgs {
@@ -115,6 +134,10 @@ pub(crate) struct RunArgs {
     /// The database's own isolation level, such as repeatable-read (see `isolde targets NAME`)
     #[arg(long, value_name = "NAME")]
     pub(crate) isolation: Option<String>,
+    /// Have the server show more than its answers, and record it: snapshots (PostgreSQL) or versions
+    /// (MariaDB). Then runs with blind writes are decided, and lost commits are found
+    #[arg(long, value_enum, value_name = "EVIDENCE")]
+    pub(crate) evidence: Option<ShowName>,
     /// Faults to inject; several with commas. Of servers: kill, pause, stop, isolate (a node of a
     /// cluster), drop (connections), latency; each with at=, every= or about= (at random), for=, node=, by=,
     /// as in kill:every=2s or pause:about=3s:for=1s. Of the engine that is faulty on purpose: the

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use isolde_history::{History, OpId, TxnId};
-use isolde_spec::{Anomaly, Axiom, Edges, Finding, Promise, Step, Witness};
+use isolde_spec::{Anomaly, Axiom, By, Edges, Finding, Promise, Step, Witness};
 
 use super::sources::Sources;
 use super::{Blamed, Exhibit, Link, Part, PartOp, Role, StuckOrder};
@@ -28,12 +28,12 @@ impl Exhibit {
             id: format!("{}-{number}", asked.word()),
             asked,
             anomaly: witness.anomaly,
-            title: title(witness),
-            meaning: meaning(witness),
+            title: title(witness, asked.by),
+            meaning: meaning(witness, asked.by),
             story: timed_story::tell(history, asked, witness, &sources)
                 .unwrap_or_else(|| story::tell(history, witness, &sources)),
             promise: handbook::promise(asked),
-            breach: breach(witness).to_owned(),
+            breach: breach(witness, asked.by).to_owned(),
             timeline: timeline::of(history, asked.by, &builder.parts, &links, &sources),
             facts: timed_facts::of(history, asked, witness, &sources),
             blamed: builder.blamed(),
@@ -212,17 +212,20 @@ fn is_unseen(witness: &Witness) -> bool {
 }
 
 /// The name of the anomaly; where it can be found by values, too, it says that it was not.
-fn title(witness: &Witness) -> String {
+fn title(witness: &Witness, by: By) -> String {
     let name = sentence::variant(witness.anomaly, witness.needs);
-    let twofold = witness.anomaly.entry().finding != Finding::Timestamps;
-    if witness.timed.is_some() && twofold { format!("{name} by timestamps") } else { name }
+    let only = matches!(witness.anomaly.entry().finding, Finding::Timestamps | Finding::Snapshots);
+    match witness.timed.is_some() && !only {
+        true => format!("{name} by {}", by.name()),
+        false => name,
+    }
 }
 
 /// What the anomaly means, in a line.
-fn meaning(witness: &Witness) -> String {
+fn meaning(witness: &Witness, by: By) -> String {
     if is_of_session(witness) {
-        return "a transaction does not come, by timestamps, after what its session did before"
-            .to_owned();
+        let by = by.name();
+        return format!("a transaction does not come, by {by}, after what its session did before");
     }
     if let Some((meaning, _)) = only_by_timestamps(witness) {
         return meaning.to_owned();
@@ -260,7 +263,10 @@ fn only_by_timestamps(witness: &Witness) -> Option<(&'static str, &'static str)>
 }
 
 /// Where that breaks the promise.
-fn breach(witness: &Witness) -> &'static str {
+fn breach(witness: &Witness, by: By) -> &'static str {
+    if is_of_session(witness) && by == By::Snapshots {
+        return "by its snapshot a transaction need not see what its own session did before";
+    }
     if is_of_session(witness) {
         return "by its timestamps a transaction need not see what its own session did before";
     }

@@ -7,6 +7,7 @@ mod parts;
 mod phrase;
 mod rows;
 mod schedule;
+mod snapshot_story;
 mod sources;
 mod story;
 mod timed_facts;

@@ -1,6 +1,7 @@
 //! Operations as parts of a sentence: "read x = 3", "appended 5 to l".
 
 use isolde_history::{Effect, History, Key, Op, OpId, OpKind, TxnId, Value};
+use isolde_spec::Seen;
 
 use super::sources::Sources;
 use crate::names;
@@ -96,6 +97,15 @@ impl Phrases<'_> {
             n => format!("{}...{}", told(&all[..ELEMENTS / 2]), told(&all[n - ELEMENTS / 2..])),
         };
         shorten(&format!("[{text}]"), VALUE_LEN)
+    }
+
+    /// What a transaction should have read, or read: "x = 2", "no x", "l = [1,2]".
+    pub(super) fn version(&self, op: OpId, seen: &Seen) -> String {
+        let key = self.key(op);
+        match &seen.list {
+            Some(list) => format!("{key} = {}", self.list(list)),
+            None => self.is(&key, seen.value),
+        }
     }
 
     /// "looked for p and found x = 1".

@@ -21,6 +21,7 @@ pub(super) fn tell(history: &History, witness: &Witness, sources: &Sources<'_>) 
         Anomaly::WriteSkew => teller.write_skew(),
         Anomaly::LongFork => teller.long_fork(),
         Anomaly::NotLinearizable => teller.stuck(),
+        Anomaly::LostCommit => teller.lost_commit(),
         _ if witness.steps.is_empty() => teller.local(),
         _ => teller.missed(),
     };
@@ -37,6 +38,21 @@ impl Teller<'_> {
     fn ops(step: &Step) -> Option<(OpId, OpId)> {
         let because = step.because;
         Some((because.from_op?, because.to_op?)).filter(|_| !because.inferred)
+    }
+
+    // ---- what the server itself says ----
+
+    /// "The server confirmed the commit of T1 (number 10), which wrote x = 1, and lost it: ..."
+    fn lost_commit(&self) -> Option<String> {
+        let (p, txn) = (&self.p, *self.w.txns.first()?);
+        let of = p.history.txn(txn);
+        let number = of.xid().map(|xid| format!(" (number {xid})")).unwrap_or_default();
+        let wrote = self.w.ops.first().map(|op| format!(", which {}", p.wrote(*op)));
+        Some(format!(
+            "The server confirmed the commit of {}{number}{}; asked for it later, the server knew nothing of it.",
+            p.name(txn),
+            wrote.unwrap_or_default(),
+        ))
     }
 
     // ---- cycles with a name ----

@@ -1,13 +1,13 @@
-//! What timestamps show of a witness, row by row: the rule, what should have been read, what was read, and who
+//! What timestamps or snapshots show of a witness, row by row: the rule, what should have been read, what was read, and who
 //! wrote both.
 
 use isolde_history::{History, TxnId};
-use isolde_spec::{Anomaly, Axiom, Level, Promise, Seen, Timed, Witness};
+use isolde_spec::{Anomaly, Axiom, By, Level, Promise, Seen, Timed, Witness};
 
-use super::Fact;
 use super::phrase::Phrases;
 use super::sources::Sources;
-use super::timed_story::{taken, version, wrote_anything};
+use super::timed_story::{taken, wrote_anything};
+use super::{Fact, snapshot_story};
 use crate::{names, stamps};
 
 /// The rows; none for a witness by values.
@@ -23,7 +23,8 @@ pub(super) fn of(
     let rule = format!("{}: {}", timed.axiom.name(), rule(asked, timed, witness.anomaly, wrote));
     let mut facts = vec![Fact { name: "rule", text: rule }];
     if let Some(op) = witness.ops.first().copied() {
-        let seen = |seen: &Seen| format!("{}{}", version(&p, op, seen), origin(history, seen));
+        let seen =
+            |seen: &Seen| format!("{}{}", p.version(op, seen), origin(history, asked.by, seen));
         let expected = timed.expected.iter().map(|it| Fact { name: "expected", text: seen(it) });
         facts.extend(expected);
         facts.extend(timed.read.iter().map(|it| Fact { name: "read", text: seen(it) }));
@@ -38,12 +39,16 @@ pub(super) fn of(
 }
 
 /// Who wrote a version, and when: ", written by T2 (start 4, commit 5)".
-fn origin(history: &History, seen: &Seen) -> String {
+fn origin(history: &History, by: By, seen: &Seen) -> String {
     match seen.write {
         Some(write) => {
             let writer: TxnId = history.txn_of(write);
             let last = if seen.list.is_some() { "whose last element is of" } else { "written by" };
-            format!(", {last} {} ({})", names::txn(history, writer), stamps::both(history, writer))
+            let when = match by {
+                By::Snapshots => snapshot_story::shown(history, writer),
+                _ => stamps::both(history, writer),
+            };
+            format!(", {last} {} ({when})", names::txn(history, writer))
         }
         None if seen.initial => ", the initial state".to_owned(),
         None => ", which no transaction wrote".to_owned(),
@@ -52,8 +57,12 @@ fn origin(history: &History, seen: &Seen) -> String {
 
 /// The rule that was broken, in a sentence. In commit order it matters whether the transaction wrote.
 fn rule(asked: Promise, timed: &Timed, anomaly: Anomaly, wrote: bool) -> &'static str {
+    if asked.by == By::Snapshots {
+        return snapshot_story::rule(timed.axiom, asked.level == Level::ReadCommitted);
+    }
     let serial = asked.level == Level::Serializable;
     match timed.axiom {
+        Axiom::Fresh | Axiom::Snapshots => snapshot_story::rule(timed.axiom, false),
         Axiom::Session if serial => "commit order keeps the order of each session",
         Axiom::Session => {
             "a transaction starts at or after the commit of every earlier one of its session"
@@ -94,9 +103,12 @@ pub(super) fn in_short(
     Some(match (timed.axiom, witness.anomaly) {
         (Axiom::Ext, _) => {
             let op = *witness.ops.first()?;
-            format!("expected {}", version(&p, op, timed.expected.first()?))
+            format!("expected {}", p.version(op, timed.expected.first()?))
         }
         (Axiom::Int, _) => "contradicts itself".to_owned(),
+        (Axiom::Fresh, _) => format!("misses {opponent}"),
+        (Axiom::Snapshots, _) if timed.apart.is_some() => format!("contradicts {opponent}"),
+        (Axiom::Snapshots, _) => "shows itself".to_owned(),
         (Axiom::NoConflict, _) => "overlap".to_owned(),
         (Axiom::Session, _) => format!("not after {opponent}"),
         (Axiom::Stamps, Anomaly::TimestampTie) => format!("the same commit as {opponent}"),

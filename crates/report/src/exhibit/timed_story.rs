@@ -1,14 +1,14 @@
 //! What happened by the server's timestamps, in one or two sentences.
 
 use isolde_history::{History, Op, OpId, OpKind, Outcome, Timestamp, TxnId, Value};
-use isolde_spec::{Anomaly, Assumed, Axiom, Level, Promise, Seen, Timed, Witness};
+use isolde_spec::{Anomaly, Assumed, Axiom, By, Level, Promise, Timed, Witness};
 
 use super::phrase::Phrases;
 use super::sources::Sources;
-use super::story;
+use super::{snapshot_story, story};
 use crate::{names, stamps};
 
-/// The story of a witness by timestamps; nothing for those by values.
+/// The story of a witness by timestamps or snapshots; nothing for those by values.
 pub(super) fn tell(
     history: &History,
     asked: Promise,
@@ -16,6 +16,9 @@ pub(super) fn tell(
     sources: &Sources<'_>,
 ) -> Option<String> {
     let timed = witness.timed.as_ref()?;
+    if asked.by == By::Snapshots {
+        return Some(snapshot_story::tell(history, witness, timed, sources));
+    }
     let p = Phrases { history, sources };
     let teller =
         TimedTeller { p, w: witness, t: timed, serial: asked.level == Level::Serializable };
@@ -25,6 +28,7 @@ pub(super) fn tell(
         Axiom::NoConflict => teller.conflict(),
         Axiom::Session => teller.session(),
         Axiom::Stamps => Some(teller.stamps()),
+        Axiom::Fresh | Axiom::Snapshots => None,
     };
     let mut told = told.unwrap_or_else(|| story::tell(history, witness, sources));
     for assumed in &timed.assumed {
@@ -51,15 +55,6 @@ pub(super) fn taken(assumed: &Assumed) -> String {
 /// Whether a transaction wrote something that stands.
 pub(super) fn wrote_anything(history: &History, txn: TxnId) -> bool {
     history.txn(txn).ops().any(|op| op.kind().writes() && story::stands(&op))
-}
-
-/// What a transaction should have read, or read: "x = 2", "no x", "l = [1,2]".
-pub(super) fn version(p: &Phrases<'_>, op: OpId, seen: &Seen) -> String {
-    let key = p.key(op);
-    match &seen.list {
-        Some(list) => format!("{key} = {}", p.list(list)),
-        None => p.is(&key, seen.value),
-    }
 }
 
 struct TimedTeller<'a> {
@@ -115,7 +110,7 @@ impl TimedTeller<'_> {
     /// "read x = 2", "found no x", "read x = 2 or x = 3".
     fn should(&self, op: OpId) -> Option<String> {
         let expected: Vec<String> =
-            self.t.expected.iter().map(|seen| version(&self.p, op, seen)).collect();
+            self.t.expected.iter().map(|seen| self.p.version(op, seen)).collect();
         let found =
             self.t.expected.iter().all(|seen| seen.value == Value::ABSENT && seen.list.is_none());
         let verb =

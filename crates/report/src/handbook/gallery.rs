@@ -1,6 +1,6 @@
 //! The handbook as Markdown, for `docs/handbook/`.
 
-use isolde_spec::{Anomaly, CATALOGUE, Level, Promise};
+use isolde_spec::{Anomaly, By, CATALOGUE, Level, Promise};
 
 use super::lattice;
 use super::text::{self, NOT_OFFERED, NOWHERE};
@@ -215,7 +215,8 @@ fn linked_from(anomaly: Anomaly) -> String {
     match entry.also_from {
         Some(also) => format!("{}; of Adya's levels, {}", link(entry.forbidden_from), link(also)),
         None if lattice::is_timed(anomaly) => {
-            format!("{} by timestamps", link(entry.forbidden_from))
+            let by = lattice::shown_only_by(anomaly).map_or("", By::name);
+            format!("{} by {by}", link(entry.forbidden_from))
         }
         None => link(entry.forbidden_from),
     }

@@ -1,15 +1,24 @@
 //! What follows from the catalogue: which level is next to which, and which forbids what.
 
-use isolde_spec::{Anomaly, CATALOGUE, Finding, Level};
+use isolde_spec::{Anomaly, By, CATALOGUE, Finding, Level};
 
 /// The levels that imply this one directly.
 pub fn next_stronger(level: Level) -> Vec<Level> {
     Level::ALL.into_iter().filter(|other| other.next_weaker().contains(&level)).collect()
 }
 
-/// Whether only the server's timestamps show an anomaly: by values no level knows it.
+/// What the server has to say for an anomaly to be seen: by values no level knows it then.
+pub(super) fn shown_only_by(anomaly: Anomaly) -> Option<By> {
+    match anomaly.entry().finding {
+        Finding::Timestamps => Some(By::Timestamps),
+        Finding::Snapshots => Some(By::Snapshots),
+        _ => None,
+    }
+}
+
+/// Whether only the server's timestamps or snapshots show an anomaly.
 pub(super) fn is_timed(anomaly: Anomaly) -> bool {
-    anomaly.entry().finding == Finding::Timestamps
+    shown_only_by(anomaly).is_some()
 }
 
 /// Whether a level forbids an anomaly by values.
@@ -29,7 +38,18 @@ pub fn forbidding_by_timestamps(anomaly: Anomaly) -> Vec<Level> {
         Anomaly::StaleRead | Anomaly::UncommittedVersionRead => {
             vec![Level::SnapshotIsolation, Level::Serializable]
         }
-        _ if is_timed(anomaly) => vec![Level::SnapshotIsolation],
+        _ if shown_only_by(anomaly) == Some(By::Timestamps) => vec![Level::SnapshotIsolation],
+        _ => Vec::new(),
+    }
+}
+
+/// The levels that forbid an anomaly by snapshots, of those that only the server's word shows.
+pub fn forbidding_by_snapshots(anomaly: Anomaly) -> Vec<Level> {
+    match anomaly {
+        Anomaly::StaleRead | Anomaly::UncommittedVersionRead | Anomaly::BadSnapshot => {
+            vec![Level::ReadCommitted, Level::SnapshotIsolation]
+        }
+        Anomaly::ConcurrentWrites | Anomaly::StaleSnapshot => vec![Level::SnapshotIsolation],
         _ => Vec::new(),
     }
 }

@@ -15,7 +15,9 @@ use isolde_spec::{Anomaly, By, Level, Promise};
 
 pub use gallery::{Page, Scene, Shown, gallery};
 pub use json::{anomaly_to_json, level_to_json};
-pub use lattice::{allowing, beyond, forbidding, forbidding_by_timestamps, next_stronger};
+pub use lattice::{
+    allowing, beyond, forbidding, forbidding_by_snapshots, forbidding_by_timestamps, next_stronger,
+};
 pub use page::{AnomalyPage, ByDesign, LevelPage, Recipe};
 pub use text::{anomaly_to_text, index_to_text, level_to_text};
 
@@ -65,7 +67,8 @@ pub fn level(level: Level) -> &'static LevelPage {
     levels::page(level)
 }
 
-/// What is promised, as a clause: by values what the level says, by timestamps what they are held against.
+/// What is promised, as a clause: by values what the level says, by timestamps and snapshots what they are held
+/// against.
 pub fn promise(promise: Promise) -> &'static str {
     match (promise.by, promise.level) {
         (By::Values, of) => level(of).promise,
@@ -75,6 +78,13 @@ pub fn promise(promise: Promise) -> &'static str {
         (By::Timestamps, _) => {
             "a transaction sees exactly what committed before it started, and of two transactions that \
              overlap only one writes a key"
+        }
+        (By::Snapshots, Level::ReadCommitted) => {
+            "a plain read returns the newest version that the snapshot of its statement shows"
+        }
+        (By::Snapshots, _) => {
+            "a transaction sees exactly what its snapshot shows, the snapshot shows all that had been confirmed, \
+             and of two transactions that update a row one sees the other"
         }
     }
 }

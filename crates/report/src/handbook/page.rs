@@ -29,11 +29,13 @@ pub struct AnomalyPage {
 }
 
 impl AnomalyPage {
-    /// The weakest promise that its history breaks: by timestamps where only they show the anomaly.
+    /// The weakest promise that its history breaks: by timestamps or snapshots where only they show the
+    /// anomaly.
     pub fn promise(&self) -> Promise {
         let entry = self.anomaly.entry();
         match entry.finding {
             Finding::Timestamps => Promise::by_timestamps(entry.forbidden_from),
+            Finding::Snapshots => Promise::by_snapshots(entry.forbidden_from),
             _ => Promise::of(entry.forbidden_from),
         }
     }

@@ -96,8 +96,11 @@ fn forbidden_by(anomaly: Anomaly) -> String {
     if !lattice::is_timed(anomaly) {
         return levels(&lattice::forbidding(anomaly));
     }
-    let by = lattice::forbidding_by_timestamps(anomaly).into_iter();
-    let by: Vec<String> = by.map(|level| Promise::by_timestamps(level).to_string()).collect();
+    let timed = lattice::forbidding_by_timestamps(anomaly).into_iter();
+    let timed = timed.map(|level| Promise::by_timestamps(level).to_string());
+    let shown = lattice::forbidding_by_snapshots(anomaly).into_iter();
+    let shown = shown.map(|level| Promise::by_snapshots(level).to_string());
+    let by: Vec<String> = timed.chain(shown).collect();
     all_of(&by.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
@@ -108,7 +111,7 @@ fn allowed_by(anomaly: Anomaly) -> String {
     allowed_by_values(anomaly)
 }
 
-/// What is allowed by values, where only timestamps show it.
+/// What is allowed by values, where only the server's own word shows it.
 pub(super) fn allowed_by_values(anomaly: Anomaly) -> String {
     let beside = lattice::beside(anomaly).map(|beside| format!("; {beside}"));
     format!("every level by values{}", beside.unwrap_or_default())

@@ -154,7 +154,7 @@ fn headline(case: &Case<'_>, summary: &Summary, violated: Option<usize>) -> (u8,
     if let Some(decided) = violated.and_then(|at| case.decided.get(at)) {
         return (1, format!("{} is violated", named(decided.verdict.promise)));
     }
-    let timed = decided::by_timestamps(case.decided).filter(|d| d.verdict.holds() == Some(true));
+    let timed = decided::by_the_server(case.decided).filter(|d| d.verdict.holds() == Some(true));
     let mut names: Vec<String> = timed.map(|d| named(d.verdict.promise)).collect();
     names.extend(summary.strongest.iter().map(ToString::to_string));
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -170,10 +170,10 @@ fn named(promise: Promise) -> String {
     Promise { session_order: true, ..promise }.to_string()
 }
 
-/// What holds by values, and what follows from it, in words; nothing if only timestamps were asked.
+/// What holds by values, and what follows from it, in words; nothing if only the server's word was asked.
 fn strongest(case: &Case<'_>, summary: &Summary) -> String {
     if !case.decided.is_empty()
-        && decided::by_timestamps(case.decided).count() == case.decided.len()
+        && decided::by_the_server(case.decided).count() == case.decided.len()
     {
         return String::new();
     }
@@ -211,7 +211,7 @@ fn verdict(case: &Case<'_>, decided: &Decided) -> Value {
         "level": named(promise),
         "name": promise.level.name(),
         "word": promise.word(),
-        "timed": promise.by == By::Timestamps,
+        "by": promise.by.name(),
         "state": state,
         "asked": if verdict.promise.session_order { "" } else { "without session order" },
         "found": verdict.counts.iter().map(counted).collect::<Vec<_>>(),

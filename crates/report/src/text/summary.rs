@@ -80,14 +80,15 @@ pub fn summary_to_json(decided: &[Decided]) -> Value {
         "strongest": summary.strongest.iter().map(|l| l.name()).collect::<Vec<_>>(),
         "not_shown_to_hold": summary.others.iter().map(other).collect::<Vec<_>>(),
         "plainest_violation_of": summary.plainest.map(Level::name),
-        "by_timestamps": timed_summary::to_json(decided),
+        "by_timestamps": timed_summary::to_json(By::Timestamps, decided),
+        "by_snapshots": timed_summary::to_json(By::Snapshots, decided),
         "compared": timed_summary::compared(decided),
     })
 }
 
 fn strongest(summary: &Summary, decided: &[Decided]) -> String {
     let mut out = String::new();
-    if decided.iter().all(|d| d.verdict.promise.by == By::Timestamps) && !decided.is_empty() {
+    if decided.iter().all(|d| d.verdict.promise.by != By::Values) && !decided.is_empty() {
         return out;
     }
     let names: Vec<&str> = summary.strongest.iter().map(|level| level.name()).collect();

@@ -1,34 +1,44 @@
-//! What holds by the server's timestamps and what does not, and how that fits what holds by values.
+//! What holds by the server's timestamps or snapshots and what does not, and how that fits what holds by values.
 
-use isolde_spec::{Answer, Level, Summary};
+use isolde_spec::{Answer, By, Level, Summary};
 use serde_json::{Value, json};
 
 use super::verdict;
-use crate::decided::{Decided, by_timestamps};
+use crate::decided::{Decided, by_the_server};
 use crate::wrap::{all_of, paragraph};
 
-/// A row for each verdict by timestamps, and what is worth knowing; nothing if there is none.
+/// The verdicts by one of the things that the server says.
+fn judged_by(by: By, decided: &[Decided]) -> impl Iterator<Item = &Decided> {
+    by_the_server(decided).filter(move |d| d.verdict.promise.by == by)
+}
+
+/// A row for each verdict by timestamps or snapshots, and what is worth knowing; nothing if there is none.
 pub(super) fn to_text(decided: &[Decided]) -> String {
+    let mut out = rows(By::Timestamps, decided) + &rows(By::Snapshots, decided);
+    if let Some(compared) = compared(decided) {
+        paragraph(&mut out, "  ", 2, usize::MAX, &compared);
+    }
+    // What ran is said once: here, or beside the violation.
+    let violated = by_the_server(decided).any(|d| d.verdict.holds() == Some(false));
+    if let Some(first) = by_the_server(decided).next().filter(|_| !violated) {
+        verdict::about(&first.verdict, false, &mut out);
+    }
+    out
+}
+
+fn rows(by: By, decided: &[Decided]) -> String {
     let mut out = String::new();
     let name = |d: &Decided| {
         let promise = d.verdict.promise;
         let without = if promise.session_order { "" } else { " without session order" };
         format!("{}{without}", promise.level)
     };
-    let width = by_timestamps(decided).map(|d| name(d).len()).max();
+    let width = judged_by(by, decided).map(|d| name(d).len()).max();
     let Some(width) = width else { return out };
-    out.push_str("by the server's timestamps:\n");
-    for d in by_timestamps(decided) {
+    out.push_str(&format!("by the server's {}:\n", by.name()));
+    for d in judged_by(by, decided) {
         let prefix = format!("  {:<width$}  ", name(d));
         paragraph(&mut out, &prefix, width + 4, usize::MAX, &standing(d));
-    }
-    if let Some(compared) = compared(decided) {
-        paragraph(&mut out, "  ", 2, usize::MAX, &compared);
-    }
-    // What ran is said once: here, or beside the violation.
-    let violated = by_timestamps(decided).any(|d| d.verdict.holds() == Some(false));
-    if let Some(first) = by_timestamps(decided).next().filter(|_| !violated) {
-        verdict::about(&first.verdict, false, &mut out);
     }
     out
 }
@@ -48,7 +58,7 @@ fn standing(d: &Decided) -> String {
 }
 
 /// The same for machines; witnesses and counts are in the verdicts.
-pub(super) fn to_json(decided: &[Decided]) -> Vec<Value> {
+pub(super) fn to_json(by: By, decided: &[Decided]) -> Vec<Value> {
     let one = |d: &Decided| {
         let (answer, reason) = match &d.verdict.answer {
             Answer::Holds => ("holds", None),
@@ -65,7 +75,7 @@ pub(super) fn to_json(decided: &[Decided]) -> Vec<Value> {
             "holds_without_session_order": d.holds_without_session_order,
         })
     };
-    by_timestamps(decided).map(one).collect()
+    judged_by(by, decided).map(one).collect()
 }
 
 /// The same in lines; nothing if no level differs.
@@ -77,10 +87,16 @@ pub fn compared_to_text(decided: &[Decided]) -> String {
     out
 }
 
-/// What it means that levels are violated by timestamps and hold by values, if some are.
+/// What it means that levels are violated by the server's own word and hold by values, if some are.
 pub(crate) fn compared(decided: &[Decided]) -> Option<String> {
+    let told = [By::Timestamps, By::Snapshots].into_iter().filter_map(|by| contrast(by, decided));
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| told.join(" "))
+}
+
+fn contrast(by: By, decided: &[Decided]) -> Option<String> {
     let strongest = Summary::of(decided.iter().map(|d| &d.verdict)).strongest;
-    let violated = by_timestamps(decided).filter(|d| d.verdict.holds() == Some(false));
+    let violated = judged_by(by, decided).filter(|d| d.verdict.holds() == Some(false));
     let levels = violated.map(|d| d.verdict.promise.level);
     let both = levels.filter(|level| strongest.iter().any(|strong| strong.implies(*level)));
     let names: Vec<&str> = both.map(Level::name).collect();
@@ -90,8 +106,9 @@ pub(crate) fn compared(decided: &[Decided]) -> Option<String> {
         _ => ("hold", "they are"),
     };
     Some(format!(
-        "By values, {} {hold}: some order of the transactions explains what was read. By timestamps {are} \
-         violated: the server did not do what its own timestamps say that it did.",
-        all_of(&names)
+        "By values, {} {hold}: some order of the transactions explains what was read. By {by} {are} \
+         violated: the server did not do what its own {by} say that it did.",
+        all_of(&names),
+        by = by.name(),
     ))
 }

@@ -143,6 +143,7 @@ pub(crate) fn method(name: &str) -> &str {
         "axiom" => "axiom of the level",
         "local" => "single transactions",
         "timestamps" => "the server's timestamps",
+        "snapshots" => "the server's snapshots",
         other => other,
     }
 }

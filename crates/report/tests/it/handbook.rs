@@ -20,8 +20,8 @@ fn verdict(history: &str, level: Level) -> Verdict {
     asked(history, Promise::of(level))
 }
 
-fn is_timed(page: &handbook::AnomalyPage) -> bool {
-    page.promise().by == By::Timestamps
+fn is_by(page: &handbook::AnomalyPage, by: By) -> bool {
+    page.promise().by == by
 }
 
 fn holds(history: &str, level: Level) -> bool {
@@ -66,7 +66,7 @@ fn every_anomaly_and_every_level_has_a_page() {
 
 #[test]
 fn every_anomaly_is_shown_by_its_history() {
-    for page in all_anomalies().filter(|page| !is_timed(page)) {
+    for page in all_anomalies().filter(|page| is_by(page, By::Values)) {
         let entry = page.anomaly.entry();
         for from in [Some(entry.forbidden_from), entry.also_from].into_iter().flatten() {
             let witnesses = verdict(page.history, from);
@@ -86,7 +86,7 @@ fn every_anomaly_is_shown_by_its_history() {
 fn nothing_else_is_wrong_with_it() {
     // Other levels have other names for these two, and forbid them under those.
     let renamed = [Anomaly::PrefixViolation, Anomaly::NotLinearizable];
-    let valued = all_anomalies().filter(|page| !is_timed(page));
+    let valued = all_anomalies().filter(|page| is_by(page, By::Values));
     for page in valued.filter(|page| !renamed.contains(&page.anomaly)) {
         for level in Level::ALL.into_iter().filter(|level| !level.of_operations()) {
             // Without intervals of the whole history nothing holds at the levels of real time.
@@ -99,7 +99,7 @@ fn nothing_else_is_wrong_with_it() {
 
 #[test]
 fn timestamps_show_what_values_do_not() {
-    let timed: Vec<_> = all_anomalies().filter(|page| is_timed(page)).collect();
+    let timed: Vec<_> = all_anomalies().filter(|page| is_by(page, By::Timestamps)).collect();
     assert_eq!(timed.len(), 5);
     for page in timed {
         let name = page.anomaly;
@@ -121,6 +121,21 @@ fn timestamps_show_what_values_do_not() {
             let known = |a: Anomaly| a == name || Some(a) == beside;
             assert!(verdict.witnesses().iter().all(|w| known(w.anomaly)), "{name} at {level}");
         }
+        for level in Level::ALL.into_iter().filter(|l| !l.needs_real_time() && !l.of_operations()) {
+            assert!(holds(page.history, level), "{name} at {level} by values");
+        }
+    }
+}
+
+#[test]
+fn snapshots_show_what_values_do_not() {
+    let shown: Vec<_> = all_anomalies().filter(|page| is_by(page, By::Snapshots)).collect();
+    assert_eq!(shown.len(), 2);
+    for page in shown {
+        let name = page.anomaly;
+        assert_eq!(first(page.history, page.promise()), Some(name));
+        assert!(handbook::forbidding(name).is_empty());
+        assert!(handbook::forbidding_by_snapshots(name).contains(&Level::SnapshotIsolation));
         for level in Level::ALL.into_iter().filter(|l| !l.needs_real_time() && !l.of_operations()) {
             assert!(holds(page.history, level), "{name} at {level} by values");
         }

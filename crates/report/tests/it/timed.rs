@@ -137,7 +137,7 @@ fn a_list() {
         expect![[r#"
             snapshot-isolation by timestamps: violated
               found      1 StaleRead
-              StaleRead: a transaction read a version that, by timestamps, was already overwritten
+              StaleRead: a transaction read a version that, by the server's own word, was already overwritten
                 T3 started at 5 and read l = [1]; but T2 had appended 2 at 4.1, so T3 should have read l =
                 [1,2].
 
@@ -171,34 +171,34 @@ fn what_timestamps_alone_make_wrong_is_told_in_their_words() {
         SI,
         "initial 0\na 1: w(x,1) unknown ts(9,_)\nb 2: r(x,1) ts(5,_)\n",
         expect![[r#"
-        snapshot-isolation by timestamps: violated
-          found      1 UncommittedVersionRead
-          UncommittedVersionRead: a transaction read a version that, by its timestamp, was committed too
-              late to be seen
-            T2 started at 5 and read x = 1 of T1, which cannot have committed by then; it should have read x
-            = 0, the initial value. The outcome of T1 is unknown: it is taken to have committed after 9.
+            snapshot-isolation by timestamps: violated
+              found      1 UncommittedVersionRead
+              UncommittedVersionRead: a transaction read a version that, by the server's own word, was committed
+                  too late to be seen
+                T2 started at 5 and read x = 1 of T1, which cannot have committed by then; it should have read x
+                = 0, the initial value. The outcome of T1 is unknown: it is taken to have committed after 9.
 
-            by the server's timestamps:
-            ts  b                a
-             5  + T2
-             9  |                + T1 w(x,1)
-                + r(x,1)         |
-                                 + outcome unknown
+                by the server's timestamps:
+                ts  b                a
+                 5  + T2
+                 9  |                + T1 w(x,1)
+                    + r(x,1)         |
+                                     + outcome unknown
 
-            rule     EXT: a transaction reads the newest version that committed at or before its start
-            expected x = 0, the initial state
-            read     x = 1, written by T1 (start 9)
-            assumed  T1, whose outcome is unknown and which was read, is taken to have committed after 9
-            promise  snapshot-isolation by timestamps: a transaction sees exactly what committed before it
-                     started, and of two transactions that overlap only one writes a key
-            broken   because a version that was read had not committed yet at the reader's place
-            visible  in the first 2 of 2 transactions
-          note       the outcome of transaction T1 is unknown, and it was read: it is taken to have
-                     committed
-          method     the server's timestamps (timestamps say which versions each transaction sees)
-          evidence   start and commit timestamps
-          figures    2 transactions, 2 operations, 1 key
-    "#]],
+                rule     EXT: a transaction reads the newest version that committed at or before its start
+                expected x = 0, the initial state
+                read     x = 1, written by T1 (start 9)
+                assumed  T1, whose outcome is unknown and which was read, is taken to have committed after 9
+                promise  snapshot-isolation by timestamps: a transaction sees exactly what committed before it
+                         started, and of two transactions that overlap only one writes a key
+                broken   because a version that was read had not committed yet at the reader's place
+                visible  in the first 2 of 2 transactions
+              note       the outcome of transaction T1 is unknown, and it was read: it is taken to have
+                         committed
+              method     the server's timestamps (timestamps say which versions each transaction sees)
+              evidence   start and commit timestamps
+              figures    2 transactions, 2 operations, 1 key
+        "#]],
     );
     // One read is enough to see that a list is in the wrong order.
     tells(
@@ -271,7 +271,7 @@ fn an_unknown_outcome() {
         expect![[r#"
             snapshot-isolation by timestamps: violated
               found      1 StaleRead
-              StaleRead: a transaction read a version that, by timestamps, was already overwritten
+              StaleRead: a transaction read a version that, by the server's own word, was already overwritten
                 T3 started at 6 and read x = 0, the initial value; but T1 had overwritten it, so T3 should have
                 read x = 1. The outcome of T1 is unknown: it is taken to have committed after 1 and not after
                 4.
@@ -455,7 +455,7 @@ fn in_the_order_of_commits() {
         expect![[r#"
             serializable by timestamps: violated
               found      1 StaleRead
-              StaleRead: a transaction read a version that, by timestamps, was already overwritten
+              StaleRead: a transaction read a version that, by the server's own word, was already overwritten
                 T3, which committed at 6, read x = 1 of T1, which committed at 2; but T2 had overwritten it at
                 5, so T3 should have read x = 2.
 

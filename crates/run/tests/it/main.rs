@@ -5,4 +5,6 @@
 mod naughty;
 mod outcomes;
 mod record;
+mod snapshots;
 mod timestamps;
+mod versions;

@@ -259,7 +259,7 @@ fn planted_anomalies_show_in_timestamps_that_are_true() {
         let options = OpenOptions { planted: vec![anomaly], ..OpenOptions::default() };
         let target: Arc<dyn Target> = Arc::from(open("faulty", &options).unwrap());
         let settings = Settings { favour: Some(anomaly), ..Settings::new(Kind::Mini) };
-        let history = record(&target, "serializable", settings, &limited(5000, 0));
+        let history = record(&target, "serializable", settings, &limited(12_000, 0));
         let ended = |txn: &Txn<'_>| txn.start_ts().is_some() && txn.commit_ts().is_some();
         assert!(committed(&history).all(|txn| ended(&txn)), "{anomaly}");
         let broken: Vec<&str> = broken_by_snapshots(&history).into_iter().collect();

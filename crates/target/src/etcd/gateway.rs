@@ -68,8 +68,16 @@ impl Gateway {
 
     /// Reads a key: as of now, or as this node has it.
     pub(super) fn get(&mut self, key: &str, stale: bool) -> Result<KeyValue, Failure> {
-        let body = json!({"key": encode(key), "serializable": stale});
-        let answer = self.ask("/v3/kv/range", &body)?;
+        self.range(&json!({"key": encode(key), "serializable": stale}))
+    }
+
+    /// Reads a key as it was at a revision; an error if that was compacted away.
+    pub(super) fn get_at(&mut self, key: &str, revision: i64) -> Result<KeyValue, Failure> {
+        self.range(&json!({"key": encode(key), "revision": revision.to_string()}))
+    }
+
+    fn range(&mut self, body: &Value) -> Result<KeyValue, Failure> {
+        let answer = self.ask("/v3/kv/range", body)?;
         let odd =
             || Failure::new(After::Lost, "answer", "etcd answered a range with something else");
         let Some(pair) = answer.get("kvs").and_then(|kvs| kvs.get(0)) else {

@@ -4,13 +4,14 @@
 
 mod gateway;
 mod http;
+mod in_doubt;
 mod session;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use isolde_history::OpKind;
+use isolde_history::{OpKind, Outcome, Timestamp};
 use isolde_spec::Level;
 
 use crate::failure::{After, Failure};
@@ -20,8 +21,9 @@ use crate::open::OpenOptions;
 use crate::path::Path;
 use crate::relay::Relay;
 use crate::server::{self, Apart, Member};
+use crate::shown::{InDoubt, ResolvedOutcome};
 use crate::target::{Contents, OpenError, Session, Table, Target, Throwaway};
-use crate::timestamps::{CommitOrder, ReadsAt};
+use crate::timestamps::{CommitOrder, ReadsAt, Timestamps};
 use crate::unique;
 use gateway::Gateway;
 use session::{EtcdSession, key};
@@ -249,6 +251,25 @@ impl Target for Etcd {
 
     fn clean(&self) -> Result<(), Failure> {
         self.any()?.remove(&self.prefix)
+    }
+
+    /// Every version of every key is there until it is compacted away, which does not happen within a run. The revision
+    /// of the version that the transaction made is that of its commit.
+    fn fate(&self, in_doubt: &InDoubt<'_>) -> ResolvedOutcome {
+        let found = self.any().and_then(|mut gateway| {
+            in_doubt::revision_of(&mut gateway, &self.prefix, in_doubt.writes)
+        });
+        match found {
+            Ok(Some(revision)) => {
+                let commit = Some(Timestamp::plain(revision));
+                ResolvedOutcome {
+                    outcome: Outcome::Committed,
+                    timestamps: Timestamps { start: None, commit },
+                }
+            }
+            // What is not there may still be on its way.
+            Ok(None) | Err(_) => Outcome::Unknown.into(),
+        }
     }
 
     fn throwaway(&self) -> Option<Throwaway> {

@@ -134,7 +134,7 @@ impl Session for EtcdSession {
     }
 }
 
-fn numbers(text: &str) -> Option<Vec<i64>> {
+pub(super) fn numbers(text: &str) -> Option<Vec<i64>> {
     text.split(' ').map(|word| word.parse().ok()).collect()
 }
 

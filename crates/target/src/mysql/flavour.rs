@@ -144,6 +144,30 @@ impl Flavour {
         }
     }
 
+    /// Whether tables can keep all versions of their rows, each with the transaction that wrote it; if not, why
+    /// not.
+    pub(super) fn keeps_versions(self) -> Result<(), String> {
+        let why = match self {
+            Flavour::MariaDb { .. } => return Ok(()),
+            Flavour::MyRocks => {
+                "MyRocks has no system versioning by transaction id, only by time, which puts nothing in \
+                 order; MariaDB with InnoDB has"
+            }
+            // It was never tried whether the nodes number the transactions of a row alike.
+            Flavour::Galera => {
+                "it is not known whether the nodes of MariaDB Galera show the same versions; MariaDB with \
+                 InnoDB on one server shows them"
+            }
+            Flavour::MySql => {
+                "MySQL keeps no versions of rows that can be asked for; MariaDB with InnoDB does"
+            }
+            Flavour::TiDb => {
+                "TiDB keeps no versions of rows that can be asked for one by one; MariaDB with InnoDB does"
+            }
+        };
+        Err(why.to_owned())
+    }
+
     /// How a table is told which engine to use.
     pub(super) const fn engine(self) -> &'static str {
         match self {

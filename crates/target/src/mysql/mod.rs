@@ -1,18 +1,21 @@
 //! MariaDB (throwaway servers, or by URL), MySQL and TiDB (by URL).
 
 mod address;
+mod chain;
 mod console;
 mod dialect;
 mod failure;
 mod flavour;
+mod in_doubt;
 mod leftovers;
 mod session;
 mod start;
 mod types;
+mod versions;
 
 use std::sync::Mutex;
 
-use isolde_history::OpKind;
+use isolde_history::{OpKind, Outcome};
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error};
 
@@ -27,6 +30,7 @@ use crate::relay::Relay;
 use crate::secret;
 use crate::server::mariadb::StorageEngine;
 use crate::server::{Apart, Member};
+use crate::shown::{InDoubt, ResolvedOutcome, Show, TableVersions};
 use crate::target::{Contents, OpenError, Session, Table, Target, Throwaway};
 use crate::unique;
 use address::{MySqlAddress, address, explain};
@@ -115,10 +119,12 @@ fn open_started(
     let made = Mutex::new(Vec::new());
     let relay = options.relayed.then(Relay::default);
     let own_limit = options.sets("max_statement_time");
+    let versioned = options.show == Some(Show::Versions) && flavour.keeps_versions().is_ok();
     Ok(Box::new(MySql {
         nodes,
         version,
         flavour,
+        versioned,
         own_limit,
         prefix,
         made,
@@ -134,12 +140,14 @@ struct MySql {
     nodes: Vec<MySqlAddress>,
     version: String,
     flavour: Flavour,
+    /// Whether its tables keep all versions of their rows.
+    versioned: bool,
     /// Whether the user has set for the whole server how long a statement may take.
     own_limit: bool,
     /// What its tables are called, but for their numbers.
     prefix: String,
     /// The tables that are there.
-    made: Mutex<Vec<u32>>,
+    made: Mutex<Vec<Table>>,
     relay: Option<Relay>,
     /// The throwaway servers, and below their networks, which go after them.
     members: Vec<Member>,
@@ -231,9 +239,13 @@ impl Target for MySql {
         };
         // A try before this one may have got half-way.
         let mut texts = vec![format!("DROP TABLE IF EXISTS {name}")];
+        let (index, versioned) = match self.versioned {
+            true => (versions::COLUMNS, versions::VERSIONED),
+            false => ("KEY s (s)", ""),
+        };
         texts.push(format!(
             "CREATE TABLE {name} (k BIGINT NOT NULL PRIMARY KEY, s BIGINT NOT NULL, \
-             u BIGINT NOT NULL, v {value} NOT NULL, KEY s (s)){}",
+             u BIGINT NOT NULL, v {value} NOT NULL, {index}){}{versioned}",
             self.flavour.engine()
         ));
         if table.filled && table.contents == Contents::Registers {
@@ -244,7 +256,8 @@ impl Target for MySql {
             }
         }
         if let Ok(mut made) = self.made.lock() {
-            made.push(table.number);
+            made.retain(|other| other.number != table.number);
+            made.push(*table);
         }
         self.statements(&texts)?;
         let rows = if table.filled { u64::from(table.rows) } else { 0 };
@@ -294,7 +307,7 @@ impl Target for MySql {
     fn drop_table(&self, number: u32) -> Result<(), Failure> {
         self.statements(&[format!("DROP TABLE IF EXISTS {}{number}", self.prefix)])?;
         if let Ok(mut made) = self.made.lock() {
-            made.retain(|n| *n != number);
+            made.retain(|table| table.number != number);
         }
         Ok(())
     }
@@ -304,10 +317,53 @@ impl Target for MySql {
         if made.is_empty() {
             return Ok(());
         }
-        let drop = |number| format!("DROP TABLE IF EXISTS {}{number}", self.prefix);
+        let drop = |table: &Table| format!("DROP TABLE IF EXISTS {}{}", self.prefix, table.number);
         self.statements(&made.iter().map(drop).collect::<Vec<_>>())?;
         made.clear();
         Ok(())
+    }
+
+    fn shows(&self, show: Show) -> Result<(), String> {
+        match show {
+            Show::Versions if self.versioned => Ok(()),
+            Show::Versions => {
+                self.flavour.keeps_versions()?;
+                Err(format!("{} was opened without keeping the versions of rows", self.name()))
+            }
+            Show::Snapshots => {
+                Err(format!("{} does not show snapshots; {} does", self.name(), show.shown_by()))
+            }
+        }
+    }
+
+    fn fate(&self, in_doubt: &InDoubt<'_>) -> ResolvedOutcome {
+        if !self.versioned || in_doubt.writes.is_empty() {
+            return Outcome::Unknown.into();
+        }
+        let found = self.nodes.first().map(|node| {
+            let mut conn = self.conn(node)?;
+            in_doubt::is_there(&mut conn, &self.prefix, in_doubt.writes)
+        });
+        match found {
+            Some(Ok(true)) => Outcome::Committed.into(),
+            // What is not there may still be on its way.
+            Some(Ok(false) | Err(_)) | None => Outcome::Unknown.into(),
+        }
+    }
+
+    fn versions(&self, number: u32) -> Result<Option<TableVersions>, Failure> {
+        let made =
+            self.made.lock().map_or(None, |made| made.iter().find(|t| t.number == number).copied());
+        let (Some(node), Some(table), true) = (self.nodes.first(), made, self.versioned) else {
+            return Ok(None);
+        };
+        let filled = if table.filled { table.rows } else { 0 };
+        let name = format!("{}{number}", self.prefix);
+        // Without a limit for the statement: it may be a long answer.
+        let read = node
+            .connect()
+            .and_then(|mut conn| versions::read(&mut conn, &name, table.contents, filled));
+        read.map(Some).map_err(|error| failure::in_transaction(&error))
     }
 
     fn leftovers(&self) -> Result<Option<Vec<Leftover>>, Failure> {

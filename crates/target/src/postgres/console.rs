@@ -52,8 +52,7 @@ impl Consoles for Postgres {
                  SET SESSION CHARACTERISTICS AS TRANSACTION {level}"
             ))?;
             self.preludes.deadlocks(&mut wire);
-            let number = wire.simple("SELECT pg_backend_pid()")?.cell.unwrap_or_default();
-            let number = String::from_utf8_lossy(&number).parse();
+            let number = wire.simple("SELECT pg_backend_pid()")?.text().parse();
             Ok((wire, number.map_err(|_| odd("a process without a number"))?))
         });
         match opened {

@@ -15,8 +15,8 @@ const LIST: &str = "SELECT coalesce(string_agg(line, E'\\n' ORDER BY line), '') 
 pub(super) fn list(address: &PostgresAddress) -> Result<Vec<Leftover>, Failure> {
     let failed = |trouble| failure::in_transaction(trouble, b'I');
     let mut wire = Wire::connect(address).map_err(failed)?;
-    let lines = wire.simple(LIST).map_err(failed)?.cell.unwrap_or_default();
-    Ok(String::from_utf8_lossy(&lines).lines().filter_map(one).collect())
+    let lines = wire.simple(LIST).map_err(failed)?.text();
+    Ok(lines.lines().filter_map(one).collect())
 }
 
 fn one(line: &str) -> Option<Leftover> {

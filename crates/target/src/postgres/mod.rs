@@ -4,9 +4,12 @@ mod address;
 mod console;
 mod dialect;
 mod environment;
+mod evidence;
 mod failure;
+mod fates;
 mod leftovers;
 mod prelude;
+mod restarts;
 mod session;
 mod start;
 mod types;
@@ -14,7 +17,7 @@ mod wire;
 
 use std::sync::Mutex;
 
-use isolde_history::OpKind;
+use isolde_history::{OpKind, Outcome};
 
 use crate::console::Consoles;
 use crate::failure::{After, Failure};
@@ -26,16 +29,23 @@ use crate::path::Path;
 use crate::relay::Relay;
 use crate::secret;
 use crate::server::{Apart, Member};
+use crate::shown::{InDoubt, ResolvedOutcome, ServerTxn, Show};
 use crate::target::{Contents, OpenError, Session, Table, Target, Throwaway};
 use crate::unique;
 use address::{address, explain};
+use evidence::{Evidence, snapshots_of};
 use prelude::Preludes;
+use restarts::Restarts;
 use session::PostgresSession;
 use start::PostgresStarted;
 use wire::{PostgresAddress, Trouble, Wire};
 
 /// What every transaction says itself, so that a setting of the server has no effect.
 const LEVEL_SETTINGS: &[&str] = &["default_transaction_isolation", "transaction_isolation"];
+
+/// Why snapshots of a standby are no evidence.
+const NO_STANDBY: &str = "a hot standby does not show snapshots: those that it gives leave out which \
+    transactions were in progress on the primary";
 
 /// Opens a server: the user's if there is a URL, else a throwaway one.
 pub(crate) fn open(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Target>, OpenError> {
@@ -59,6 +69,9 @@ pub(crate) fn open_pair(
     options: &OpenOptions,
 ) -> Result<Box<dyn Target>, OpenError> {
     options.refuse(LEVEL_SETTINGS)?;
+    if options.show == Some(Show::Snapshots) {
+        return Err(OpenError::new(NO_STANDBY));
+    }
     Ok(Box::new(Postgres::new(start::pair(options)?, options)?))
 }
 
@@ -73,6 +86,11 @@ struct Postgres {
     preludes: Preludes,
     /// The tables that are there.
     made: Mutex<Vec<u32>>,
+    /// The starts of the server that were seen, if it shall show snapshots: they tell transactions of the
+    /// same number apart.
+    restarts: Option<Restarts>,
+    /// Whether the server is a hot standby.
+    recovering: bool,
     relay: Option<Relay>,
     /// The throwaway servers, and below their networks, which go after them.
     members: Vec<Member>,
@@ -85,7 +103,11 @@ impl Postgres {
         let address = nodes.first().ok_or_else(|| OpenError::new("there is no server"))?;
         let mut wire = Wire::connect(address).map_err(|t| explain(t, address))?;
         let version = wire.show("server_version").map_err(|t| explain(t, address))?;
+        let recovering =
+            wire.simple("SELECT pg_is_in_recovery()").map_err(|t| explain(t, address))?;
         Ok(Postgres {
+            restarts: (options.show == Some(Show::Snapshots)).then(Restarts::default),
+            recovering: recovering.text() == "t",
             version,
             prefix: format!("isolde_{}_", unique::tag()),
             preludes: Preludes::new(options),
@@ -115,11 +137,31 @@ impl Postgres {
         })
     }
 
-    /// A connection whose statements the server gives up a little before we do.
-    fn wire(&self, address: &PostgresAddress) -> Result<Wire, Trouble> {
+    /// A connection whose statements the server gives up a little before we do, and to which start of the
+    /// server it belongs; the latter is asked only if the server shall show snapshots.
+    fn wire(&self, address: &PostgresAddress) -> Result<(Wire, u32), Trouble> {
         let mut wire = Wire::connect(address)?;
         self.preludes.session(&mut wire)?;
-        Ok(wire)
+        let restart = match &self.restarts {
+            Some(restarts) => restarts.number(&mut wire)?,
+            None => 0,
+        };
+        Ok((wire, restart))
+    }
+
+    /// A connection to the primary that asks about transactions.
+    fn asking(&self) -> Result<Option<(Wire, &Restarts)>, Trouble> {
+        match (&self.restarts, self.nodes.first()) {
+            (Some(restarts), Some(primary)) => Ok(Some((self.wire(primary)?.0, restarts))),
+            _ => Ok(None),
+        }
+    }
+
+    /// A session of a client, on a connection of its own.
+    fn session(&self, offer: &Offer, client: u32, begin: &str) -> Result<PostgresSession, Trouble> {
+        let (wire, restart) = self.wire(&self.address(client)?)?;
+        let evidence = self.restarts.as_ref().map(|_| Evidence::new(snapshots_of(offer), restart));
+        PostgresSession::new(wire, self.prefix.clone(), begin, self.only_reads(client), evidence)
     }
 
     fn statements(&self, texts: &[String]) -> Result<(), Failure> {
@@ -127,7 +169,7 @@ impl Postgres {
         let primary = self.nodes.first();
         let primary =
             primary.ok_or_else(|| failed(Trouble::Gone("there is no server".to_owned())))?;
-        let mut wire = self.wire(primary).map_err(failed)?;
+        let (mut wire, _) = self.wire(primary).map_err(failed)?;
         texts.iter().try_for_each(|text| wire.simple(text).map(|_| ()).map_err(failed))
     }
 }
@@ -195,16 +237,11 @@ impl Target for Postgres {
     }
 
     fn connect_client(&self, offer: &Offer, client: u32) -> Result<Box<dyn Session>, Failure> {
-        let read_only = self.only_reads(client);
-        let Some(begin) = dialect::begin(offer, read_only) else {
+        let Some(begin) = dialect::begin(offer, self.only_reads(client)) else {
             let message = format!("PostgreSQL has no level '{}'", offer.name);
             return Err(Failure::new(After::Lost, "level", message));
         };
-        let session = self
-            .address(client)
-            .and_then(|address| self.wire(&address))
-            .and_then(|wire| PostgresSession::new(wire, self.prefix.clone(), begin, read_only));
-        match session {
+        match self.session(offer, client, begin) {
             Ok(session) => Ok(Box::new(session)),
             Err(trouble) => {
                 let mut failure = failure::in_transaction(trouble, b'I');
@@ -255,6 +292,51 @@ impl Target for Postgres {
         self.statements(&made.iter().map(drop).collect::<Vec<_>>())?;
         made.clear();
         Ok(())
+    }
+
+    fn shows(&self, show: Show) -> Result<(), String> {
+        if show != Show::Snapshots {
+            let by = show.shown_by();
+            return Err(format!("{} does not show {}; {by} does", self.name(), show.name()));
+        }
+        if self.recovering || self.nodes.len() > 1 {
+            return Err(NO_STANDBY.to_owned());
+        }
+        // Those to whom the questions are not answered learn it before a run begins.
+        let asked = self.asking().and_then(|asking| match asking {
+            Some((mut wire, _)) => wire.simple(evidence::SNAPSHOT).map(drop),
+            None => Ok(()),
+        });
+        asked.map_err(|trouble| {
+            let why = failure::in_transaction(trouble, b'I').message;
+            format!("PostgreSQL {} does not show snapshots here: {why}", self.version)
+        })
+    }
+
+    fn fate(&self, in_doubt: &InDoubt<'_>) -> ResolvedOutcome {
+        let Some(txn) = in_doubt.txn else { return Outcome::Unknown.into() };
+        let outcome = match self.asking() {
+            Ok(Some((mut wire, restarts))) => fates::outcome(&mut wire, restarts, txn).ok(),
+            _ => None,
+        };
+        outcome.unwrap_or(Outcome::Unknown).into()
+    }
+
+    fn lost(&self, confirmed: &[ServerTxn]) -> Result<Vec<ServerTxn>, Failure> {
+        match self.asking().map_err(|t| failure::in_transaction(t, b'I'))? {
+            Some((mut wire, restarts)) => fates::lost(&mut wire, restarts, confirmed),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn commit_times(&self, txns: &[ServerTxn]) -> Result<Option<Vec<Option<i64>>>, Failure> {
+        let failed = |trouble| failure::in_transaction(trouble, b'I');
+        match self.asking().map_err(failed)? {
+            Some((mut wire, restarts)) => {
+                fates::commit_times(&mut wire, restarts, txns).map_err(failed)
+            }
+            None => Ok(None),
+        }
     }
 
     fn leftovers(&self) -> Result<Option<Vec<Leftover>>, Failure> {

@@ -5,11 +5,13 @@ use std::collections::HashMap;
 use isolde_history::OpKind;
 
 use super::dialect::WAYS;
+use super::evidence::{Asking, Evidence, SNAPSHOT};
 use super::failure;
 use super::wire::{Reply, Trouble, Wire};
 use crate::failure::{After, Failure};
 use crate::path::Path;
 use crate::request::{Answer, Request};
+use crate::shown::{ServerTxn, SnapshotOf, TakenSnapshot};
 use crate::sql::{self, Cell, Outcome, Way};
 use crate::target::{Ended, Session};
 
@@ -17,6 +19,7 @@ use crate::target::{Ended, Session};
 struct Prepared {
     name: String,
     parameters: usize,
+    asking: Asking,
 }
 
 /// A way to do an access on one table, prepared.
@@ -38,6 +41,10 @@ pub(super) struct PostgresSession {
     begin_pending: bool,
     /// Whether BEGIN says READ ONLY.
     read_only: bool,
+    /// What the server shows beside its answers, if it shall.
+    evidence: Option<Evidence>,
+    /// What the statements brought that were sent together last.
+    replies: Vec<Reply>,
 }
 
 impl PostgresSession {
@@ -47,20 +54,55 @@ impl PostgresSession {
         prefix: String,
         begin: &str,
         read_only: bool,
+        evidence: Option<Evidence>,
     ) -> Result<PostgresSession, Trouble> {
         wire.prepare("begin", begin, 0)?;
         wire.prepare("commit", "COMMIT", 0)?;
         wire.prepare("rollback", "ROLLBACK", 0)?;
-        let (ready, begin_pending) = (HashMap::new(), false);
-        Ok(PostgresSession { wire, prefix, ready, prepared: 0, begin_pending, read_only })
+        if evidence.is_some() {
+            wire.prepare("snapshot", SNAPSHOT, 0)?;
+        }
+        Ok(PostgresSession {
+            wire,
+            prefix,
+            ready: HashMap::new(),
+            prepared: 0,
+            begin_pending: false,
+            read_only,
+            evidence,
+            replies: Vec::new(),
+        })
     }
 
+    /// What the statement brought; those that are sent with it are not what was asked for.
     fn execute(&mut self, name: &str, parameters: &[i64]) -> Result<Reply, Trouble> {
         if std::mem::take(&mut self.begin_pending) {
             self.wire.add("begin", &[])?;
         }
         self.wire.add(name, parameters)?;
-        self.wire.run()
+        self.replies.clear();
+        self.wire.run(&mut self.replies)?;
+        Ok(self.replies.pop().unwrap_or_default())
+    }
+
+    /// The same of a statement that may be the first, and that asks for evidence.
+    fn execute_step(&mut self, step: &Prepared, parameters: &[i64]) -> Result<Reply, Trouble> {
+        let snapshots = self.evidence.as_ref().map(|evidence| evidence.snapshots);
+        let first = self.begin_pending && snapshots == Some(SnapshotOf::Transaction);
+        if first {
+            self.begin_pending = false;
+            self.wire.add("begin", &[])?;
+            self.wire.add("snapshot", &[])?;
+        }
+        let reply = self.execute(&step.name, parameters);
+        let Some(evidence) = &mut self.evidence else { return reply };
+        // After BEGIN; known also if the statement itself failed.
+        if let Some(told) = self.replies.get(1).filter(|_| first) {
+            evidence.learn_snapshot(told);
+        }
+        let reply = reply?;
+        evidence.learn(&step.asking, &reply);
+        Ok(reply)
     }
 
     /// Prepares a way the first time it is taken: outside of transactions it would be simpler, but
@@ -73,14 +115,18 @@ impl PostgresSession {
         self.forget_others(request.table).map_err(|e| self.failed(e))?;
         let mut steps = Vec::new();
         for text in way.steps {
+            let asking = match &self.evidence {
+                None => Asking::plain(text),
+                Some(evidence) => Asking::of(text, evidence.snapshots),
+            };
             let table = format!("{}{}", self.prefix, request.table);
-            let text = text.replace("{t}", &table);
+            let text = asking.text.replace("{t}", &table);
             self.prepared += 1;
             let name = format!("s{}", self.prepared);
             let parameters = sql::parameters(&text);
             let prepared = self.wire.prepare(&name, &text, parameters);
             prepared.map_err(|e| self.failed(e))?;
-            steps.push(Prepared { name, parameters });
+            steps.push(Prepared { name, parameters, asking });
         }
         Ok(PostgresReady { way, steps })
     }
@@ -99,19 +145,23 @@ impl PostgresSession {
 
     fn steps(&mut self, ready: &PostgresReady, request: &Request) -> Result<Outcome, Trouble> {
         let all = [1, 2, 3].map(|number| sql::parameter(request, number));
-        let mut reply = Reply::default();
+        let (mut reply, mut rows) = (Reply::default(), 0);
         for (number, step) in ready.steps.iter().enumerate() {
-            if number > 0 && ready.way.until_done && reply.rows() > 0 {
+            if number > 0 && ready.way.until_done && rows > 0 {
                 break;
             }
             let parameters = all.get(..step.parameters).unwrap_or(&all);
-            reply = self.execute(&step.name, parameters)?;
+            reply = self.execute_step(step, parameters)?;
+            rows = step.asking.rows(&reply);
         }
-        let rows = reply.rows();
-        let cell = reply.cell.map(|bytes| match request.kind {
-            OpKind::Read => <[u8; 8]>::try_from(bytes.as_slice())
-                .map_or(Cell::Text(String::new()), |b| Cell::Integer(i64::from_be_bytes(b))),
-            _ => Cell::Text(String::from_utf8_lossy(&bytes).into_owned()),
+        let cell = reply.column(0).and_then(|bytes| match request.kind {
+            OpKind::Read => Some(
+                <[u8; 8]>::try_from(bytes)
+                    .map_or(Cell::Text(String::new()), |b| Cell::Integer(i64::from_be_bytes(b))),
+            ),
+            OpKind::ListRead => Some(Cell::Text(String::from_utf8_lossy(bytes).into_owned())),
+            // Whether a write found its row is told by the count.
+            _ => None,
         });
         Ok(Outcome { cell, rows })
     }
@@ -120,6 +170,9 @@ impl PostgresSession {
 impl Session for PostgresSession {
     fn begin(&mut self) -> Result<(), Failure> {
         self.begin_pending = true;
+        if let Some(evidence) = &mut self.evidence {
+            evidence.forget();
+        }
         Ok(())
     }
 
@@ -139,6 +192,14 @@ impl Session for PostgresSession {
         let outcome = outcome.map_err(|e| self.failed(e))?;
         let found = format!("{outcome:?}");
         sql::answer(request.kind, outcome).ok_or_else(|| Failure::impossible(request, &found))
+    }
+
+    fn snapshot(&mut self) -> Option<TakenSnapshot> {
+        self.evidence.as_mut()?.take_snapshot()
+    }
+
+    fn server_txn(&self) -> Option<ServerTxn> {
+        self.evidence.as_ref()?.txn
     }
 
     fn commit(&mut self) -> Result<Ended, Failure> {

@@ -88,7 +88,7 @@ pub(super) fn catch_up(
     let ask = |address: &PostgresAddress, question: &str| {
         let mut wire = Wire::connect(address).map_err(|t| lost(explain(t, address).problem))?;
         let reply = wire.simple(question).map_err(|t| lost(explain(t, address).problem))?;
-        Ok(String::from_utf8_lossy(&reply.cell.unwrap_or_default()).into_owned())
+        Ok(reply.text())
     };
     let there = ask(primary, "SELECT pg_current_wal_insert_lsn()")?;
     let question = format!("SELECT pg_last_wal_replay_lsn() >= '{there}'::pg_lsn");

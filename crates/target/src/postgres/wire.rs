@@ -75,13 +75,23 @@ impl From<io::Error> for Trouble {
 /// What a statement brought.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Reply {
-    /// The first column of the first row.
-    pub(super) cell: Option<Vec<u8>>,
-    /// The tag of the last statement, such as `UPDATE 1`.
+    /// The first row; empty if none came.
+    pub(super) columns: Vec<Option<Vec<u8>>>,
+    /// Its tag, such as `UPDATE 1`.
     pub(super) tag: String,
 }
 
 impl Reply {
+    /// The first column of the first row, as a text; empty if there is none.
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(self.column(0).unwrap_or_default()).into_owned()
+    }
+
+    /// A column of the first row, if it is there and not NULL.
+    pub(super) fn column(&self, number: usize) -> Option<&[u8]> {
+        self.columns.get(number)?.as_deref()
+    }
+
     /// How many rows the statement touched, from its tag.
     pub(super) fn rows(&self) -> u64 {
         self.tag.rsplit(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0)
@@ -173,8 +183,7 @@ impl Wire {
 
     /// What the server says of a setting.
     pub(super) fn show(&mut self, setting: &str) -> Result<String, Trouble> {
-        let reply = self.simple(&format!("SHOW {setting}"))?;
-        Ok(String::from_utf8_lossy(&reply.cell.unwrap_or_default()).into_owned())
+        Ok(self.simple(&format!("SHOW {setting}"))?.text())
     }
 
     /// Prepares a statement; all its parameters are of type `bigint`.
@@ -208,11 +217,12 @@ impl Wire {
         Ok(())
     }
 
-    /// Sends what was added and waits for the end of the last.
-    pub(super) fn run(&mut self) -> Result<Reply, Trouble> {
+    /// Sends what was added and waits for the end of the last. What each statement brought is added to
+    /// `replies`, also of those before one that fails.
+    pub(super) fn run(&mut self, replies: &mut Vec<Reply>) -> Result<(), Trouble> {
         frontend::sync(&mut self.out);
         self.send()?;
-        self.finish()
+        self.collect(replies)
     }
 
     fn send(&mut self) -> Result<(), Trouble> {
@@ -232,19 +242,27 @@ impl Wire {
         self.finish_with(each)
     }
 
+    /// What the last statement brought.
     fn finish(&mut self) -> Result<Reply, Trouble> {
-        let mut reply = Reply::default();
+        let mut replies = Vec::new();
+        self.collect(&mut replies)?;
+        Ok(replies.pop().unwrap_or_default())
+    }
+
+    /// What each statement brought, one after another.
+    fn collect(&mut self, replies: &mut Vec<Reply>) -> Result<(), Trouble> {
+        let mut columns = Vec::new();
         self.finish_with(&mut |message| {
             match message {
-                Message::DataRow(body) if reply.cell.is_none() => {
-                    reply.cell = first_column(&body)?;
+                Message::DataRow(body) if columns.is_empty() => columns = row(&body)?,
+                Message::CommandComplete(body) => {
+                    let (columns, tag) = (std::mem::take(&mut columns), body.tag()?.to_owned());
+                    replies.push(Reply { columns, tag });
                 }
-                Message::CommandComplete(body) => body.tag()?.clone_into(&mut reply.tag),
                 _ => {}
             }
             Ok(())
-        })?;
-        Ok(reply)
+        })
     }
 
     /// Reads until the server is ready for more. The first error is the one that counts.
@@ -302,9 +320,10 @@ pub(super) fn odd(what: &str) -> Trouble {
     Trouble::Gone(format!("the server sent something unexpected: {what}"))
 }
 
-fn first_column(row: &DataRowBody) -> Result<Option<Vec<u8>>, Trouble> {
-    let range = row.ranges().next()?.flatten();
-    Ok(range.and_then(|r| row.buffer().get(r)).map(<[u8]>::to_vec))
+/// The columns of a row.
+pub(super) fn row(row: &DataRowBody) -> Result<Vec<Option<Vec<u8>>>, Trouble> {
+    let bytes = |range| row.buffer().get(range).map(<[u8]>::to_vec);
+    Ok(row.ranges().map(|range| Ok(range.and_then(bytes))).collect()?)
 }
 
 fn server_error(body: &ErrorResponseBody) -> Result<ServerError, Trouble> {

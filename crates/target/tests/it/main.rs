@@ -14,4 +14,6 @@ mod outcomes;
 mod paths;
 mod promises;
 mod servers;
+mod snapshots;
 mod verdicts;
+mod versions;

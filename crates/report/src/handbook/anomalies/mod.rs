@@ -7,6 +7,7 @@ mod local;
 mod missed;
 mod nowhere;
 mod operations;
+mod snapshots;
 mod timestamps;
 
 use isolde_spec::Anomaly;
@@ -14,7 +15,7 @@ use isolde_spec::Anomaly;
 use super::page::AnomalyPage;
 
 /// All of them.
-static PAGES: [&[AnomalyPage]; 8] = [
+static PAGES: [&[AnomalyPage]; 9] = [
     &local::PAGES,
     &nowhere::PAGES,
     &lists::PAGES,
@@ -23,6 +24,7 @@ static PAGES: [&[AnomalyPage]; 8] = [
     &conflicts::PAGES,
     &operations::PAGES,
     &timestamps::PAGES,
+    &snapshots::PAGES,
 ];
 
 /// The page of an anomaly.

@@ -17,17 +17,15 @@ function levelRow(verdict, at, choose) {
       verdict.aside && el("span.muted", null, verdict.aside)));
 }
 
-/** What was asked by the server's timestamps, before what was asked by values. */
+/** What was asked by the server's timestamps and snapshots, before what was asked by values. */
 function levelsNode(history, choose) {
-  const list = (timed) => {
-    const rows = history.verdicts.map((verdict, at) => verdict.timed === timed && levelRow(verdict, at, choose));
-    return rows.some(Boolean) && el("ul.levels", null, rows);
+  const list = (by, title) => {
+    const rows = history.verdicts.map((verdict, at) => verdict.by === by && levelRow(verdict, at, choose));
+    return rows.some(Boolean) && [title && el("h3.by", null, title), el("ul.levels", null, rows)];
   };
-  if (!history.verdicts.some((verdict) => verdict.timed)) return list(false);
-  const values = list(false);
-  return [el("h3.by", null, "By the server's timestamps"), list(true),
-    history.compared && el("p.compared", null, history.compared),
-    values && el("h3.by", null, "By values"), values];
+  if (history.verdicts.every((verdict) => verdict.by === "values")) return list("values");
+  return [list("timestamps", "By the server's timestamps"), list("snapshots", "By the server's snapshots"),
+    history.compared && el("p.compared", null, history.compared), list("values", "By values")].flat();
 }
 
 function rowsNode(name, rows) {

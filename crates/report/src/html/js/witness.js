@@ -30,7 +30,7 @@ function pictureFile(picture) {
 }
 
 function pictureNode(body) {
-  const label = body.facts.length > 0 ? "By the server's timestamps" : "Dependencies";
+  const label = body.facts.length > 0 ? "What the server says" : "Dependencies";
   const holder = el("div.picture.scroll", { tabindex: "0", role: "group", "aria-label": label });
   holder.innerHTML = pictureText(body.picture);
   // What an edge says is its title; the button is told by it.

@@ -6,10 +6,12 @@
 //! the anomaly is found under its name, at the levels that forbid it and at no other.
 //!
 //! It tells when its transactions started and committed, and always tells the truth: a checker that goes
-//! by timestamps sees the same faults.
+//! by timestamps sees the same faults. So it does with its snapshots, if it is asked for them, unless
+//! lies are planted: then it tells an older snapshot, now and then, than the one that it reads from.
 
 mod alone;
 mod director;
+mod numbers;
 mod scene;
 mod session;
 mod store;
@@ -21,12 +23,13 @@ use isolde_history::OpKind;
 use isolde_spec::{Anomaly, Level};
 
 use self::director::{Director, PLANTABLE};
-use self::session::{FaultySession, Shared};
+use self::session::{FaultySession, Shared, Telling};
 use self::txn::Mode;
 use crate::failure::{After, Failure};
 use crate::offer::Offer;
 use crate::open::OpenOptions;
 use crate::path::Path;
+use crate::shown::Show;
 use crate::target::{Contents, OpenError, Session, Table, Target};
 use crate::timestamps::{CommitOrder, ReadsAt};
 
@@ -67,12 +70,20 @@ pub(crate) fn open(
     options: &OpenOptions,
 ) -> Result<Box<dyn Target>, OpenError> {
     let planted = options.planted.clone();
-    if let Some(other) = planted.iter().find(|anomaly| !PLANTABLE.contains(anomaly)) {
+    let shows = options.show == Some(Show::Snapshots);
+    let (lies, acted): (Vec<Anomaly>, Vec<Anomaly>) =
+        planted.iter().partition(|anomaly| **anomaly == Anomaly::StaleSnapshot);
+    if let Some(other) = acted.iter().find(|anomaly| !PLANTABLE.contains(anomaly)) {
         let names: Vec<&str> = PLANTABLE.iter().map(|anomaly| anomaly.name()).collect();
         return Err(OpenError::new(format!("{other} cannot be planted"))
             .hint(format!("these can: {}", names.join(", "))));
     }
-    let shared = Arc::new(Shared::new(Director::new(&planted)));
+    if !lies.is_empty() && !shows {
+        return Err(OpenError::new("StaleSnapshot can be planted only where snapshots are shown")
+            .hint("--evidence snapshots shows them"));
+    }
+    let telling = Telling { snapshots: shows, lies: !lies.is_empty() };
+    let shared = Arc::new(Shared::new(Director::new(&acted), telling));
     Ok(Box::new(Faulty { shared, planted, tables: Mutex::default() }))
 }
 
@@ -103,6 +114,15 @@ impl Target for Faulty {
         match offer.name {
             SERIALIZABLE => CommitOrder::Serial(ReadsAt::Start),
             _ => CommitOrder::Unsaid,
+        }
+    }
+
+    fn shows(&self, show: Show) -> Result<(), String> {
+        match show {
+            Show::Snapshots => Ok(()),
+            Show::Versions => {
+                Err("the faulty engine keeps no versions; it shows snapshots".to_owned())
+            }
         }
     }
 

@@ -7,13 +7,20 @@ use isolde_history::OpKind;
 
 use super::alone::Habit;
 use super::director::{Director, Ruling};
+use super::numbers::Numbers;
 use super::scene::Scene;
 use super::store::Store;
 use super::txn::{FaultyTxn, Mode, conflict};
 use crate::failure::{After, Failure};
 use crate::request::{Answer, Request};
+use crate::shown::{ServerTxn, SnapshotOf, TakenSnapshot};
 use crate::target::{Ended, Session};
 use crate::timestamps::Timestamps;
+
+/// Which transactions are told an old snapshot, where lies are planted, and how many ticks of the engine's clock it is
+/// older than the one that they read from.
+const LIE_EVERY: u64 = 500;
+const OLDER: u64 = 100;
 
 /// How long a session waits for the end of a scene before it is abandoned.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -23,6 +30,8 @@ const PATIENCE: Duration = Duration::from_millis(100);
 pub(super) struct State {
     pub(super) store: Store,
     pub(super) director: Director,
+    /// Which transactions ran when, if snapshots are told.
+    numbers: Numbers,
     /// How many transactions and sessions there were.
     pub(super) counter: u64,
 }
@@ -32,14 +41,24 @@ pub(super) struct State {
 #[derive(Default, Debug)]
 pub(super) struct Shared {
     state: Mutex<State>,
+    telling: Telling,
     /// Told when a scene is over.
     over: Condvar,
 }
 
+/// What is told beside answers.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Telling {
+    /// Whether snapshots are.
+    pub(super) snapshots: bool,
+    /// Whether some of them are lies.
+    pub(super) lies: bool,
+}
+
 impl Shared {
-    pub(super) fn new(director: Director) -> Shared {
+    pub(super) fn new(director: Director, telling: Telling) -> Shared {
         let state = State { director, ..State::default() };
-        Shared { state: Mutex::new(state), over: Condvar::new() }
+        Shared { state: Mutex::new(state), telling, over: Condvar::new() }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -67,6 +86,10 @@ pub(super) struct FaultySession {
     habit: Habit,
     /// When the last transaction that committed happened.
     committed: Timestamps,
+    /// The snapshot that is to be told, if it was not told before.
+    snapshot: Option<TakenSnapshot>,
+    /// The number of the transaction that is under way, or ended last.
+    number_of_txn: Option<u64>,
 }
 
 impl FaultySession {
@@ -76,14 +99,39 @@ impl FaultySession {
             state.counter += 1;
             state.counter
         };
-        let (habit, committed) = (Habit::default(), Timestamps::default());
-        FaultySession { shared, number, mode, txn: None, habit, committed }
+        FaultySession {
+            shared,
+            number,
+            mode,
+            txn: None,
+            habit: Habit::default(),
+            committed: Timestamps::default(),
+            snapshot: None,
+            number_of_txn: None,
+        }
     }
 
     fn forget(&mut self) {
         if let Some(txn) = self.txn.take() {
-            txn.end(&mut self.shared.lock().store);
+            let mut state = self.shared.lock();
+            let State { store, numbers, .. } = &mut *state;
+            numbers.end(txn.number, store.now());
+            txn.end(store);
         }
+    }
+
+    /// The snapshot that is told of a transaction, or of a statement that sees what is committed now. A lie is
+    /// older than what is read from.
+    fn take(&mut self, state: &State) {
+        let Some(txn) = &self.txn else { return };
+        let (of, at) = match txn.mode {
+            Mode::ReadCommitted => (SnapshotOf::Statement, state.store.now()),
+            _ => (SnapshotOf::Transaction, txn.old_snapshot.unwrap_or(txn.snapshot)),
+        };
+        let lies = self.shared.telling.lies && txn.number.is_multiple_of(LIE_EVERY);
+        let at = if lies { at.saturating_sub(OLDER) } else { at };
+        let snapshot = state.numbers.snapshot_at(at);
+        self.snapshot = Some(TakenSnapshot { of, snapshot, restart: 0 });
     }
 }
 
@@ -104,21 +152,35 @@ impl Session for FaultySession {
         }
         let mut state = self.shared.lock();
         state.counter += 1;
-        let State { store, director, counter } = &mut *state;
+        let State { store, director, counter, numbers } = &mut *state;
         if director.returned(session, store) {
             self.shared.over.notify_all();
         }
         let mut txn = FaultyTxn::begin(store, *counter, session, self.mode);
         director.cast(&mut txn);
+        if self.shared.telling.snapshots {
+            numbers.begin(txn.number, txn.snapshot);
+            self.number_of_txn = Some(txn.number);
+        }
+        let whole = txn.mode != Mode::ReadCommitted;
         self.txn = Some(txn);
+        if self.shared.telling.snapshots && whole {
+            let shared = Arc::clone(&self.shared);
+            drop(state);
+            self.take(&shared.lock());
+        }
         Ok(())
     }
 
     fn run(&mut self, request: &Request) -> Result<Answer, Failure> {
         // So that transactions meet even where there are fewer processors than sessions.
         std::thread::yield_now();
+        let shared = Arc::clone(&self.shared);
+        let mut state = shared.lock();
+        if self.shared.telling.snapshots && self.mode == Mode::ReadCommitted {
+            self.take(&state);
+        }
         let txn = self.txn.as_mut().ok_or_else(no_transaction)?;
-        let mut state = self.shared.lock();
         let State { store, director, .. } = &mut *state;
         let wrong = match request.kind {
             OpKind::Read => director.mislead(txn, (request.table, request.row), self.habit, store),
@@ -134,7 +196,8 @@ impl Session for FaultySession {
     fn commit(&mut self) -> Result<Ended, Failure> {
         let txn = self.txn.take().ok_or_else(no_transaction)?;
         let mut state = self.shared.lock();
-        let State { store, director, .. } = &mut *state;
+        let State { store, director, numbers, .. } = &mut *state;
+        let number = txn.number;
         let scene = director.scene.as_ref().map(|scene| scene.number);
         let valid = txn.validate(store);
         let ruling = director.rule(&txn, valid.is_ok(), store);
@@ -147,6 +210,7 @@ impl Session for FaultySession {
             Ok(()) => self.committed = txn.commit(store),
             Err(_) => txn.end(store),
         }
+        numbers.end(number, store.now());
         let session = self.number;
         if scene.is_some() && director.scene.is_none() {
             self.shared.over.notify_all();
@@ -160,6 +224,14 @@ impl Session for FaultySession {
             self.shared.wait(state, |director| director.scene.as_ref().is_some_and(still));
         }
         answer.map(|()| Ended::Committed)
+    }
+
+    fn snapshot(&mut self) -> Option<TakenSnapshot> {
+        self.snapshot.take()
+    }
+
+    fn server_txn(&self) -> Option<ServerTxn> {
+        self.number_of_txn.map(|number| ServerTxn { restart: 0, id: number.cast_signed() })
     }
 
     fn timestamps(&self) -> Timestamps {

@@ -21,6 +21,11 @@ pub(crate) fn options() -> OpenOptions {
 /// A throwaway server; nothing if it is not installed here, which is said loudly. On CI that is a
 /// failure: there, a test that did not run is no test.
 pub(crate) fn server(kind: &str) -> Option<Box<dyn Target>> {
+    server_with(kind, options())
+}
+
+/// The same, opened with other options.
+pub(crate) fn server_with(kind: &str, options: OpenOptions) -> Option<Box<dyn Target>> {
     // Whoever waits for a lock has to be patient for longer than we take to call it blocked.
     let patient = |name: &str| (format!("{name}-lock-wait-timeout"), "6".to_owned());
     let settings = match kind {
@@ -28,7 +33,7 @@ pub(crate) fn server(kind: &str) -> Option<Box<dyn Target>> {
         "mariadb-rocksdb" => vec![patient("innodb"), patient("rocksdb")],
         _ => Vec::new(),
     };
-    match open(kind, &OpenOptions { settings, ..options() }) {
+    match open(kind, &OpenOptions { settings, ..options }) {
         Ok(target) => Some(target),
         Err(error) if error.to_string().contains("install") => {
             assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{error}");

@@ -1,0 +1,178 @@
+//! Whether a history has the snapshots that a promise needs.
+
+use hashbrown::{HashMap, HashSet};
+use isolde_history::{
+    Effect, History, LockMode, Op, OpKind, Outcome, Snapshot, Stmt, StmtId, Txn, TxnId, Value,
+    names,
+};
+use isolde_spec::Level;
+
+use crate::timestamps::supply::wrote;
+
+/// Whether a history can be asked about a level by its snapshots.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SnapshotSupply {
+    /// Every committed transaction has what is needed.
+    Whole,
+    /// There are no snapshots of the kind that the level needs.
+    None,
+    /// So many committed transactions lack what is needed.
+    Partial {
+        /// How many lack it.
+        lacking: usize,
+        /// Of how many.
+        committed: usize,
+        /// What they lack, for a person.
+        what: &'static str,
+    },
+    /// Two transactions that may have committed have one number: a restart was not noticed, or the history is of
+    /// several servers. Then numbers say nothing.
+    SharedNumber {
+        /// The number.
+        number: i64,
+    },
+    /// There are no rules for the level by snapshots.
+    NoRules,
+}
+
+/// The snapshots of transactions or statements that can be read, and the transactions with numbers.
+struct Had {
+    txns: HashSet<TxnId>,
+    stmts: HashSet<StmtId>,
+    numbered: HashSet<TxnId>,
+}
+
+impl SnapshotSupply {
+    /// What a history has for a level.
+    pub fn of(history: &History, level: Level) -> SnapshotSupply {
+        let whole = match level {
+            Level::SnapshotIsolation => true,
+            Level::ReadCommitted => false,
+            _ => return SnapshotSupply::NoRules,
+        };
+        let mut readable = Readable::new(history);
+        let had = Had {
+            txns: history
+                .txn_attrs(names::SNAPSHOT)
+                .filter(|(_, value)| whole && readable.is(*value))
+                .map(|(txn, _)| txn)
+                .collect(),
+            stmts: readable_stmts(history, whole),
+            numbered: history.txn_ints(names::XID).map(|(txn, _)| txn).collect(),
+        };
+        if had.txns.is_empty() && had.stmts.is_empty() {
+            return SnapshotSupply::None;
+        }
+        if let Some(number) = shared_number(history) {
+            return SnapshotSupply::SharedNumber { number };
+        }
+        let committed = || history.txns().filter(|txn| txn.outcome() == Outcome::Committed);
+        let unread = if whole { "a snapshot" } else { "a snapshot for each plain read" };
+        let no_snapshot = committed().filter(|txn| !had.snapshots(txn, whole)).count();
+        let no_number = committed().filter(|txn| wrote(txn) && !had.numbered.contains(&txn.id()));
+        let (lacking, what) = match no_snapshot {
+            0 => (no_number.count(), "the server's number, though they wrote"),
+            some => (some, unread),
+        };
+        match lacking {
+            0 => SnapshotSupply::Whole,
+            _ => SnapshotSupply::Partial { lacking, committed: committed().count(), what },
+        }
+    }
+
+    /// Why a level cannot be decided by snapshots, for a person.
+    pub fn reason(&self, level: Level) -> String {
+        match self {
+            SnapshotSupply::Whole => "it can be decided by snapshots".to_owned(),
+            SnapshotSupply::None if level == Level::ReadCommitted => {
+                "no statement of the history has a snapshot of its own".to_owned()
+            }
+            SnapshotSupply::None => "no transaction of the history has a snapshot".to_owned(),
+            SnapshotSupply::Partial { lacking, committed, what } => {
+                format!("{lacking} of {committed} committed transactions lack {what}")
+            }
+            SnapshotSupply::SharedNumber { number } => format!(
+                "two transactions have the number {number}: the server was started again between them, or they \
+                 ran on different servers"
+            ),
+            SnapshotSupply::NoRules => {
+                format!(
+                    "{level} has no rules by snapshots; read-committed and snapshot-isolation have"
+                )
+            }
+        }
+    }
+}
+
+impl Had {
+    /// Whether a transaction has the snapshots that it needs.
+    fn snapshots(&self, txn: &Txn<'_>, whole: bool) -> bool {
+        if whole {
+            return txn.ops().len() == 0 || self.txns.contains(&txn.id());
+        }
+        let plain = |kind: OpKind| matches!(kind, OpKind::Read | OpKind::ListRead);
+        let reads = |stmt: &Stmt<'_>| {
+            let reads = stmt.ops().len() > 0 && stmt.ops().all(|op| plain(op.kind()));
+            reads && stmt.lock().is_none_or(|lock| lock == LockMode::None)
+        };
+        let lacks = |stmt: &Stmt<'_>| reads(stmt) && !self.stmts.contains(&stmt.id());
+        let lacking: Vec<Stmt<'_>> = txn.stmts().filter(lacks).collect();
+        lacking.iter().all(|stmt| is_of_failed_write(txn, stmt))
+    }
+}
+
+/// Whether a read belongs to the write behind it: a write that found no row is recorded as a read of nothing, too.
+fn is_of_failed_write(txn: &Txn<'_>, stmt: &Stmt<'_>) -> bool {
+    let Some(last) = stmt.ops().last() else { return false };
+    let mut next = txn.ops().skip_while(|op| op.id() <= last.id());
+    let failed =
+        |op: Op<'_>| op.kind().writes() && op.effect() == Effect::Failed && op.key() == last.key();
+    last.value() == Value::ABSENT && next.next().is_some_and(failed)
+}
+
+/// A number that two transactions have which may have committed.
+fn shared_number(history: &History) -> Option<i64> {
+    let restarts: HashMap<TxnId, i64> = history.txn_ints(names::RESTART).collect();
+    let outcomes = history.txn_outcomes();
+    let mut known = HashSet::new();
+    let numbers = history.txn_ints(names::XID);
+    let mut numbers = numbers.filter(|(txn, _)| outcomes[txn.index()] != Outcome::Aborted);
+    let again = |(txn, number): &(TxnId, i64)| {
+        !known.insert((restarts.get(txn).copied().unwrap_or(0), *number))
+    };
+    numbers.find(again).map(|(_, number)| number)
+}
+
+/// Whether values are snapshots: many transactions share one.
+struct Readable<'h> {
+    history: &'h History,
+    last: Option<(Value, bool)>,
+}
+
+impl<'h> Readable<'h> {
+    fn new(history: &'h History) -> Readable<'h> {
+        Readable { history, last: None }
+    }
+
+    fn is(&mut self, value: Value) -> bool {
+        if let Some((last, is)) = self.last
+            && last == value
+        {
+            return is;
+        }
+        let is = Snapshot::from_value(self.history.pool(), value).is_some();
+        self.last = Some((value, is));
+        is
+    }
+}
+
+/// The statements with a snapshot of their own, where these count.
+fn readable_stmts(history: &History, whole: bool) -> HashSet<StmtId> {
+    let mut readable = Readable::new(history);
+    let mut stmts: HashSet<StmtId> = HashSet::new();
+    if !whole {
+        let all = history.stmt_attrs(names::SNAPSHOT);
+        stmts.extend(all.filter(|(_, value)| readable.is(*value)).map(|(stmt, _)| stmt));
+    }
+    stmts
+}
