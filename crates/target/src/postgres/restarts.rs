@@ -13,8 +13,12 @@ use crate::shown::ServerTxn;
 /// it. A checkpoint at a shutdown or at the end of a recovery is its own beginning; any other one has moved
 /// the number on, but for one of an idle server at `wal_level=minimal`, which comes long after the first
 /// session has asked this.
+///
+/// A standby that was promoted in the place of the server writes another timeline. Its last checkpoint was one of
+/// the old server's, made long before, and says nothing of where the numbers went on.
 const WHO: &str = "SELECT pg_postmaster_start_time(), a.count, a.began, c.next_xid, \
-    c.checkpoint_lsn = c.redo_lsn FROM pg_control_checkpoint() c, \
+    c.checkpoint_lsn = c.redo_lsn, lpad(to_hex(c.timeline_id), 8, '0'), \
+    lower(left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)) FROM pg_control_checkpoint() c, \
     (SELECT count(*), max(backend_start) AS began FROM pg_stat_activity \
      WHERE backend_type = 'checkpointer') a";
 
@@ -25,6 +29,8 @@ const CHECKPOINTER: Duration = Duration::from_secs(5);
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct ServerStart {
     identity: [Option<Vec<u8>>; 2],
+    /// The timeline that it writes.
+    timeline: Option<Vec<u8>>,
     /// The first number that it gave, or gave again, if it is known.
     border: Option<i64>,
 }
@@ -50,10 +56,11 @@ impl Restarts {
     pub(super) fn number(&self, wire: &mut Wire) -> Result<u32, Trouble> {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let reply = who(wire)?;
-        let start = ServerStart {
-            identity: [0, 2].map(|at| reply.column(at).map(<[u8]>::to_vec)),
-            border: border(&reply),
-        };
+        let cell = |at: usize| reply.column(at).map(<[u8]>::to_vec);
+        let timeline = cell(6);
+        let same = seen.last().is_none_or(|last| last.timeline == timeline);
+        let border = border(&reply).filter(|_| same);
+        let start = ServerStart { identity: [0, 2].map(cell), timeline, border };
         let known = seen.iter().position(|other| other.identity == start.identity);
         if known.is_none() {
             seen.push(start);
@@ -90,9 +97,10 @@ fn who(wire: &mut Wire) -> Result<Reply, Trouble> {
     }
 }
 
-/// `epoch:xid` as one number.
+/// `epoch:xid` as one number, if it is of a checkpoint with which this start of the server began.
 fn border(reply: &Reply) -> Option<i64> {
-    let next = reply.column(3).filter(|_| reply.column(4) == Some(b"t"))?;
+    let own = reply.column(4) == Some(b"t") && reply.column(5) == reply.column(6);
+    let next = reply.column(3).filter(|_| own)?;
     let (epoch, xid) = std::str::from_utf8(next).ok()?.split_once(':')?;
     Some(epoch.parse::<i64>().ok()? << 32 | xid.parse::<i64>().ok()?)
 }
@@ -102,7 +110,7 @@ mod tests {
     use super::*;
 
     fn start(identity: &str, border: Option<i64>) -> ServerStart {
-        ServerStart { identity: [Some(identity.as_bytes().to_vec()), None], border }
+        ServerStart { identity: [Some(identity.as_bytes().to_vec()), None], timeline: None, border }
     }
 
     #[test]
@@ -116,13 +124,16 @@ mod tests {
 
     #[test]
     fn the_border_has_both_halves_of_the_number() {
-        let reply = |next: &str, own: &str| Reply {
-            columns: ["", "1", "", next, own].map(|c| Some(c.as_bytes().to_vec())).to_vec(),
-            tag: String::new(),
+        let reply = |next: &str, own: &str, writes: &str| {
+            let cells = ["", "1", "", next, own, "0000000a", writes];
+            let columns = cells.map(|cell| Some(cell.as_bytes().to_vec())).to_vec();
+            Reply { columns, tag: String::new() }
         };
-        assert_eq!(border(&reply("0:735", "t")), Some(735));
-        assert_eq!(border(&reply("2:3", "t")), Some((2 << 32) + 3));
-        assert_eq!(border(&reply("0:735", "f")), None);
-        assert_eq!(border(&reply("735", "t")), None);
+        let same = "0000000a";
+        assert_eq!(border(&reply("0:735", "t", same)), Some(735));
+        assert_eq!(border(&reply("2:3", "t", same)), Some((2 << 32) + 3));
+        assert_eq!(border(&reply("0:735", "f", same)), None);
+        assert_eq!(border(&reply("735", "t", same)), None);
+        assert_eq!(border(&reply("0:735", "t", "0000000b")), None);
     }
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fs;
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -283,4 +284,56 @@ fn commit_times_are_told_if_the_server_keeps_them() {
         let times = times.unwrap_or_default();
         assert!(times.iter().all(Option::is_some) && times.is_sorted(), "{times:?}");
     }
+}
+
+/// If one process of the server crashes, all others are started again below the same postmaster.
+#[test]
+fn a_crash_of_one_process_is_a_restart() {
+    let Some(target) = forgetful() else { return };
+    let mut session = connect(&*target, "repeatable-read");
+    let kept = commit(&mut *session, 1, 1);
+    ask(&*target, "CHECKPOINT");
+    session.begin().unwrap();
+    session.run(&write(1, 2)).unwrap();
+    let open = session.server_txn().unwrap();
+    let writer = "SELECT pid::bigint FROM pg_stat_activity WHERE backend_type = 'walwriter'";
+    let killed = Command::new("kill").args(["-9", &ask(&*target, writer)]).status().unwrap();
+    assert!(killed.success());
+    // It takes the others a moment to notice.
+    let numbered = || {
+        let mut session = target.connect(&offer(&*target, "repeatable-read")).ok()?;
+        session.begin().ok()?;
+        session.run(&write(2, 1)).ok()?;
+        session.rollback().ok()?;
+        session.server_txn().filter(|txn| txn.restart > 0)
+    };
+    let pause = || thread::sleep(Duration::from_millis(50));
+    let new = (0..400).find_map(|_| numbered().or_else(|| (pause(), None).1));
+    assert_eq!(new.map(|txn| txn.restart), Some(1));
+    assert_eq!(session.commit().unwrap_err().after, After::Lost);
+    assert_eq!(doubt(&*target, open), Outcome::Aborted);
+    assert_eq!(target.lost(&[kept]).unwrap(), []);
+}
+
+/// A standby that takes the server's place may still have a checkpoint in its control file that is older than all that
+/// was committed. Then nothing is known of the numbers, and nothing is called lost.
+#[test]
+fn nothing_is_called_lost_because_a_standby_was_promoted() {
+    let settings = [("wal_level", "replica"), ("autovacuum", "off"), ("synchronous_commit", "on")];
+    let Some(target) = shown(&settings, false) else {
+        return;
+    };
+    let mut session = connect(&*target, "repeatable-read");
+    let confirmed: Vec<_> = (1..6).map(|value| commit(&mut *session, 1, value)).collect();
+    target.nodes()[0].harm(Mishap::Kill).unwrap();
+    let data = target.throwaway().unwrap().folder.join("data");
+    fs::write(data.join("standby.signal"), "").unwrap();
+    target.nodes()[0].mend().unwrap();
+    assert!(target.lost(&confirmed).is_err(), "a standby cannot say it");
+    let plain = open(&target.throwaway().unwrap().url, &options()).unwrap();
+    assert_eq!(ask(&*plain, "SELECT pg_promote()::int::bigint"), "1");
+    let error = target.lost(&confirmed).unwrap_err().to_string();
+    assert!(error.contains("started again"), "{error}");
+    assert_eq!(doubt(&*target, confirmed[0]), Outcome::Unknown);
+    assert_eq!(commit(&mut *connect(&*target, "repeatable-read"), 1, 9).restart, 1);
 }
