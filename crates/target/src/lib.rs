@@ -29,6 +29,8 @@ mod postgres;
 )]
 mod relay;
 mod request;
+#[cfg(any(feature = "mysql", feature = "etcd"))]
+mod row_versions;
 mod rows;
 mod secret;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "etcd"))]

@@ -10,7 +10,7 @@ use crate::timestamps::Timestamps;
 pub enum Show {
     /// Which transactions each snapshot shows (PostgreSQL).
     Snapshots,
-    /// Every version of every row, and which transaction wrote it (MariaDB).
+    /// Every version of every row (MariaDB, etcd).
     Versions,
 }
 
@@ -23,11 +23,11 @@ impl Show {
         }
     }
 
-    /// The database that can.
+    /// The databases that can, as the end of a sentence.
     pub(crate) const fn shown_by(self) -> &'static str {
         match self {
-            Show::Snapshots => "PostgreSQL",
-            Show::Versions => "MariaDB with InnoDB",
+            Show::Snapshots => "PostgreSQL does",
+            Show::Versions => "MariaDB with InnoDB does, and etcd",
         }
     }
 }

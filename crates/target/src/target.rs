@@ -135,7 +135,7 @@ pub trait Target: Send + Sync {
 
     /// Whether it shows that beside its answers; if not, why not.
     fn shows(&self, show: Show) -> Result<(), String> {
-        Err(format!("{} does not show {}; {} does", self.name(), show.name(), show.shown_by()))
+        Err(format!("{} does not show {}; {}", self.name(), show.name(), show.shown_by()))
     }
 
     /// What became of a transaction whose COMMIT got no final answer, if the server can tell by now. Asked

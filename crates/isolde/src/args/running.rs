@@ -109,7 +109,7 @@ pub(crate) struct RecordArgs {
 pub(crate) enum ShowName {
     /// Which transactions each snapshot shows, and the transactions' identifiers (PostgreSQL)
     Snapshots,
-    /// Every version of every row: tables are system-versioned, which changes how the server writes (MariaDB)
+    /// Every version of every row (MariaDB: tables are system-versioned, which changes how the server writes; etcd)
     Versions,
 }
 
@@ -135,7 +135,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) isolation: Option<String>,
     /// Have the server show more than its answers, and record it: snapshots (PostgreSQL) or versions
-    /// (MariaDB). Then runs with blind writes are decided, and lost commits are found
+    /// (MariaDB, etcd). Then runs with blind writes are decided, and lost commits are found
     #[arg(long, value_enum, value_name = "EVIDENCE")]
     pub(crate) evidence: Option<ShowName>,
     /// Faults to inject; several with commas. Of servers: kill, pause, stop, isolate (a node of a

@@ -5,7 +5,7 @@
 use isolde_target::{OpenOptions, Show, open};
 use serde_json::{Value, json};
 
-use crate::common::{Folder, Ran, has_mariadb, has_postgres};
+use crate::common::{Folder, Ran, has_etcd, has_mariadb, has_postgres};
 
 /// The answers of a report: `level by evidence` and the answer.
 fn answers(ran: &Ran) -> Vec<(String, String)> {
@@ -80,6 +80,20 @@ fn mariadb_is_decided_by_its_versions() {
             all_hold(&folder.isolde(&[args.as_slice(), &more].concat()), &[level]);
         }
     }
+}
+
+#[test]
+fn etcd_is_decided_by_its_versions() {
+    if !has_etcd() {
+        return;
+    }
+    let folder = Folder::new("shown-etcd");
+    let args = ["test", "etcd:1", "--evidence", "versions", "--workload", "register", "--json"];
+    let ran =
+        folder.isolde(&[&args[..], &["--txns", "600", "--keys", "30", "--seed", "3"]].concat());
+    all_hold(&ran, &["serializable by timestamps", "strict-serializable by values"]);
+    let report: Value = serde_json::from_str(&ran.out).unwrap();
+    assert!(report["run"]["versions"]["ordered_keys"].as_u64().unwrap() > 20, "{report}");
 }
 
 #[test]

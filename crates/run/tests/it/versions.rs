@@ -1,4 +1,4 @@
-//! Version orders and lost commits, as MariaDB shows them: by brute force, what the record says of them is what
+//! Version orders and lost commits, as MariaDB and etcd show them: by brute force, what the record says of them is what
 //! the transactions of the record left behind.
 
 use std::collections::{HashMap, HashSet};
@@ -10,23 +10,23 @@ use isolde_history::{
     Effect, History, HistoryBuilder, Key, LostCommit, OpKind, Outcome, Txn, Value,
 };
 use isolde_run::{Controls, Limits, Options, Ran, run};
-use isolde_target::{OpenOptions, Show, Target, open};
+use isolde_target::{Mishap, OpenOptions, Show, Target, open};
 use isolde_workload::{Kind, Settings, Workload};
 
-/// A MariaDB server that keeps all versions, with these settings; nothing if it is not installed here.
-fn server(settings: &[(&str, &str)]) -> Option<Arc<dyn Target>> {
+/// A server that shows all versions, with these settings; nothing if it is not installed here.
+fn server(name: &str, settings: &[(&str, &str)]) -> Option<Arc<dyn Target>> {
     let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
     let settings = settings.iter().map(own).collect();
     let (show, timeout) = (Some(Show::Versions), Duration::from_secs(8));
     let options = OpenOptions { show, timeout, settings, durable: true, ..OpenOptions::default() };
-    match open("mariadb", &options) {
+    match open(name, &options) {
         Ok(target) => Some(Arc::from(target)),
         Err(error) if error.to_string().contains("install") => {
             assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{error}");
-            eprintln!("\n*** SKIPPED: no mariadb here: {error} ***\n");
+            eprintln!("\n*** SKIPPED: no {name} here: {error} ***\n");
             None
         }
-        Err(error) => panic!("mariadb does not start: {error}"),
+        Err(error) => panic!("{name} does not start: {error}"),
     }
 }
 
@@ -83,8 +83,17 @@ fn orders_are_whole(history: &History, what: &str) {
 }
 
 #[test]
-fn every_key_has_an_order_at_every_level() {
-    let Some(target) = server(&[]) else { return };
+fn every_key_has_an_order_at_every_level_of_mariadb() {
+    every_key_has_an_order("mariadb");
+}
+
+#[test]
+fn every_key_has_an_order_at_every_level_of_etcd() {
+    every_key_has_an_order("etcd:1");
+}
+
+fn every_key_has_an_order(name: &str) {
+    let Some(target) = server(name, &[]) else { return };
     let mut first_table = 0;
     for offer in target.offers() {
         for kind in [Kind::Register, Kind::General, Kind::Append, Kind::Cas] {
@@ -111,7 +120,7 @@ fn every_key_has_an_order_at_every_level() {
 
 /// Runs for a while on a server that is killed again and again.
 fn killed(settings: &[(&str, &str)]) -> Option<(Ran, History)> {
-    let target = server(settings)?;
+    let target = server("mariadb", settings)?;
     let limits = Limits { duration: Some(Duration::from_secs(4)), ..Limits::default() };
     let faults = vec!["kill:every=900ms".parse().unwrap()];
     let patience = Duration::from_secs(30);
@@ -156,4 +165,44 @@ fn a_durable_server_loses_nothing_when_it_is_killed() {
     let Some((ran, history)) = killed(&[]) else { return };
     assert_eq!(ran.versions.unwrap().lost, 0);
     assert!(!history.version_orders().is_empty());
+}
+
+/// etcd is put back to what it was a while ago, as by an operator with a backup: what it had confirmed since is lost.
+#[test]
+fn etcd_that_is_put_back_has_lost_commits() {
+    let Some(target) = server("etcd:1", &[]) else { return };
+    let folder = target.throwaway().unwrap().folder;
+    let copy = |from: &str, to: &str| {
+        let mut command = std::process::Command::new("cp");
+        assert!(
+            command
+                .arg("-a")
+                .args([folder.join(from), folder.join(to)])
+                .status()
+                .unwrap()
+                .success()
+        );
+    };
+    let limits = Limits { duration: Some(Duration::from_secs(4)), ..Limits::default() };
+    let patience = Duration::from_secs(30);
+    let options = Options { limits, patience, ..Options::default() };
+    let settings = Settings { sessions: 4, seed: 5, ..Settings::new(Kind::Register) };
+    let (ran, history) = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let node = target.nodes()[0];
+            std::thread::sleep(Duration::from_millis(800));
+            node.harm(Mishap::Stop).unwrap();
+            copy("data", "backup");
+            node.mend().unwrap();
+            std::thread::sleep(Duration::from_millis(800));
+            node.harm(Mishap::Stop).unwrap();
+            std::fs::remove_dir_all(folder.join("data")).unwrap();
+            copy("backup", "data");
+            node.mend().unwrap();
+        });
+        record(&target, "strict-serializable", settings, &options)
+    });
+    let shown = ran.versions.unwrap();
+    assert_eq!((shown.why_unordered, shown.unread), (None, None));
+    assert!(shown.lost > 0 && shown.lost == history.lost_commits().count() as u64);
 }

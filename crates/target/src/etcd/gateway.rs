@@ -50,20 +50,32 @@ impl Gateway {
             .http
             .post(path, &body.to_string())
             .map_err(|error| Failure::lost("connection", format!("no answer of etcd: {error}")))?;
-        let body: Value = serde_json::from_slice(&body).map_err(|_| {
-            let message = format!("etcd answered {status} without JSON");
-            Failure::new(After::Lost, "answer", message)
-        })?;
+        let body = json(status, &body)?;
         if status == 200 && body.get("error").is_none() {
             return Ok(body);
         }
-        let message = body.get("error").and_then(Value::as_str).unwrap_or("no message");
-        let code = body.get("code").and_then(Value::as_u64).unwrap_or(0);
-        // Only what was refused before it was proposed is certain (3: an invalid argument). A leader
-        // that changed and a time-out leave a proposal on its way.
-        let after = if code == 3 { After::Aborted } else { After::Lost };
-        let shown: String = message.chars().filter(|c| !c.is_control()).take(300).collect();
-        Err(Failure::new(after, format!("etcd-{code}"), shown))
+        Err(refused(&body))
+    }
+
+    /// Asks for a watch, and hands on each message as it comes, until enough was told.
+    pub(super) fn watch(
+        &mut self,
+        body: &Value,
+        each: &mut dyn FnMut(&Value) -> Result<bool, Failure>,
+    ) -> Result<(), Failure> {
+        let mut wrong = Ok(());
+        let watched = self.http.lines("/v3/watch", &body.to_string(), &mut |status, line| {
+            let told = json(status, line).and_then(|message| match status {
+                200 => each(&message),
+                _ => Err(refused(&message)),
+            });
+            told.unwrap_or_else(|failure| {
+                wrong = Err(failure);
+                false
+            })
+        });
+        let lost = |error| Failure::lost("connection", format!("no answer of etcd: {error}"));
+        watched.map_err(lost).and(wrong)
     }
 
     /// Reads a key: as of now, or as this node has it.
@@ -78,16 +90,12 @@ impl Gateway {
 
     fn range(&mut self, body: &Value) -> Result<KeyValue, Failure> {
         let answer = self.ask("/v3/kv/range", body)?;
-        let odd =
-            || Failure::new(After::Lost, "answer", "etcd answered a range with something else");
         let Some(pair) = answer.get("kvs").and_then(|kvs| kvs.get(0)) else {
             return Ok(KeyValue { revision: 0, text: None });
         };
-        let revision = integer(pair.get("mod_revision")).ok_or_else(odd)?;
-        // An empty value is left out.
-        let value = pair.get("value").and_then(Value::as_str).unwrap_or_default();
-        let text = STANDARD.decode(value).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        Ok(KeyValue { revision, text: Some(text.ok_or_else(odd)?) })
+        let revision = integer(pair.get("mod_revision")).ok_or_else(|| odd("a range"))?;
+        let text = text(pair.get("value")).ok_or_else(|| odd("a range"))?;
+        Ok(KeyValue { revision, text: Some(text) })
     }
 
     /// Puts all, if everything that was read is as it was. If there is nothing to put,
@@ -121,12 +129,7 @@ impl Gateway {
 
     /// Removes all keys that begin with that text.
     pub(super) fn remove(&mut self, prefix: &str) -> Result<(), Failure> {
-        let mut end = prefix.as_bytes().to_vec();
-        if let Some(last) = end.last_mut() {
-            // Our prefixes end in ASCII.
-            *last += 1;
-        }
-        let body = json!({"key": encode(prefix), "range_end": STANDARD.encode(end)});
+        let body = json!({"key": encode(prefix), "range_end": until(prefix)});
         self.ask("/v3/kv/deleterange", &body).map(drop)
     }
 
@@ -147,11 +150,52 @@ impl Gateway {
     }
 }
 
+/// What etcd answered, as JSON.
+fn json(status: u16, body: &[u8]) -> Result<Value, Failure> {
+    serde_json::from_slice(body).map_err(|_| {
+        let message = format!("etcd answered {status} without JSON");
+        Failure::new(After::Lost, "answer", message)
+    })
+}
+
+/// The error that an answer is.
+fn refused(body: &Value) -> Failure {
+    let message = body.get("error").and_then(Value::as_str).unwrap_or("no message");
+    let code = body.get("code").and_then(Value::as_u64).unwrap_or(0);
+    // Only what was refused before it was proposed is certain (3: an invalid argument). A leader
+    // that changed and a time-out leave a proposal on its way.
+    let after = if code == 3 { After::Aborted } else { After::Lost };
+    let shown: String = message.chars().filter(|c| !c.is_control()).take(300).collect();
+    Failure::new(after, format!("etcd-{code}"), shown)
+}
+
+/// An answer of another shape than it should have.
+pub(super) fn odd(what: &str) -> Failure {
+    let message = format!("etcd answered {what} with something else");
+    Failure::new(After::Lost, "answer", message)
+}
+
 /// An integer of 64 bits, which JSON of protocol buffers has as a text.
-fn integer(value: Option<&Value>) -> Option<i64> {
+pub(super) fn integer(value: Option<&Value>) -> Option<i64> {
     value?.as_str()?.parse().ok()
 }
 
-fn encode(text: &str) -> String {
+/// A text, which JSON of protocol buffers has in base 64, and leaves out if it is empty.
+pub(super) fn text(value: Option<&Value>) -> Option<String> {
+    let coded = value.and_then(Value::as_str).unwrap_or_default();
+    STANDARD.decode(coded).ok().and_then(|bytes| String::from_utf8(bytes).ok())
+}
+
+/// Where the keys end that begin with that text.
+pub(super) fn until(prefix: &str) -> String {
+    let mut end = prefix.as_bytes().to_vec();
+    if let Some(last) = end.last_mut() {
+        // Our prefixes end in ASCII.
+        *last += 1;
+    }
+    STANDARD.encode(end)
+}
+
+pub(super) fn encode(text: &str) -> String {
     STANDARD.encode(text)
 }

@@ -12,6 +12,12 @@ const MAX_ANSWER: usize = 16 << 20;
 /// The longest head of an answer.
 const MAX_HEAD: usize = 64 << 10;
 
+/// How the end of a body is found.
+enum Length {
+    Exactly(usize),
+    Chunks,
+}
+
 /// A connection.
 pub(super) struct Http {
     stream: TcpStream,
@@ -42,6 +48,52 @@ impl Http {
     /// Sends a request and waits for its answer: the status, and the body.
     pub(super) fn post(&mut self, path: &str, body: &str) -> io::Result<(u16, Vec<u8>)> {
         let deadline = Instant::now() + self.timeout;
+        let (status, length) = self.ask(path, body, deadline)?;
+        let body = match length {
+            Length::Chunks => self.chunks(deadline)?,
+            Length::Exactly(length) => self.exactly(length, deadline)?,
+        };
+        Ok((status, body))
+    }
+
+    /// Sends a request and hands on each line of its answer as it comes, with the status, until that is enough or the
+    /// answer ends. The next line may take as long as a whole answer may. The connection is of no more use.
+    pub(super) fn lines(
+        &mut self,
+        path: &str,
+        body: &str,
+        each: &mut dyn FnMut(u16, &[u8]) -> bool,
+    ) -> io::Result<()> {
+        let mut deadline = Instant::now() + self.timeout;
+        let (status, length) = self.ask(path, body, deadline)?;
+        if let Length::Exactly(length) = length {
+            let line = self.exactly(length, deadline)?;
+            each(status, &line);
+            return Ok(());
+        }
+        let mut line = Vec::new();
+        while let Some(chunk) = self.chunk(deadline)? {
+            let mut parts = chunk.split(|byte| *byte == b'\n').peekable();
+            while let Some(part) = parts.next() {
+                if part.len() > MAX_ANSWER - line.len() {
+                    return Err(wrong("a line of an answer is too long"));
+                }
+                line.extend_from_slice(part);
+                // Behind the last part, the line goes on in the next chunk.
+                if parts.peek().is_some() {
+                    if !line.is_empty() && !each(status, &line) {
+                        return Ok(());
+                    }
+                    line.clear();
+                    deadline = Instant::now() + self.timeout;
+                }
+            }
+        }
+        Err(wrong("an answer ended too early"))
+    }
+
+    /// Sends a request, and reads the head of its answer: the status, and how long the body is.
+    fn ask(&mut self, path: &str, body: &str, deadline: Instant) -> io::Result<(u16, Length)> {
         let request = format!(
             "POST {path} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
              Content-Length: {}\r\n\r\n{body}",
@@ -64,35 +116,41 @@ impl Http {
         let field = |name: &str| {
             head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
         };
-        let body = match (field("transfer-encoding"), field("content-length")) {
-            (Some("chunked"), _) => self.chunks(deadline)?,
+        let length = match (field("transfer-encoding"), field("content-length")) {
+            (Some("chunked"), _) => Length::Chunks,
             (_, Some(length)) => {
-                let length = length.parse().map_err(|_| wrong("an answer has no length"))?;
-                self.exactly(length, deadline)?
+                Length::Exactly(length.parse().map_err(|_| wrong("an answer has no length"))?)
             }
             _ => return Err(wrong("an answer does not say how long it is")),
         };
-        Ok((status, body))
+        Ok((status, length))
     }
 
     fn chunks(&mut self, deadline: Instant) -> io::Result<Vec<u8>> {
         let mut body = Vec::new();
-        loop {
-            let line = self.line(deadline)?;
-            let length = line.split(';').next().unwrap_or_default().trim();
-            let length = usize::from_str_radix(length, 16)
-                .map_err(|_| wrong("a piece of an answer has no length"))?;
-            if length == 0 {
-                // Fields may follow, up to an empty line; etcd sends one after errors.
-                while !self.line(deadline)?.is_empty() {}
-                return Ok(body);
-            }
-            if length > MAX_ANSWER - body.len() {
+        while let Some(chunk) = self.chunk(deadline)? {
+            if chunk.len() > MAX_ANSWER - body.len() {
                 return Err(wrong("an answer is too long"));
             }
-            body.extend_from_slice(&self.exactly(length, deadline)?);
-            self.exactly(2, deadline)?;
+            body.extend_from_slice(&chunk);
         }
+        Ok(body)
+    }
+
+    /// A piece of an answer; nothing behind the last one.
+    fn chunk(&mut self, deadline: Instant) -> io::Result<Option<Vec<u8>>> {
+        let line = self.line(deadline)?;
+        let length = line.split(';').next().unwrap_or_default().trim();
+        let length = usize::from_str_radix(length, 16)
+            .map_err(|_| wrong("a piece of an answer has no length"))?;
+        if length == 0 {
+            // Fields may follow, up to an empty line; etcd sends one after errors.
+            while !self.line(deadline)?.is_empty() {}
+            return Ok(None);
+        }
+        let chunk = self.exactly(length, deadline)?;
+        self.exactly(2, deadline)?;
+        Ok(Some(chunk))
     }
 
     /// A line, without its end.
@@ -175,6 +233,42 @@ mod tests {
         let got = answers.iter().map(|_| http.post("/x", "{}")).collect();
         server.join().unwrap();
         got
+    }
+
+    /// The lines of an answer that are read before one says `enough`, and how that ended.
+    fn lines(answer: &'static str) -> (Vec<String>, bool) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            assert!(stream.read(&mut [0; 4096]).unwrap() > 0);
+            stream.write_all(answer.as_bytes()).unwrap();
+        });
+        let mut http = Http::connect(&address, Duration::from_millis(500)).unwrap();
+        let mut got = Vec::new();
+        let read = http.lines("/x", "{}", &mut |status, line| {
+            got.push(format!("{status} {}", String::from_utf8_lossy(line)));
+            line != b"enough"
+        });
+        server.join().unwrap();
+        (got, read.is_ok())
+    }
+
+    #[test]
+    fn lines_are_handed_on_however_they_are_cut() {
+        let (head, mut cut) =
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", String::new());
+        for piece in ["a", "b\n\nc\nen", "ough\nmore\n"] {
+            cut += &format!("{:x}\r\n{piece}\r\n", piece.len());
+        }
+        let whole: &'static str = format!("{head}{cut}").leak();
+        let three = ["200 ab", "200 c", "200 enough"].map(str::to_owned).to_vec();
+        assert_eq!(lines(whole), (three, true));
+        // An end before it was enough is no end, and an error has a length.
+        let early: &'static str = format!("{head}2\r\na\n\r\n0\r\n\r\n").leak();
+        assert_eq!(lines(early), (vec!["200 a".to_owned()], false));
+        let refused = "HTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\nno";
+        assert_eq!(lines(refused), (vec!["404 no".to_owned()], true));
     }
 
     #[test]

@@ -6,8 +6,10 @@ mod gateway;
 mod http;
 mod in_doubt;
 mod session;
+mod versions;
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -21,7 +23,7 @@ use crate::open::OpenOptions;
 use crate::path::Path;
 use crate::relay::Relay;
 use crate::server::{self, Apart, Member};
-use crate::shown::{InDoubt, ResolvedOutcome};
+use crate::shown::{InDoubt, ResolvedOutcome, Show, TableVersions};
 use crate::target::{Contents, OpenError, Session, Table, Target, Throwaway};
 use crate::timestamps::{CommitOrder, ReadsAt, Timestamps};
 use crate::unique;
@@ -72,7 +74,8 @@ pub(crate) fn open(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn T
     let (timeout, next) = (options.timeout, AtomicU32::new(0));
     let relay = options.relayed.then(Relay::default);
     let _apart = apart;
-    Ok(Box::new(Etcd { addresses, timeout, version, prefix, next, relay, members, _apart }))
+    let made = (options.show == Some(Show::Versions)).then(Mutex::default);
+    Ok(Box::new(Etcd { addresses, timeout, version, prefix, next, made, relay, members, _apart }))
 }
 
 fn count(spec: Option<&str>) -> Result<u8, OpenError> {
@@ -137,6 +140,8 @@ struct Etcd {
     prefix: String,
     /// The node of the next session, if the caller does not say which client it is for.
     next: AtomicU32,
+    /// The tables that are there, if their versions shall be shown.
+    made: Option<Mutex<Vec<Table>>>,
     relay: Option<Relay>,
     /// The throwaway nodes, and below their networks, which go after them.
     members: Vec<Member>,
@@ -211,6 +216,10 @@ impl Target for Etcd {
     }
 
     fn create(&self, table: &Table) -> Result<(), Failure> {
+        if let Some(Ok(mut made)) = self.made.as_ref().map(Mutex::lock) {
+            made.retain(|other| other.number != table.number);
+            made.push(*table);
+        }
         if !table.filled || table.contents != Contents::Registers {
             return Ok(());
         }
@@ -270,6 +279,26 @@ impl Target for Etcd {
             // What is not there may still be on its way.
             Ok(None) | Err(_) => Outcome::Unknown.into(),
         }
+    }
+
+    fn shows(&self, show: Show) -> Result<(), String> {
+        match show {
+            Show::Versions if self.made.is_some() => Ok(()),
+            Show::Versions => Err("etcd was opened without a wish to see versions".to_owned()),
+            Show::Snapshots => {
+                Err(format!("{} does not show snapshots; {}", self.name(), show.shown_by()))
+            }
+        }
+    }
+
+    fn versions(&self, number: u32) -> Result<Option<TableVersions>, Failure> {
+        let Some(Ok(made)) = self.made.as_ref().map(Mutex::lock) else { return Ok(None) };
+        let Some(table) = made.iter().find(|table| table.number == number).copied() else {
+            return Ok(None);
+        };
+        drop(made);
+        let prefix = format!("{}{number}/", self.prefix);
+        versions::read(&mut self.any()?, &prefix, &table).map(Some)
     }
 
     fn throwaway(&self) -> Option<Throwaway> {

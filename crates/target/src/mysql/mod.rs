@@ -331,7 +331,7 @@ impl Target for MySql {
                 Err(format!("{} was opened without keeping the versions of rows", self.name()))
             }
             Show::Snapshots => {
-                Err(format!("{} does not show snapshots; {} does", self.name(), show.shown_by()))
+                Err(format!("{} does not show snapshots; {}", self.name(), show.shown_by()))
             }
         }
     }

@@ -11,6 +11,7 @@ use mysql::prelude::{FromValue, Queryable};
 use mysql::{Conn, Error, Row};
 
 use super::chain::{self, RowVersion};
+use crate::row_versions::ListVersions;
 use crate::shown::{RowVersions, TableVersions};
 use crate::target::Contents;
 
@@ -35,9 +36,9 @@ pub(super) fn read(
     // An uncommitted version is no version.
     conn.query_drop("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")?;
     let rows = match contents {
-        Contents::Registers => {
-            by_row(conn, table, &|row, order| registers(row, order, row < filled))?
-        }
+        Contents::Registers => by_row(conn, table, &|row, (values, unordered)| {
+            RowVersions::of_register(row, values, unordered, row < filled)
+        })?,
         Contents::Lists => by_row(conn, table, &lists)?,
     };
     Ok(TableVersions { rows })
@@ -122,74 +123,15 @@ fn commits(conn: &mut Conn, asked: &[u64]) -> Result<HashMap<u64, u64>, Error> {
     Ok(found)
 }
 
-/// What a register held. The 0 with which we filled the table is nobody's version.
-fn registers(row: u32, (values, mut unordered): InOrder<i64>, filled: bool) -> RowVersions {
-    if filled && unordered.is_none() && values.first() != Some(&0) {
-        unordered = Some("the chain of versions does not begin with the first one".to_owned());
-    }
-    let values = values.into_iter().filter(|value| !filled || *value != 0).collect();
-    RowVersions { row, values, unordered }
-}
-
 /// The elements of the newest version of a list, if every version goes on where the one before ends.
 fn lists(row: u32, (texts, unordered): InOrder<String>) -> RowVersions {
-    let parsed: Option<Vec<Vec<i64>>> = texts.iter().map(|text| elements(text)).collect();
-    let versions = parsed.unwrap_or_default();
-    let why = || {
-        if unordered.is_some() {
-            return unordered;
-        }
-        if versions.len() < texts.len() {
-            return Some("a version is no list of integers".to_owned());
-        }
-        let step = versions.windows(2).find(|pair| !pair[1].starts_with(&pair[0]))?;
-        Some(format!("a list of {} elements was not lengthened but replaced", step[0].len()))
-    };
-    match why() {
-        None => {
-            let values = versions.into_iter().next_back().unwrap_or_default();
-            RowVersions { row, values, unordered: None }
-        }
-        Some(why) => {
-            let mut values: Vec<i64> = versions.into_iter().flatten().collect();
-            values.sort_unstable();
-            values.dedup();
-            RowVersions { row, values, unordered: Some(why) }
-        }
-    }
+    let mut list = ListVersions::default();
+    unordered.into_iter().for_each(|why| list.doubt(why));
+    texts.iter().for_each(|text| list.add(elements(text)));
+    list.finish(row)
 }
 
 /// The elements of a list as the tables hold it.
 fn elements(text: &str) -> Option<Vec<i64>> {
     text.split(',').map(|element| element.parse().ok()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn list(texts: &[&str]) -> RowVersions {
-        lists(1, (texts.iter().map(|text| (*text).to_owned()).collect(), None))
-    }
-
-    #[test]
-    fn the_first_fill_is_nobodys_version() {
-        let full = registers(7, (vec![0, 5, 3], None), true);
-        assert_eq!((full.row, full.values, full.unordered), (7, vec![5, 3], None));
-        let empty = registers(7, (vec![5, 3], None), false);
-        assert_eq!((empty.values, empty.unordered), (vec![5, 3], None));
-        let odd = registers(7, (vec![5, 0, 3], None), true);
-        assert_eq!(odd.values, [5, 3]);
-        assert!(odd.unordered.unwrap().contains("does not begin"));
-    }
-
-    #[test]
-    fn a_list_is_its_newest_version_if_all_others_are_its_beginnings() {
-        let whole = list(&["1", "1,2,3", "1,2,3,4"]);
-        assert_eq!((whole.values, whole.unordered), (vec![1, 2, 3, 4], None));
-        let torn = list(&["1", "1,2", "1,3"]);
-        assert_eq!(torn.values, [1, 2, 3]);
-        assert!(torn.unordered.unwrap().contains("2 elements was not lengthened"));
-        assert!(list(&["1", "1,x"]).unordered.unwrap().contains("no list"));
-    }
 }

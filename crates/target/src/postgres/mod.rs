@@ -297,7 +297,7 @@ impl Target for Postgres {
     fn shows(&self, show: Show) -> Result<(), String> {
         if show != Show::Snapshots {
             let by = show.shown_by();
-            return Err(format!("{} does not show {}; {by} does", self.name(), show.name()));
+            return Err(format!("{} does not show {}; {by}", self.name(), show.name()));
         }
         if self.recovering || self.nodes.len() > 1 {
             return Err(NO_STANDBY.to_owned());

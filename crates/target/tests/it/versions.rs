@@ -179,6 +179,32 @@ fn etcd_finds_what_was_committed() {
     assert!(later.commit > stamped.commit && stamped.commit.is_some());
 }
 
+#[cfg(feature = "etcd")]
+#[test]
+fn etcd_shows_all_versions_in_the_order_of_its_revisions() {
+    let versioned = OpenOptions { show: Some(Show::Versions), ..options() };
+    let Some(target) = server_with("etcd:1", versioned) else { return };
+    let target = target.as_ref();
+    assert_eq!(target.shows(Show::Versions), Ok(()));
+    target.create(&registers(0, 10)).unwrap();
+    let (contents, rows, filled) = (Contents::Lists, 10, true);
+    target.create(&Table { number: 1, contents, rows, filled }).unwrap();
+    assert_eq!(target.versions(0).unwrap().unwrap().rows, []);
+    assert_eq!(target.versions(2).unwrap(), None);
+    let mut session = connect(target, "strict-serializable");
+    // More than one message of a watch tells.
+    (1..1500).for_each(|value| commit(session.as_mut(), &[write(3, value), write(4, -value)]));
+    session.begin().unwrap();
+    session.run(&write(3, 5000)).unwrap();
+    session.rollback().unwrap();
+    let append = |value| Request { table: 1, ..request(OpKind::Append, 7, value) };
+    (1..50).for_each(|value| commit(session.as_mut(), &[append(value * 2), append(value)]));
+    assert_eq!(order(target, 0, 3), (1..1500).collect::<Vec<_>>());
+    assert_eq!(order(target, 0, 4), (1..1500).map(|value| -value).collect::<Vec<_>>());
+    assert!(order(target, 0, 5).is_empty());
+    assert_eq!(order(target, 1, 7), (1..50).flat_map(|v| [v * 2, v]).collect::<Vec<_>>());
+}
+
 #[test]
 fn who_shows_no_versions_says_so() {
     for (kind, words) in [
@@ -191,6 +217,10 @@ fn who_shows_no_versions_says_so() {
         let options = OpenOptions { show: Some(Show::Versions), ..options() };
         let error = open(kind, &options).err().unwrap().to_string();
         assert!(error.contains(words), "{kind}: {error}");
+    }
+    if let Some(plain) = server("etcd:1") {
+        assert!(plain.shows(Show::Versions).unwrap_err().contains("without a wish"));
+        assert!(plain.shows(Show::Snapshots).unwrap_err().contains("PostgreSQL does"));
     }
     let Some(plain) = server("mariadb") else { return };
     assert!(plain.shows(Show::Versions).unwrap_err().contains("opened without"));

@@ -81,6 +81,10 @@ pub(crate) fn has_postgres() -> bool {
     has("postgres", &debian.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
+pub(crate) fn has_etcd() -> bool {
+    has("etcd", &["/usr/bin", "/usr/local/bin"])
+}
+
 pub(crate) fn has_mariadb() -> bool {
     has("mariadbd", &["/usr/sbin", "/usr/libexec", "/usr/local/sbin"])
 }
