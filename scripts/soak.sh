@@ -7,7 +7,7 @@
 # scripts/soak.sh timestamps, for about a quarter of an hour: histories of correct databases, simulated and etcd's, are asked by
 # their timestamps. Every answer has to be "holds"; the history of any other one stays in the folder that is named at the end.
 #
-# scripts/soak.sh shown [postgres|mariadb], for about half an hour: PostgreSQL with its snapshots and MariaDB with its versions,
+# scripts/soak.sh shown [postgres|mariadb|etcd], for about an hour: PostgreSQL with its snapshots, MariaDB and etcd with their versions,
 # 100,000 commits at each level over all workloads, without faults and while the server is killed again and again. A line of
 # JSON for each run; what does not hold stays in the folder that is named at the end.
 set -euo pipefail
@@ -131,6 +131,9 @@ if [ "${1:-}" = shown ]; then
     shown "$isolde" "$folder" mariadb versions read-uncommitted read-committed repeatable-read repeatable-read-snapshot \
       serializable || failed=1
   fi
+  if [ "${2:-etcd}" = etcd ]; then
+    shown "$isolde" "$folder" etcd versions serializable-reads strict-serializable || failed=1
+  fi
   [ "$failed" = 1 ] && echo "what did not hold is in $folder" >&2 || rm -r "$folder"
   exit "$failed"
 fi
@@ -145,6 +148,9 @@ if [ "${1:-}" = timestamps ]; then
     etcd_under_faults "$isolde" "$folder" || failed=1
   else
     echo "*** SKIPPED: there is no etcd ***" >&2
+  fi
+  if [ "${2:-etcd}" = etcd ]; then
+    shown "$isolde" "$folder" etcd versions serializable-reads strict-serializable || failed=1
   fi
   [ "$failed" = 1 ] && echo "what did not hold is in $folder" >&2 || rm -r "$folder"
   exit "$failed"
