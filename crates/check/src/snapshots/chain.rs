@@ -76,6 +76,7 @@ impl SnapshotRow {
         restarts.sort_unstable();
         restarts.dedup();
         let mut chain = SnapshotRow {
+            places: HashMap::with_capacity(named.len()),
             commits: vec![Tick::NEVER; history.txn_count()],
             ..SnapshotRow::default()
         };
@@ -150,15 +151,34 @@ fn tick(at: i64) -> Tick {
     Tick(at << ROOM)
 }
 
+/// How often the server had been started again before each transaction.
+pub(crate) struct Restarts(Vec<i64>);
+
+impl Restarts {
+    pub(crate) fn of(history: &History) -> Restarts {
+        let mut told = history.txn_ints(names::RESTART).peekable();
+        let mut all = Vec::new();
+        // Most histories know of none.
+        if told.peek().is_some() {
+            all.resize(history.txn_count(), 0);
+        }
+        told.for_each(|(txn, restart)| all[txn.index()] = restart);
+        Restarts(all)
+    }
+
+    pub(crate) fn before(&self, txn: TxnId) -> i64 {
+        self.0.get(txn.index()).copied().unwrap_or(0)
+    }
+}
+
 /// The numbered transactions that may have committed, by restart.
 fn numbered(history: &History) -> HashMap<i64, Numbered> {
     let outcomes = history.txn_outcomes();
-    let restarts: HashMap<TxnId, i64> = history.txn_ints(names::RESTART).collect();
+    let restarts = Restarts::of(history);
     let mut all: HashMap<i64, Numbered> = HashMap::new();
     for (txn, id) in history.txn_ints(names::XID) {
         if outcomes[txn.index()] != Outcome::Aborted {
-            let restart = restarts.get(&txn).copied().unwrap_or(0);
-            all.entry(restart).or_default().all.push((id, txn));
+            all.entry(restarts.before(txn)).or_default().all.push((id, txn));
         }
     }
     for numbered in all.values_mut() {
@@ -233,10 +253,10 @@ mod tests {
     /// The row as text: commits by the names of their transactions, snapshots as bars.
     fn row(text: &str) -> String {
         let history = parse(text).unwrap();
-        let restarts: HashMap<TxnId, i64> = history.txn_ints(names::RESTART).collect();
-        let of = |txn: TxnId| restarts.get(&txn).copied().unwrap_or(0);
+        let restarts = Restarts::of(&history);
+        let named = history.txn_attrs(names::SNAPSHOT);
         let mut named: Vec<Named> =
-            history.txn_attrs(names::SNAPSHOT).map(|(txn, value)| (of(txn), value, None)).collect();
+            named.map(|(txn, value)| (restarts.before(txn), value, None)).collect();
         named.sort_unstable();
         named.dedup();
         let chain = SnapshotRow::new(&history, &named);

@@ -5,7 +5,7 @@ use isolde_graph::parallel;
 use isolde_history::{Clock, History, OpId, OpKind, Outcome, Txn, TxnId, names};
 use isolde_spec::{Anomaly, Answer, Axiom, Counted, Level, Promise, Seen, Timed, Verdict, Witness};
 
-use super::chain::{Contradiction, Named, SnapshotRow};
+use super::chain::{Contradiction, Named, Restarts, SnapshotRow};
 use super::fresh;
 use super::statements::{self, StatementCase, StatementKey};
 use super::supply::SnapshotSupply;
@@ -48,11 +48,11 @@ impl BySnapshots<'_, '_> {
         }
         self.question.limits.go_on()?;
         let by_statements = level == Level::ReadCommitted;
-        let of_txns = if by_statements { HashMap::new() } else { of_txns(history) };
+        let of_txns = if by_statements { Vec::new() } else { of_txns(history) };
         let named = match by_statements {
             true => statements::named(history),
             false => {
-                let mut named: Vec<Named> = of_txns.values().copied().collect();
+                let mut named: Vec<Named> = of_txns.iter().map(|(_, named)| *named).collect();
                 named.sort_unstable();
                 named.dedup();
                 named
@@ -73,7 +73,7 @@ impl BySnapshots<'_, '_> {
     fn by_transactions(
         &self,
         chain: &SnapshotRow,
-        of_txns: &HashMap<TxnId, Named>,
+        of_txns: &[(TxnId, Named)],
     ) -> Result<Verdict, Limit> {
         let (history, options) = (self.question.history, self.question.options);
         if inserted_again_perhaps(history) {
@@ -164,13 +164,12 @@ fn inserted_again_perhaps(history: &History) -> bool {
 }
 
 /// The snapshot of each transaction that may have committed.
-fn of_txns(history: &History) -> HashMap<TxnId, Named> {
-    let restarts: HashMap<TxnId, i64> = history.txn_ints(names::RESTART).collect();
+fn of_txns(history: &History) -> Vec<(TxnId, Named)> {
+    let restarts = Restarts::of(history);
     let outcomes = history.txn_outcomes();
     let shown = history.txn_attrs(names::SNAPSHOT);
     let shown = shown.filter(|(txn, _)| outcomes[txn.index()] != Outcome::Aborted);
-    let restart = |txn: TxnId| restarts.get(&txn).copied().unwrap_or(0);
-    shown.map(|(txn, value)| (txn, (restart(txn), value, None))).collect()
+    shown.map(|(txn, value)| (txn, (restarts.before(txn), value, None))).collect()
 }
 
 /// The first transaction that has each of some snapshots.

@@ -1,12 +1,11 @@
 //! Whether a history has the snapshots that a promise needs.
 
-use hashbrown::{HashMap, HashSet};
 use isolde_history::{
-    Effect, History, LockMode, Op, OpKind, Outcome, Snapshot, Stmt, StmtId, Txn, TxnId, Value,
-    names,
+    Effect, History, LockMode, Op, OpKind, Outcome, Snapshot, Stmt, Txn, Value, names,
 };
 use isolde_spec::Level;
 
+use super::chain::Restarts;
 use crate::timestamps::supply::wrote;
 
 /// Whether a history can be asked about a level by its snapshots.
@@ -35,11 +34,13 @@ pub enum SnapshotSupply {
     NoRules,
 }
 
-/// The snapshots of transactions or statements that can be read, and the transactions with numbers.
+/// Which transactions or statements have snapshots that can be read, and which transactions have numbers.
 struct Had {
-    txns: HashSet<TxnId>,
-    stmts: HashSet<StmtId>,
-    numbered: HashSet<TxnId>,
+    /// Empty where only those of statements count.
+    txns: Vec<bool>,
+    /// Empty where only those of transactions count.
+    stmts: Vec<bool>,
+    numbered: Vec<bool>,
 }
 
 impl SnapshotSupply {
@@ -50,17 +51,8 @@ impl SnapshotSupply {
             Level::ReadCommitted => false,
             _ => return SnapshotSupply::NoRules,
         };
-        let mut readable = Readable::new(history);
-        let had = Had {
-            txns: history
-                .txn_attrs(names::SNAPSHOT)
-                .filter(|(_, value)| whole && readable.is(*value))
-                .map(|(txn, _)| txn)
-                .collect(),
-            stmts: readable_stmts(history, whole),
-            numbered: history.txn_ints(names::XID).map(|(txn, _)| txn).collect(),
-        };
-        if had.txns.is_empty() && had.stmts.is_empty() {
+        let had = Had::new(history, whole);
+        if !had.txns.contains(&true) && !had.stmts.contains(&true) {
             return SnapshotSupply::None;
         }
         if let Some(number) = shared_number(history) {
@@ -69,7 +61,7 @@ impl SnapshotSupply {
         let committed = || history.txns().filter(|txn| txn.outcome() == Outcome::Committed);
         let unread = if whole { "a snapshot" } else { "a snapshot for each plain read" };
         let no_snapshot = committed().filter(|txn| !had.snapshots(txn, whole)).count();
-        let no_number = committed().filter(|txn| wrote(txn) && !had.numbered.contains(&txn.id()));
+        let no_number = committed().filter(|txn| wrote(txn) && !had.numbered[txn.id().index()]);
         let (lacking, what) = match no_snapshot {
             0 => (no_number.count(), "the server's number, though they wrote"),
             some => (some, unread),
@@ -105,17 +97,34 @@ impl SnapshotSupply {
 }
 
 impl Had {
+    fn new(history: &History, whole: bool) -> Had {
+        let mut readable = Readable::new(history);
+        let (mut txns, mut stmts) = (Vec::new(), Vec::new());
+        if whole {
+            txns.resize(history.txn_count(), false);
+            let all = history.txn_attrs(names::SNAPSHOT);
+            all.for_each(|(txn, value)| txns[txn.index()] = readable.is(value));
+        } else {
+            stmts.resize(history.stmt_count(), false);
+            let all = history.stmt_attrs(names::SNAPSHOT);
+            all.for_each(|(stmt, value)| stmts[stmt.0 as usize] = readable.is(value));
+        }
+        let mut numbered = vec![false; history.txn_count()];
+        history.txn_ints(names::XID).for_each(|(txn, _)| numbered[txn.index()] = true);
+        Had { txns, stmts, numbered }
+    }
+
     /// Whether a transaction has the snapshots that it needs.
     fn snapshots(&self, txn: &Txn<'_>, whole: bool) -> bool {
         if whole {
-            return txn.ops().len() == 0 || self.txns.contains(&txn.id());
+            return txn.ops().len() == 0 || self.txns[txn.id().index()];
         }
         let plain = |kind: OpKind| matches!(kind, OpKind::Read | OpKind::ListRead);
         let reads = |stmt: &Stmt<'_>| {
             let reads = stmt.ops().len() > 0 && stmt.ops().all(|op| plain(op.kind()));
             reads && stmt.lock().is_none_or(|lock| lock == LockMode::None)
         };
-        let lacks = |stmt: &Stmt<'_>| reads(stmt) && !self.stmts.contains(&stmt.id());
+        let lacks = |stmt: &Stmt<'_>| reads(stmt) && !self.stmts[stmt.id().0 as usize];
         let lacking: Vec<Stmt<'_>> = txn.stmts().filter(lacks).collect();
         lacking.iter().all(|stmt| is_of_failed_write(txn, stmt))
     }
@@ -132,15 +141,13 @@ fn is_of_failed_write(txn: &Txn<'_>, stmt: &Stmt<'_>) -> bool {
 
 /// A number that two transactions have which may have committed.
 fn shared_number(history: &History) -> Option<i64> {
-    let restarts: HashMap<TxnId, i64> = history.txn_ints(names::RESTART).collect();
-    let outcomes = history.txn_outcomes();
-    let mut known = HashSet::new();
+    let (restarts, outcomes) = (Restarts::of(history), history.txn_outcomes());
     let numbers = history.txn_ints(names::XID);
-    let mut numbers = numbers.filter(|(txn, _)| outcomes[txn.index()] != Outcome::Aborted);
-    let again = |(txn, number): &(TxnId, i64)| {
-        !known.insert((restarts.get(txn).copied().unwrap_or(0), *number))
-    };
-    numbers.find(again).map(|(_, number)| number)
+    let numbers = numbers.filter(|(txn, _)| outcomes[txn.index()] != Outcome::Aborted);
+    let mut numbers: Vec<(i64, i64)> =
+        numbers.map(|(txn, number)| (restarts.before(txn), number)).collect();
+    numbers.sort_unstable();
+    numbers.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0].1)
 }
 
 /// Whether values are snapshots: many transactions share one.
@@ -164,15 +171,4 @@ impl<'h> Readable<'h> {
         self.last = Some((value, is));
         is
     }
-}
-
-/// The statements with a snapshot of their own, where these count.
-fn readable_stmts(history: &History, whole: bool) -> HashSet<StmtId> {
-    let mut readable = Readable::new(history);
-    let mut stmts: HashSet<StmtId> = HashSet::new();
-    if !whole {
-        let all = history.stmt_attrs(names::SNAPSHOT);
-        stmts.extend(all.filter(|(_, value)| readable.is(*value)).map(|(stmt, _)| stmt));
-    }
-    stmts
 }
