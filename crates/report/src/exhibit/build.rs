@@ -31,7 +31,7 @@ impl Exhibit {
             title: title(witness, asked.by),
             meaning: meaning(witness, asked.by),
             story: timed_story::tell(history, asked, witness, &sources)
-                .unwrap_or_else(|| story::tell(history, witness, &sources)),
+                .unwrap_or_else(|| story::tell_whole(history, witness, &sources)),
             promise: handbook::promise(asked),
             breach: breach(witness, asked.by).to_owned(),
             timeline: timeline::of(history, asked.by, &builder.parts, &links, &sources),

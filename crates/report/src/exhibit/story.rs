@@ -13,7 +13,54 @@ use crate::{forced, names};
 /// How many steps of a cycle are told one by one.
 const MOST: usize = 4;
 
-/// The story of a witness.
+/// The story of a witness by values: what happened, and why transactions count whose outcomes are unknown.
+pub(super) fn tell_whole(history: &History, witness: &Witness, sources: &Sources<'_>) -> String {
+    tell(history, witness, sources) + &unknown_outcomes(history, witness, sources)
+}
+
+/// " The outcome of T1 is unknown, but T2 read x = 3, which T1 wrote: so T1 has committed."
+fn unknown_outcomes(history: &History, witness: &Witness, sources: &Sources<'_>) -> String {
+    let p = Phrases { history, sources };
+    let mut unknown: Vec<TxnId> = witness.steps.iter().map(|step| step.from).collect();
+    unknown.retain(|txn| history.txn(*txn).outcome() == Outcome::Unknown);
+    unknown.sort_unstable();
+    unknown.dedup();
+    let told = unknown.into_iter().take(MOST).filter_map(|txn| {
+        let (read, write) = read_of(history, witness, sources, txn)?;
+        let (name, reader) = (p.name(txn), p.whose(read));
+        let (read, wrote) = (p.read(read), p.wrote(write));
+        Some(match history.op(write).kind() {
+            OpKind::Append => format!(
+                " The outcome of {name} is unknown, but {reader} {read}, and {name} {wrote}: so {name} has committed."
+            ),
+            _ => format!(
+                " The outcome of {name} is unknown, but {reader} {read}, which {name} wrote: so {name} has committed."
+            ),
+        })
+    });
+    told.collect()
+}
+
+/// A committed transaction's read of what a transaction wrote, among those of the witness.
+fn read_of(
+    history: &History,
+    witness: &Witness,
+    sources: &Sources<'_>,
+    writer: TxnId,
+) -> Option<(OpId, OpId)> {
+    let mut readers: Vec<TxnId> = witness.involved().filter(|txn| *txn != writer).collect();
+    readers.sort_unstable();
+    readers.dedup();
+    readers.retain(|txn| history.txn(*txn).outcome() == Outcome::Committed);
+    let reads = readers.into_iter().flat_map(|txn| history.txn(txn).ops());
+    reads.filter(|op| op.kind() != OpKind::PredicateRead).find_map(|op| {
+        let own = sources.all_of(op.id());
+        let write = own.into_iter().find(|write| history.txn_of(*write) == writer)?;
+        Some((op.id(), write)).filter(|_| stands(&history.op(write)))
+    })
+}
+
+/// What happened.
 pub(super) fn tell(history: &History, witness: &Witness, sources: &Sources<'_>) -> String {
     let teller = Teller { p: Phrases { history, sources }, w: witness };
     let own = match witness.anomaly {
