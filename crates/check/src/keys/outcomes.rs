@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 use isolde_graph::{Groups, parallel};
 use isolde_history::TxnId;
 
-use crate::keys::accesses::WriteFact;
+use crate::keys::accesses::{ReadFact, WriteFact};
 use crate::keys::key_facts::KeyFacts;
 use crate::keys::origin::{Choices, Origin};
 use crate::keys::sorted_keys::SortedKeys;
@@ -27,6 +27,15 @@ type Proof = (TxnId, TxnId);
 
 /// Finds out which transactions of unknown outcome count.
 pub(crate) fn prove(keys: &SortedKeys<'_>, choices: &Choices) -> Proved {
+    prove_by(keys, choices, |_| true)
+}
+
+/// The same, by those reads of registers only that say what was committed.
+pub(crate) fn prove_by(
+    keys: &SortedKeys<'_>,
+    choices: &Choices,
+    says: impl Fn(&ReadFact) -> bool + Sync,
+) -> Proved {
     let mut standings = standing::at_first(keys.history);
     let mut proved_by = HashMap::new();
     if !standings.contains(&Standing::Unproved) {
@@ -39,6 +48,7 @@ pub(crate) fn prove(keys: &SortedKeys<'_>, choices: &Choices) -> Proved {
         let (mut facts, mut proofs) = (KeyFacts::default(), Vec::new());
         for key in piece.clone() {
             facts.load(keys, &standings, key);
+            facts.reads.retain(|read| says(read));
             proofs_of_key(keys, choices, &facts, &mut proofs);
         }
         proofs

@@ -2,15 +2,13 @@
 
 use hashbrown::HashMap;
 use isolde_graph::parallel;
-use isolde_history::{Clock, History, OpId, OpKind, Outcome, Txn, TxnId, names};
+use isolde_history::{Clock, History, OpId, OpKind, Outcome, Txn, TxnId, Value, names};
 use isolde_spec::{Anomaly, Answer, Axiom, Counted, Level, Promise, Seen, Timed, Verdict, Witness};
 
 use super::chain::{Contradiction, Named, Restarts, SnapshotRow};
 use super::fresh;
 use super::statements::{self, StatementCase, StatementKey};
 use super::supply::SnapshotSupply;
-use crate::keys::origin::Choices;
-use crate::keys::outcomes;
 use crate::keys::sorted_keys::SortedKeys;
 use crate::keys::wording::Wording;
 use crate::limits::{Limit, Limits};
@@ -96,14 +94,17 @@ impl BySnapshots<'_, '_> {
     /// Read committed: one snapshot for each statement.
     fn by_statements(&self, chain: &SnapshotRow) -> Result<Verdict, Limit> {
         let history = self.question.history;
+        if history.op_counts()[OpKind::PredicateRead as usize] > 0 {
+            let reason = "predicate reads are not judged by the snapshots of statements";
+            return Ok(self.question.unknown(reason.to_owned()));
+        }
         let keys = SortedKeys::new(history);
-        let standings = outcomes::prove(&keys, &Choices::new()).standings;
         let skew = match history.meta().clock {
             Clock::Events => 0,
             Clock::Nanoseconds => self.question.options.clock_skew,
         };
         let complete = history.meta().complete && gaps::first_gap(history).is_none();
-        let case = StatementCase::new(&keys, &standings, chain, skew, complete);
+        let case = StatementCase::new(&keys, chain, skew, complete);
         let pieces = keys.index.pieces();
         let parts = parallel::map(keys.index.size, &pieces, |piece| {
             self.question.limits.go_on()?;
@@ -213,7 +214,7 @@ fn witness(history: &History, finding: &TimedFinding) -> Witness {
     let newer = finding.opponent.and_then(|txn| last_write(history, txn, finding));
     let seen = |op: OpId| {
         let op = history.op(op);
-        let value = if op.kind().writes() { op.value() } else { isolde_history::Value::ABSENT };
+        let value = if op.kind() == OpKind::Delete { Value::ABSENT } else { op.value() };
         Seen { value, list: None, write: Some(op.id()), initial: false }
     };
     let expected: Vec<Seen> = newer.map(seen).into_iter().collect();

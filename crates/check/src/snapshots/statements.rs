@@ -11,6 +11,9 @@
 //! replaces a version that its own snapshot does not show. One thing is certain: a statement that writes a row
 //! replaces every version that its snapshot shows. So a version is certainly older than another one if the
 //! snapshot of a statement that wrote the other one shows it. Nothing else is used.
+//!
+//! A locking read that found no row says little if the row was ever deleted: the transaction that it waited for may have
+//! deleted the row and put another one in its place. PostgreSQL does not look for that one.
 
 use isolde_history::{
     Effect, History, LockMode, Op, OpId, OpKind, Outcome, Txn, TxnId, Value, names,
@@ -18,9 +21,11 @@ use isolde_history::{
 use isolde_spec::{Anomaly, Axiom};
 
 use super::chain::{Named, SnapshotRow};
-use crate::keys::accesses::WriteFact;
+use crate::keys::accesses::{ReadFact, WriteFact};
 use crate::keys::findings::{Doubt, LocalFinding};
 use crate::keys::key_facts::{KeyFacts, what_it_read};
+use crate::keys::origin::Choices;
+use crate::keys::outcomes;
 use crate::keys::sorted_keys::SortedKeys;
 use crate::keys::standing::Standing;
 use crate::timestamps::finding::{TimedFinding, TimedFindings};
@@ -40,17 +45,19 @@ pub(crate) struct Look {
     locks: bool,
 }
 
+/// A snapshot that shows nothing.
+const NOTHING: Tick = Tick(Tick::NEVER.0 + 1);
+
 /// A question about read committed by snapshots.
 pub(crate) struct StatementCase<'c, 'h> {
     pub(crate) keys: &'c SortedKeys<'h>,
-    pub(crate) standings: &'c [Standing],
+    pub(crate) standings: Vec<Standing>,
     chain: &'c SnapshotRow,
     looks: Vec<Look>,
-    /// When COMMIT was sent, where it is known.
+    /// When COMMIT was sent, or a time before that, where one is known.
     commit_sent: Vec<Option<i64>>,
     complete: bool,
     skew: i64,
-    deletes: bool,
 }
 
 /// The snapshots of statements of transactions that may have committed, each once.
@@ -81,19 +88,23 @@ fn numbers(txn: &Txn<'_>) -> (i64, Option<i64>) {
 impl<'c, 'h> StatementCase<'c, 'h> {
     pub(crate) fn new(
         keys: &'c SortedKeys<'h>,
-        standings: &'c [Standing],
         chain: &'c SnapshotRow,
         skew: i64,
         complete: bool,
     ) -> StatementCase<'c, 'h> {
         let history = keys.history;
-        let mut commit_sent = vec![None; history.txn_count()];
+        let mut commit_sent: Vec<Option<i64>> =
+            history.txns().map(|txn| txn.interval().begin).collect();
         for (txn, sent) in history.txn_ints(names::END_SENT) {
             commit_sent[txn.index()] = Some(sent);
         }
-        let deletes = history.op_counts()[OpKind::Delete as usize] > 0;
         let looks = looks(history, chain);
-        StatementCase { keys, standings, chain, looks, commit_sent, complete, skew, deletes }
+        // Reads of the same that follow each other are one fact.
+        let locks = |op: OpId| looks[op.0 as usize].locks;
+        let says =
+            |read: &ReadFact| read.value != Value::ABSENT || !locks(read.op) || !locks(read.last);
+        let standings = outcomes::prove_by(keys, &Choices::new(), says).standings;
+        StatementCase { keys, standings, chain, looks, commit_sent, complete, skew }
     }
 
     fn look(&self, op: OpId) -> Look {
@@ -127,7 +138,11 @@ fn looks(history: &History, chain: &SnapshotRow) -> Vec<Look> {
             }
             let answered = stmt.interval().end;
             let wrote = stmt.ops().any(|op| op.kind().writes());
-            let look = Look { snapshot, answered, locks: locking || wrote };
+            let locks = locking || wrote;
+            if snapshot == Tick::NEVER && locks {
+                snapshot = NOTHING;
+            }
+            let look = Look { snapshot, answered, locks };
             looks.extend(stmt.ops().map(|_| look));
         }
     }
@@ -154,6 +169,8 @@ pub(crate) struct StatementKey {
     furthest: Vec<u32>,
     /// How many elements the first so many versions of a list have.
     elements: Vec<usize>,
+    /// Whether the row may have been deleted at some time.
+    deleted: bool,
 }
 
 /// Why a version cannot be what was read.
@@ -174,7 +191,12 @@ impl StatementKey {
         out: &mut TimedFindings,
     ) {
         self.facts.missing_binds = true;
-        self.facts.load(case.keys, case.standings, key);
+        self.facts.load(case.keys, &case.standings, key);
+        let deletes = |write: &WriteFact| {
+            let done = write.standing != Standing::RolledBack && !write.undone;
+            done && write.value == Value::ABSENT
+        };
+        self.deleted = self.facts.writes.iter().any(deletes);
         self.inside_transactions(case, out);
         if self.has_doubts(out) {
             return;
@@ -264,15 +286,18 @@ impl StatementKey {
         out: &mut TimedFindings,
     ) {
         let look = case.look(op.id());
-        if look.snapshot == Tick::NEVER || self.wrote_before(txn, op.id()) {
+        if look.snapshot == Tick::NEVER {
             return;
         }
         if op.kind() == OpKind::ListRead {
             return self.list(case, txn, op, look, out);
         }
+        if self.wrote_before(txn, op.id()) {
+            return;
+        }
         let read = (op.effect() == Effect::Done).then(|| what_it_read(op)).flatten();
         let Some(value) = read.filter(|value| *value != Value::UNOBSERVED) else { return };
-        if value == Value::ABSENT && look.locks && case.deletes {
+        if value == Value::ABSENT && look.locks && self.deleted {
             // It may have been deleted while the statement waited.
             return;
         }
@@ -385,7 +410,8 @@ impl StatementKey {
         });
     }
 
-    /// A list has every element that its snapshot shows, and a plain read of it has no other.
+    /// A list has every element that its snapshot shows, and a plain read of it has no other but those that the
+    /// transaction itself appended.
     fn list(
         &self,
         case: &StatementCase<'_, '_>,
@@ -415,6 +441,14 @@ impl StatementKey {
             if !had.insert(*element) {
                 let anomaly = Anomaly::DuplicateElements;
                 return self.find(anomaly, (txn, op.id()), Some(write.op), None, out);
+            }
+            if write.txn == txn {
+                // What it had appended before, and perhaps taken back, is a matter of INT.
+                if write.op > op.id() {
+                    let anomaly = Anomaly::FutureRead;
+                    return self.find(anomaly, (txn, op.id()), Some(write.op), None, out);
+                }
+                continue;
             }
             if write.standing == Standing::RolledBack || write.undone {
                 return self.find(Anomaly::AbortedRead, (txn, op.id()), Some(write.op), None, out);

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use hashbrown::HashSet;
-use isolde_history::{Effect, Key, OpId, OpKind, TxnId, Value};
+use isolde_history::{Effect, History, Key, OpId, OpKind, Stmt, TxnId, Value, names};
 use isolde_spec::{Anomaly, Axiom};
 
 use crate::keys::accesses::{ListRead, ReadFact, WriteFact};
@@ -90,7 +90,7 @@ impl JudgedKey {
             let missing = !case.complete && self.inserts(case, op);
             if missing {
                 out.doubt(Doubt::UnknownWriter(op));
-            } else if !self.inserts_again(case, txn, op) {
+            } else if self.had_written(case, ops) || !self.inserts_again(case, txn, op) {
                 let other = ops.first().copied().filter(|first| *first != op);
                 let finding = TimedFinding::new(breach.anomaly, Axiom::Int, txn);
                 let key = Some(self.facts.key());
@@ -127,7 +127,12 @@ impl JudgedKey {
             let version = |w: &u32| facts.writes[*w as usize].is_version();
             let Some(write) = writers.find(version) else { continue };
             let commit = case.ticks.commit_of(facts.writes[write as usize].txn);
-            if commit < last || writers.any(|w| version(&w)) {
+            if writers.any(|w| version(&w)) {
+                return false;
+            }
+            // The commit of an unknown outcome has no timestamp that could differ.
+            let Some(commit) = commit.known() else { continue };
+            if commit < last {
                 return false;
             }
             last = commit;
@@ -195,9 +200,17 @@ impl JudgedKey {
         let own = self.facts.writes[..=version.write as usize].iter().rev();
         let own = own.take_while(|write| write.txn == version.txn);
         let first = own.filter(|write| !write.undone).last();
-        let inserts =
-            |write: &WriteFact| case.keys.history.op(write.op).kind() == OpKind::InsertIfAbsent;
+        let inserts = |write: &WriteFact| match case.keys.history.op(write.op).kind() {
+            OpKind::InsertIfAbsent => true,
+            OpKind::Write => self.is_deleted() && upserts(case.keys.history, write.op),
+            _ => false,
+        };
         case.by_snapshots() && first.is_some_and(inserts)
+    }
+
+    /// Whether the first of some operations is a write: what the transaction itself put there nobody deletes.
+    fn had_written(&self, case: &TimedCase<'_>, ops: &[OpId]) -> bool {
+        ops.first().is_some_and(|op| case.keys.history.op(*op).kind().writes())
     }
 
     /// By snapshots: whether it inserts a row that another transaction deleted which the snapshot does not show.
@@ -209,6 +222,11 @@ impl JudgedKey {
         };
         let last = || *self.last_deletes.get_or_init(|| self.find_last_deletes());
         self.inserts(case, op) && last().into_iter().flatten().any(hidden)
+    }
+
+    /// Whether the key was ever deleted.
+    fn is_deleted(&self) -> bool {
+        self.last_deletes.get_or_init(|| self.find_last_deletes())[0].is_some()
     }
 
     /// The last two versions that are deletes.
@@ -471,4 +489,13 @@ impl JudgedKey {
             }
         }
     }
+}
+
+/// Whether a write may have inserted its row, as the recorder says: `INSERT ... ON CONFLICT DO UPDATE` and the like.
+fn upserts(history: &History, op: OpId) -> bool {
+    let txn = history.txn(history.txn_of(op));
+    let of = |stmt: &Stmt<'_>| stmt.ops().any(|own| own.id() == op);
+    let path = txn.stmts().find(of).and_then(|stmt| stmt.attr(names::PATH));
+    let path = path.and_then(|path| history.pool().as_text(path));
+    path.is_some_and(|path| ["upsert", "update-else-insert", "replace"].contains(&path))
 }

@@ -333,3 +333,82 @@ fn by_statements_lists_have_what_the_snapshot_shows() {
     let aborted = text("[1]", "").replace(" {xid=10}", " abort {xid=10}");
     rc(&aborted, "EXT AbortedRead T3");
 }
+
+#[test]
+fn by_statements_lists_after_own_appends_are_judged() {
+    let text = |list: &str| {
+        format!(
+            "a T1: [append(x,1)]{{<10,10,>}} {{xid=10}}\n\
+             b T2: [append(x,2)]{{<11,11,>}} [list(x,{list})]{{<11,12,11>}} {{xid=11}}"
+        )
+    };
+    rc(&text("[1,2]"), "holds");
+    rc(&text("[2]"), "EXT StaleRead T2 against T1");
+    rc(&text("[7,1,2]"), "EXT ThinAirRead T2");
+    rc(&text("[1]"), "INT NotMyOwnWrite T2");
+}
+
+#[test]
+fn by_statements_what_locks_is_judged_without_a_snapshot_too() {
+    let locking =
+        |op: &str| format!("{UPDATED}b T2: [r(x,0)]{{<10,10,>}} [{op}]@[6,7]{{lock=exclusive}}");
+    rc(&locking("r(x,1)"), "holds");
+    rc(&locking("r(x,7)"), "EXT ThinAirRead T2");
+    rc(&locking("r(x,absent)"), "EXT ThinAirRead T2");
+    let deleted = |key: &str| {
+        format!("{}\nc T3: [delete({key})]{{<11,11,>}} {{xid=11}}", locking("r(x,absent)"))
+    };
+    rc(&deleted("x"), "holds");
+    rc(&deleted("y"), "EXT ThinAirRead T2");
+    // The writer had not even begun.
+    rc(
+        "initial 0\n\
+         a T1: [w(x,1)]{<10,10,>} @[8,9] {xid=10}\n\
+         b T2: [r(x,1)]@[1,2]{<10,10,>,lock=share}",
+        "EXT UncommittedVersionRead T2",
+    );
+}
+
+/// T1 was rolled back. T5 waited for T2, which deleted the row and put another one in its place: PostgreSQL does not look
+/// for that one.
+#[test]
+fn by_statements_a_locking_read_of_nothing_proves_no_delete() {
+    rc(
+        "initial 0\n\
+         a T1: [delete(x)]{<10,10,>} unknown {xid=10}\n\
+         f T6: [r(x,0)]{<11,11,>}\n\
+         b T2: [delete(x)]{<11,11,>} [insert(x,1)]{<11,11,>} {xid=11}\n\
+         e T5: [r(x,absent)]{<11,11,>,lock=exclusive}\n\
+         g T7: [r(x,1)]{<12,12,>}",
+        "holds",
+    );
+}
+
+#[test]
+fn by_statements_predicate_reads_leave_it_open() {
+    let text = "initial 0\na T1: [w(x,1)]{<10,10,>} {xid=10}\nb T2: [pred(all,x=0)]{<11,11,>}";
+    let history = parse(&spelled(text)).unwrap();
+    let promise = Promise::by_snapshots(Level::ReadCommitted);
+    assert_eq!(ask(&history, promise, &Options::default()).holds(), None);
+}
+
+#[test]
+fn what_may_have_inserted_its_row_is_no_conflict_with_a_delete() {
+    let text = |write: &str| {
+        format!(
+            "initial 0\n\
+             a T1: delete(x) {{xid=10,<10,10,>}}\n\
+             b T2: {write} {{xid=11,<10,10,>}}\n\
+             c T3: r(x,2) {{<12,12,>}}"
+        )
+    };
+    si(&text("[w(x,2)]{path=upsert}"), "holds");
+    si(&text("[w(x,2)]{path=index}"), "NOCONFLICT ConcurrentWrites T1 against T2");
+    let updated = text("[w(x,2)]{path=upsert}").replace("delete(x)", "w(x,1)");
+    si(&updated, "NOCONFLICT ConcurrentWrites T1 against T2");
+    // What the transaction itself inserted nobody has deleted.
+    si(
+        "a T1: insert(x,1) insert(x,2) {xid=10,<10,10,>}\nb T2: delete(x) {xid=11,<11,11,>}",
+        "INT NotMyOwnWrite T1",
+    );
+}

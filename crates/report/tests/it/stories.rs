@@ -442,13 +442,21 @@ fn at_cursor_stability_the_lost_update_is_on_the_key_that_was_read() {
 #[test]
 fn why_an_unknown_outcome_counts_is_told() {
     let text = "initial 0\na 1: r(x,0) w(x,1) unknown\nb 2: r(x,0) w(x,2)\nc 3: r(x,1)\n";
-    tells(text, Level::SnapshotIsolation, expect![[r#"
+    tells(
+        text,
+        Level::SnapshotIsolation,
+        expect![[r#"
         LostUpdate: T1 and T2 both read x = 0, the initial value, and both wrote x: one update is lost. The outcome of T1 is unknown, but T3 read x = 1, which T1 wrote: so T1 has committed.
-    "#]]);
+    "#]],
+    );
     let lists = "a 1: list(x,[]) append(x,1) r(y,0) w(y,1) unknown\nb 2: list(x,[1]) r(y,0)\n";
-    tells(&format!("initial 0\n{lists}"), Level::SnapshotIsolation, expect![[r#"
+    tells(
+        &format!("initial 0\n{lists}"),
+        Level::SnapshotIsolation,
+        expect![[r#"
         NonMonotonicRead: T2 first read x = [1] of T1, and then read y = 0, the initial value, which T1 had overwritten with 1. The outcome of T1 is unknown, but T2 read x = [1], and T1 appended 1 to x: so T1 has committed.
-    "#]]);
+    "#]],
+    );
     // One reader that may have been rolled back itself proves nothing.
     let nobody = "initial 0\na 1: r(x,0) w(x,1) unknown\nb 2: r(x,0) w(x,2)\nc 3: r(x,1) unknown\n";
     assert!(ask(&parse(nobody).unwrap(), Level::SnapshotIsolation).verdict.holds() != Some(false));

@@ -73,7 +73,7 @@ impl<'h> Case<'h> {
                 wrote: txn.ops().any(|op| stands(&op)),
                 begin: txn.interval().begin,
                 end: txn.interval().end,
-                commit_sent: txn.ending().begin,
+                commit_sent: txn.ending().begin.or(txn.interval().begin),
             }
         });
         let skew = if history.meta().clock == Clock::Events { 0 } else { clock_skew };

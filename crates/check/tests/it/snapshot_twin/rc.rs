@@ -71,7 +71,9 @@ impl Case<'_> {
         };
         for &t in counted {
             let mut buffer = Buffer::default();
-            for op in self.txns[t].ops() {
+            let stmts = self.txns[t].stmts.iter();
+            let ops = stmts.flat_map(|stmt| stmt.ops.iter().map(move |op| (stmt, op)));
+            for (stmt, op) in ops {
                 let key = op.key().0;
                 let seen: Vec<Value> = match op.elements() {
                     Some(elements) => elements.to_vec(),
@@ -80,7 +82,12 @@ impl Case<'_> {
                 };
                 let own = buffer.of(key);
                 buffer.run(op);
+                let locks = stmt.locks || stmt.ops.iter().any(|op| op.kind().writes());
                 for value in seen {
+                    // It may have waited for one that put another row in the place of this.
+                    if locks && value == Value::ABSENT {
+                        continue;
+                    }
                     let writes = |w: &usize| {
                         let list = self.is_list(key);
                         let mut writes = self.txns[*w].writes(key).map(left);
@@ -169,16 +176,18 @@ impl Case<'_> {
         if op.effect() != Effect::Done || (touched && op.elements().is_none()) {
             return true;
         }
-        // After own appends, only these are looked for: they come last.
-        if let (true, Some(elements)) = (touched, op.elements()) {
-            return elements.ends_with(own);
+        // Own appends come last.
+        if op.elements().is_some_and(|elements| touched && !elements.ends_with(own)) {
+            return false;
         }
-        let Some(snapshot) = &stmt.snapshot else { return true };
         let plain = !stmt.locks && !stmt.ops.iter().any(|op| op.kind().writes());
+        if plain && stmt.snapshot.is_none() {
+            return true;
+        }
         let wrote = |w: &&usize| **w != t && self.txns[**w].writes(key).next().is_some();
         let versions: Vec<usize> = counted.iter().filter(wrote).copied().collect();
-        let shown: Vec<usize> =
-            versions.iter().filter(|w| self.shows(snapshot, t, **w)).copied().collect();
+        let shows = |w: &usize| stmt.snapshot.as_ref().is_some_and(|s| self.shows(s, t, *w));
+        let shown: Vec<usize> = versions.iter().filter(|w| shows(w)).copied().collect();
         // Without a number, nobody knows which snapshots show it.
         let unplaced = |w: &usize| self.txns[*w].xid.is_none();
         // Versions whose COMMIT was sent after the answer cannot have been read.
@@ -193,6 +202,7 @@ impl Case<'_> {
             let may =
                 |w: &&usize| if plain { shown.contains(w) || unplaced(w) } else { in_time(w) };
             let may: Vec<usize> = versions.iter().filter(may).copied().collect();
+            let elements = elements.strip_suffix(own).unwrap_or(elements);
             return within(&of(&shown), elements) && within(elements, &of(&may));
         }
         let overwritten = |w: &usize| shown.iter().any(|n| n != w && self.newer(*n, *w, key));
@@ -203,7 +213,11 @@ impl Case<'_> {
             let newest = visible.filter(|w| !overwritten(w)).filter_map(last);
             return newest.chain(initial).any(|value| fits(op, value));
         }
-        let deletes = self.history.ops().any(|op| op.kind() == OpKind::Delete);
+        let deleted = |txn: &super::case::Txn<'_>| {
+            let gone = txn.writes(key).any(|op| op.kind() == OpKind::Delete);
+            gone && txn.outcome != Outcome::Aborted
+        };
+        let deletes = self.txns.iter().any(deleted);
         if observed(op) == Some(Value::ABSENT) && deletes {
             return true;
         }

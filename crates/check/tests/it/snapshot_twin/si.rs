@@ -11,6 +11,15 @@ use super::{Broken, Twin};
 type Table = Vec<Vec<bool>>;
 
 impl Case<'_> {
+    /// Whether a write may have inserted its row.
+    fn is_upsert(&self, op: &Op<'_>) -> bool {
+        let txn = self.history.txn(self.history.txn_of(op.id()));
+        let mut stmts = txn.stmts();
+        let stmt = stmts.find(|stmt| stmt.ops().any(|own| own.id() == op.id()));
+        let path = stmt.and_then(|stmt| stmt.attr("path"));
+        path.and_then(|path| self.history.pool().as_text(path)) == Some("upsert")
+    }
+
     pub(super) fn snapshot_isolation(&self) -> Twin {
         let nothing = Twin { holds: None, broken: BTreeSet::new(), lenient: false };
         let short = self.txns.iter().any(|t| {
@@ -115,9 +124,16 @@ impl Case<'_> {
             self.run(table, counted, t, &mut broken, &mut open);
         }
         for key in self.keys() {
+            let last = |t: &usize| self.txns[*t].writes(key).next_back().map(|op| op.kind());
+            let deleted = counted.iter().any(|t| last(t) == Some(OpKind::Delete));
             let updated = |t: &&usize| {
                 let first = self.txns[**t].writes(key).next();
-                first.is_some_and(|op| op.kind() != OpKind::InsertIfAbsent)
+                let inserts = |op: &Op<'_>| match op.kind() {
+                    OpKind::InsertIfAbsent => true,
+                    OpKind::Write => deleted && self.is_upsert(op),
+                    _ => false,
+                };
+                first.is_some_and(|op| !inserts(op))
             };
             let writers: Vec<usize> = counted.iter().filter(updated).copied().collect();
             for (i, a) in writers.iter().enumerate() {
