@@ -124,7 +124,7 @@ impl Case<'_> {
             self.run(table, counted, t, &mut broken, &mut open);
         }
         for key in self.keys() {
-            let last = |t: &usize| self.txns[*t].writes(key).next_back().map(|op| op.kind());
+            let last = |t: &usize| self.txns[*t].writes(key).next_back().map(Op::kind);
             let deleted = counted.iter().any(|t| last(t) == Some(OpKind::Delete));
             let updated = |t: &&usize| {
                 let first = self.txns[**t].writes(key).next();
