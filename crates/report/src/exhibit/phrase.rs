@@ -101,7 +101,9 @@ impl Phrases<'_> {
 
     /// What a transaction should have read, or read: "x = 2", "no x", "l = [1,2]".
     pub(super) fn version(&self, op: OpId, seen: &Seen) -> String {
-        let key = self.key(op);
+        // A predicate read looked at rows; the row is that of the version.
+        let predicate = self.history.op(op).kind() == OpKind::PredicateRead;
+        let key = self.key(seen.write.filter(|_| predicate).unwrap_or(op));
         match &seen.list {
             Some(list) => format!("{key} = {}", self.list(list)),
             None => self.is(&key, seen.value),

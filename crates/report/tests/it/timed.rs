@@ -499,3 +499,14 @@ fn in_the_order_of_commits() {
     "#]],
     );
 }
+
+#[test]
+fn the_row_of_a_predicate_read_is_named_and_not_the_predicate() {
+    stories(
+        SI,
+        "initial 0\na 1: w(x,1) ts(1,2)\nb 2: pred(p,x=0) ts(3,3)\n",
+        expect![[r#"
+            StaleRead: T2 started at 3 and looked for p and found x = 0, the initial value; but T1 had overwritten it at 2, so T2 should have read x = 1.
+        "#]],
+    );
+}
