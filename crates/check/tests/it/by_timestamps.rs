@@ -544,3 +544,18 @@ fn a_transaction_never_sees_itself() {
          timestamps TimestampTie T2 against T1",
     );
 }
+
+/// etcd shows all versions in order, also those of transactions whose outcomes are unknown, and which have no timestamp.
+#[test]
+fn a_given_order_with_an_unknown_outcome_is_compared_as_far_as_timestamps_go() {
+    let text = |order: &str| {
+        format!(
+            "initial 0\na T1: w(x,1) ts(1,2)\nb T2: w(x,2) unknown ts(3,_)\n\
+             c T3: r(x,2) ts(6,6)\nd T4: w(x,4) ts(7,8)\norder x: {order}"
+        )
+    };
+    si(&text("1 2 4"), "holds");
+    let other =
+        "unknown: the recorded version order of key x is not the order of commit timestamps";
+    si(&text("4 2 1"), other);
+}
