@@ -34,10 +34,9 @@ impl History {
         if lost.is_empty() {
             return found;
         }
-        let restarts: HashMap<TxnId, i64> = self.txn_ints(names::RESTART).collect();
         let committed = |txn: TxnId| self.txn_outcomes()[txn.index()] == Outcome::Committed;
         for (txn, xid) in self.txn_ints(names::XID).filter(|(txn, _)| committed(*txn)) {
-            let restart = restarts.get(&txn).copied().unwrap_or(0);
+            let restart = self.txn(txn).restart();
             found.extend(lost.get(&Mark::Number { restart, xid }).map(|event| (txn, *event)));
         }
         for txn in self.txns().filter(|txn| committed(txn.id())) {

@@ -125,8 +125,7 @@ impl Had {
             reads && stmt.lock().is_none_or(|lock| lock == LockMode::None)
         };
         let lacks = |stmt: &Stmt<'_>| reads(stmt) && !self.stmts[stmt.id().0 as usize];
-        let lacking: Vec<Stmt<'_>> = txn.stmts().filter(lacks).collect();
-        lacking.iter().all(|stmt| is_of_failed_write(txn, stmt))
+        txn.stmts().filter(lacks).all(|stmt| is_of_failed_write(txn, &stmt))
     }
 }
 

@@ -491,11 +491,14 @@ impl JudgedKey {
     }
 }
 
-/// Whether a write may have inserted its row, as the recorder says: `INSERT ... ON CONFLICT DO UPDATE` and the like.
+/// Access paths of writes that insert the row if it is not there, as recorders name them.
+const UPSERTS: [&str; 3] = ["upsert", "update-else-insert", "replace"];
+
+/// Whether a write may have inserted its row, as the recorder says.
 fn upserts(history: &History, op: OpId) -> bool {
     let txn = history.txn(history.txn_of(op));
     let of = |stmt: &Stmt<'_>| stmt.ops().any(|own| own.id() == op);
     let path = txn.stmts().find(of).and_then(|stmt| stmt.attr(names::PATH));
     let path = path.and_then(|path| history.pool().as_text(path));
-    path.is_some_and(|path| ["upsert", "update-else-insert", "replace"].contains(&path))
+    path.is_some_and(|path| UPSERTS.contains(&path))
 }
