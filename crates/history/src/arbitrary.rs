@@ -20,6 +20,7 @@ use crate::op::{Effect, OpKind};
 use crate::pool::Pool;
 use crate::session_event::SessionEvent;
 use crate::sink::Sink;
+use crate::stream_promise::StreamPromise;
 use crate::value::Value;
 
 /// A value that belongs to no pool yet.
@@ -130,6 +131,7 @@ pub(crate) enum EventRecipe {
     Fault { name: Data, times: Times, detail: Data },
     Heartbeat { session: Data, at: i64 },
     Ended { session: Data, at: i64, next: Option<Data> },
+    Promise { session: Option<Data>, watermark: Option<Timestamp>, end: bool },
 }
 
 impl EventRecipe {
@@ -147,6 +149,10 @@ impl EventRecipe {
                 let session = session.value(pool);
                 let next = next.as_ref().map(|next| next.value(pool));
                 SessionEvent::Ended { session, at: *at, next }.to_event(pool)
+            }
+            EventRecipe::Promise { session, watermark, end } => {
+                let session = session.as_ref().map(|session| session.value(pool));
+                StreamPromise { session, watermark: *watermark, end: *end }.to_event(pool)
             }
         }
     }
@@ -329,7 +335,7 @@ impl OpRecipe {
 const ODD_TEXTS: &[&str] = &[
     "", "x", "y", "$", "$row", "$bytes", "ops", "stmts", "session", "txn", "outcome", "ts",
     "interval", "attrs", "info", "isolde", "meta", "clock", "complete", "initial", "event",
-    "order", "error", "sql", "null", "0", "-1", "1.5", "true", "a b", "a\"b\\c", "\0\u{1f}\u{7f}",
+    "watermark", "end", "order", "error", "sql", "null", "0", "-1", "1.5", "true", "a b", "a\"b\\c", "\0\u{1f}\u{7f}",
     "\n\r\t", "é😀\u{2028}", "'", "(x)", "[", "#", ":k", ",", "/",
 ];
 
@@ -502,10 +508,14 @@ fn meta() -> impl Strategy<Value = MetaRecipe> {
 fn event() -> impl Strategy<Value = EventRecipe> {
     let fault = (data(), times(), data());
     let ended = (name(), time(), option::of(name()));
+    let promise = (option::of(name()), stamp(), any::<bool>());
     prop_oneof![
         2 => fault.prop_map(|(name, times, detail)| EventRecipe::Fault { name, times, detail }),
         1 => (name(), time()).prop_map(|(session, at)| EventRecipe::Heartbeat { session, at }),
         1 => ended.prop_map(|(session, at, next)| EventRecipe::Ended { session, at, next }),
+        1 => promise.prop_map(|(session, watermark, end)| {
+            EventRecipe::Promise { session, watermark, end }
+        }),
     ]
 }
 

@@ -414,7 +414,7 @@ impl Columns {
         }
     }
 
-    fn draft_attrs(&self, ranges: &[std::ops::Range<usize>; 3], draft: &mut TxnDraft) {
+    pub(crate) fn draft_attrs(&self, ranges: &[std::ops::Range<usize>; 3], draft: &mut TxnDraft) {
         for column in &self.attrs.columns {
             let range = &ranges[column.entity as usize];
             let from = column.ids.partition_point(|&id| (id as usize) < range.start);

@@ -4,8 +4,6 @@ use std::ops::Range;
 
 use crate::attributes::{AttrColumn, Entity, names};
 use crate::columns::Columns;
-use crate::draft::TxnDraft;
-use crate::error::SinkError;
 use crate::evidence::{EndedAt, ErrorClass, Interval, LockMode, Outcome, Snapshot, Timestamp};
 use crate::evidence_names;
 use crate::group::grouped;
@@ -14,8 +12,8 @@ use crate::lost_commit::LostCommit;
 use crate::meta::{Event, Meta};
 use crate::op::{Op, OpKind};
 use crate::pool::Pool;
-use crate::session_event::{SessionEvent, around_transactions};
-use crate::sink::Sink;
+use crate::session_event::SessionEvent;
+use crate::stream_promise::StreamPromise;
 use crate::value::Value;
 
 /// What happened: sessions, transactions, statements, operations, and the evidence beside them.
@@ -70,12 +68,13 @@ impl History {
         &self.events
     }
 
-    /// Faults and other things that happened to the system: the events that are neither about sessions nor
-    /// about commits.
+    /// Faults and other things that happened to the system: the events that are not about sessions,
+    /// commits or what is still to come.
     pub fn faults(&self) -> impl Iterator<Item = &Event> + Clone {
         let about = |event: &Event| {
             SessionEvent::of(&self.pool, event).is_some()
                 || LostCommit::of(&self.pool, event).is_some()
+                || StreamPromise::of(&self.pool, event).is_some()
         };
         self.events.iter().filter(move |event| !about(event))
     }
@@ -88,6 +87,11 @@ impl History {
     /// Heartbeats and ends of sessions, in the order in which they were recorded.
     pub fn session_events(&self) -> impl Iterator<Item = SessionEvent> + '_ {
         self.events.iter().filter_map(|event| SessionEvent::of(&self.pool, event))
+    }
+
+    /// What the source promised of what was then still to come, in the order in which it did.
+    pub fn promises(&self) -> impl Iterator<Item = StreamPromise> + '_ {
+        self.events.iter().filter_map(|event| StreamPromise::of(&self.pool, event))
     }
 
     /// The version order of some keys, oldest first, as the recorder gave it.
@@ -222,30 +226,6 @@ impl History {
 
     pub(crate) fn columns(&self) -> &Columns {
         &self.columns
-    }
-
-    /// Pushes the whole history into a sink, which need not share its pool.
-    pub fn replay(&self, sink: &mut dyn Sink) -> Result<(), SinkError> {
-        let map = sink.pool().adopt(&self.pool);
-        *sink.meta() = self.meta.mapped(&map);
-        let (first, last) = around_transactions(&self.pool, &self.events);
-        for event in first {
-            sink.event(event.mapped(&map))?;
-        }
-        let mut draft = TxnDraft::default();
-        for txn in 0..self.txn_count() {
-            self.columns.draft(txn, &mut draft)?;
-            draft.remap(&map);
-            sink.transaction(&draft)?;
-        }
-        for event in last {
-            sink.event(event.mapped(&map))?;
-        }
-        for (key, versions) in &self.orders {
-            let versions: Vec<Value> = versions.iter().map(|&v| map.value(v)).collect();
-            sink.version_order(map.key(*key), &versions)?;
-        }
-        Ok(())
     }
 }
 

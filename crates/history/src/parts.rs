@@ -17,6 +17,7 @@ use crate::pool::Pool;
 use crate::remap::Remap;
 use crate::session_event::SessionEvent;
 use crate::sink::Sink;
+use crate::stream_promise::StreamPromise;
 use crate::value::Value;
 
 /// Something that a history may hold beside its operations, and that can be left out.
@@ -182,7 +183,13 @@ impl History {
                 SessionEvent::of(self.pool(), event).is_some()
                     || LostCommit::of(self.pool(), event).is_some()
             };
-            let told = |event: &&Event| !renamed || !names_session(event);
+            // A promise tells timestamps, and may name a session.
+            let promised = |event: &Event| StreamPromise::of(self.pool(), event);
+            let stampless = less.drops(HistoryPart::Timestamps);
+            let told = |event: &&Event| match promised(event) {
+                Some(promise) => !stampless && !(renamed && promise.session.is_some()),
+                None => !renamed || !names_session(event),
+            };
             let events = self.events().iter().filter(told);
             builder.events.extend(events.map(|event| event.mapped(&map)));
         }

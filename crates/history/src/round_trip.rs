@@ -5,7 +5,7 @@ use proptest::{prop_assert, prop_assert_eq};
 
 use crate::{
     Event, EvidenceNames, Format, History, Input, Key, Meta, NativeWriter, Pool, SessionEvent,
-    Sink, SinkError, Source, TxnDraft, Value, Warning, arbitrary, notation,
+    Sink, SinkError, Source, StreamPromise, TxnDraft, Value, Warning, arbitrary, notation,
 };
 
 fn native_bytes(history: &History, block: usize) -> Vec<u8> {
@@ -34,19 +34,23 @@ fn typed(history: &History) -> Vec<String> {
         let ended = (txn.ending(), txn.ended_at(), txn.error_class(), txn.read_only());
         format!("{ended:?} {locks:?}")
     });
+    let name = |value| {
+        let mut text = String::new();
+        notation::write_value(history.pool(), value, &mut text);
+        text
+    };
     let sessions = history.session_events().map(|event| {
         let next = match event {
             SessionEvent::Heartbeat { .. } => None,
             SessionEvent::Ended { next, .. } => Some(next),
         };
-        let name = |value| {
-            let mut text = String::new();
-            notation::write_value(history.pool(), value, &mut text);
-            text
-        };
         format!("{} {} {:?}", name(event.session()), event.at(), next.map(|n| n.map(name)))
     });
-    txns.chain(sessions).collect()
+    let promises = history.promises().map(|promise| {
+        let StreamPromise { session, watermark, end } = promise;
+        format!("{:?} {watermark:?} {end}", session.map(name))
+    });
+    txns.chain(sessions).chain(promises).collect()
 }
 
 /// What a draft says of itself, through the same history's words.

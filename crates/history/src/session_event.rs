@@ -3,6 +3,7 @@
 
 use crate::meta::Event;
 use crate::pool::Pool;
+use crate::stream_promise::StreamPromise;
 use crate::value::{Datum, Value};
 
 /// The name of a heartbeat.
@@ -98,13 +99,15 @@ impl SessionEvent {
     }
 }
 
-/// Events in their order, cut before the first that is about a session. Those from there on are passed
+/// Events in their order, cut before the first that is about a session or promises something. Those from there on are passed
 /// on after the transactions, so that no session is said to have come further than it has.
 pub(crate) fn around_transactions<'e>(
     pool: &Pool,
     events: &'e [Event],
 ) -> (&'e [Event], &'e [Event]) {
-    let first = events.iter().position(|event| SessionEvent::of(pool, event).is_some());
+    let first = events.iter().position(|event| {
+        SessionEvent::of(pool, event).is_some() || StreamPromise::of(pool, event).is_some()
+    });
     events.split_at(first.unwrap_or(events.len()))
 }
 

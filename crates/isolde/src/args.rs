@@ -7,8 +7,10 @@ mod driving;
 mod explaining;
 mod probing;
 mod reading;
+mod replaying;
 mod running;
 mod stamping;
+mod watching;
 
 use std::path::PathBuf;
 
@@ -26,8 +28,10 @@ pub(crate) use driving::{DriverArgs, DriverCheckArgs, DriverCommand};
 pub(crate) use explaining::ExplainArgs;
 pub(crate) use probing::ProbeArgs;
 pub(crate) use reading::ReadArgs;
+pub(crate) use replaying::ReplayArgs;
 pub(crate) use running::{RecordArgs, RunArgs, TargetsArgs, TestArgs};
 pub(crate) use stamping::StampArgs;
+pub(crate) use watching::WatchArgs;
 
 /// Does this database really deliver the isolation it promises?
 ///
@@ -56,10 +60,12 @@ pub(crate) enum Command {
     #[cfg(feature = "drivers")]
     Driver(DriverArgs),
     Check(CheckArgs),
+    Watch(WatchArgs),
     Explain(ExplainArgs),
     Stat(StatArgs),
     Convert(ConvertArgs),
     Generate(GenerateArgs),
+    Replay(ReplayArgs),
     Formats(FormatsArgs),
     #[cfg(feature = "manual")]
     /// Print the completion script for a shell

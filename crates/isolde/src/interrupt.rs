@@ -90,6 +90,17 @@ impl Interrupts {
         })
     }
 
+    /// From now on the first Ctrl-C ends a watch, which is its ordinary end, and the second one everything.
+    pub(crate) fn listen_for_watch(&self) -> Result<()> {
+        let own = self.clone();
+        each_signal(move |by| {
+            if own.state.pressed.fetch_add(1, Ordering::SeqCst) > 0 {
+                return own.end(by.exit_code);
+            }
+            own.stop.end_run_by(by);
+        })
+    }
+
     /// `main` may have ended already.
     fn end(&self, code: u8) {
         let _ = self.exit.send(code);

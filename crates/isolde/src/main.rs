@@ -1,10 +1,12 @@
 //! The `isolde` command: parse, call, print, exit code.
 
+mod address;
 mod args;
 mod bar;
 mod check;
 mod clean;
 mod convert;
+mod delay;
 #[cfg(feature = "drivers")]
 mod driver;
 mod event_log;
@@ -21,6 +23,7 @@ mod probe;
 mod progress;
 mod reading;
 mod record;
+mod replay;
 mod screen;
 mod secrets;
 mod stat;
@@ -28,6 +31,7 @@ mod targets;
 mod terminal;
 mod test;
 mod typed;
+mod watch;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -90,10 +94,12 @@ fn run(args: &Args, interrupts: &Interrupts) -> Result<u8> {
         #[cfg(feature = "drivers")]
         Command::Driver(args) => driver::run(args, interrupts),
         Command::Check(args) => check::run(args, interrupts),
+        Command::Watch(args) => watch::run(args, interrupts),
         Command::Explain(args) => explain::run(args, interrupts).map(|()| EXIT_OK),
         Command::Stat(args) => stat::run(args).map(|()| EXIT_OK),
         Command::Convert(args) => convert::run(args).map(|()| EXIT_OK),
         Command::Generate(args) => generate::run(args).map(|()| EXIT_OK),
+        Command::Replay(args) => replay::run(args).map(|()| EXIT_OK),
         Command::Formats(args) => formats::run(args).map(|()| EXIT_OK),
         #[cfg(feature = "manual")]
         Command::Completions { shell } => manual::completions(*shell).map(|()| EXIT_OK),

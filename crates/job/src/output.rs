@@ -73,13 +73,13 @@ pub fn write(
     write: impl FnOnce(&mut dyn Write) -> Result<()>,
 ) -> Result<()> {
     if is_stdout(to) {
-        return write_all("to standard output", io::stdout().lock(), write);
+        return write_to("to standard output", io::stdout().lock(), write);
     }
     if is_stream(to) {
         let name = shown(to);
         let out = fs::OpenOptions::new().write(true).open(to);
         let out = out.with_context(|| format!("cannot write {name}"))?;
-        return write_all(&name, out, write);
+        return write_to(&name, out, write);
     }
     write_file(to, force, write)
 }
@@ -113,7 +113,7 @@ fn write_file(
     let name = shown(to);
     let cannot_write = || format!("cannot write {name}");
     let file = fs::File::create(&temporary).with_context(cannot_write)?;
-    let done = write_all(&name, file, write)
+    let done = write_to(&name, file, write)
         .and_then(|()| if force { put(&temporary, to) } else { put_new(&temporary, to) });
     if done.is_err() || !force {
         // The first error is the one to report.
@@ -142,7 +142,7 @@ fn number() -> String {
 }
 
 /// Writes everything; an error of the output is reported as such, wherever it came to light.
-fn write_all(
+pub fn write_to(
     name: &str,
     out: impl Write,
     write: impl FnOnce(&mut dyn Write) -> Result<()>,

@@ -7,7 +7,7 @@ use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
-use isolde_history::{EndedAt, OpKind, Outcome};
+use isolde_history::{EndedAt, OpKind, Outcome, Timestamp};
 use isolde_target::{
     Answer, Failure, InDoubt, Path, Request, ResolvedOutcome, ServerTxn, Session, Written,
 };
@@ -23,6 +23,9 @@ const MAX_FAILURES_IN_A_ROW: u32 = 100;
 /// How long a session that waits is silent, in nanoseconds: a reader that follows the record would otherwise
 /// wait for it, too.
 const HEARTBEAT_EVERY: i64 = 500_000_000;
+
+/// How often a session promises how far it has come, in nanoseconds, where the database tells timestamps.
+const PROMISE_EVERY: i64 = 100_000_000;
 
 /// Whether a session that waits for a connection says that it has nothing under way.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,6 +48,8 @@ pub(crate) struct Client {
     recorded_as: Cell<u32>,
     /// When it last told anything of itself.
     told_at: Cell<i64>,
+    /// When it last promised how far it has come, and what.
+    promised: Cell<(i64, Option<Timestamp>)>,
     /// How many values it has written.
     written: i64,
     /// What it saw last under each key, for compare-and-set.
@@ -70,6 +75,7 @@ impl Client {
             connection: Some(connection),
             recorded_as: Cell::new(number),
             told_at: Cell::new(0),
+            promised: Cell::new((0, None)),
             written: 0,
             seen: HashMap::new(),
             failures_in_a_row: 0,
@@ -90,11 +96,28 @@ impl Client {
         let (session, at) = (self.recorded_as.get(), self.shared.clock.now());
         let _ = self.record.send(Note::Sign(Sign::Over { session, at, next }));
         self.told_at.set(at);
+        self.promised.set((0, None));
         self.recorded_as.set(next.unwrap_or(session));
+    }
+
+    /// Promises now and then how far it has come. It has nothing under way, and what it has done is on its way to
+    /// the record before this is: what it does next commits after all commits that are confirmed by now.
+    fn promise(&self) {
+        let (at, (promised_at, promised)) = (self.shared.clock.now(), self.promised.get());
+        if promised.is_some() && at - promised_at < PROMISE_EVERY {
+            return;
+        }
+        let greatest = self.shared.confirmed.greatest();
+        if let Some(watermark) = greatest.filter(|_| greatest > promised) {
+            let session = self.recorded_as.get();
+            let _ = self.record.send(Note::Sign(Sign::Past { session, watermark }));
+            self.promised.set((at, greatest));
+        }
     }
 
     /// Tells now and then that it waits, with nothing under way.
     fn idle(&self) {
+        self.promise();
         let (session, at) = (self.recorded_as.get(), self.shared.clock.now());
         if at - self.told_at.get() >= HEARTBEAT_EVERY {
             let _ = self.record.send(Note::Sign(Sign::Idle { session, at }));
@@ -169,6 +192,7 @@ impl Client {
             self.shared.tally.txns.fetch_sub(1, Ordering::Relaxed);
             return Ok(true);
         };
+        self.promise();
         let clock = self.shared.clock;
         let begin = clock.now();
         let mut acts = Vec::with_capacity(plan.steps.len());
@@ -200,6 +224,10 @@ impl Client {
             ending.outcome = fate.outcome;
             ending.timestamps.commit = ending.timestamps.commit.or(fate.timestamps.commit);
             gone = reached;
+        }
+        let confirmed = ending.outcome == Outcome::Committed;
+        if let Some(commit) = ending.timestamps.commit.filter(|_| confirmed) {
+            self.shared.confirmed.add(commit);
         }
         let end = (ending.outcome != Outcome::Unknown).then(|| clock.now());
         if self.shared.remembers && ending.outcome == Outcome::Committed {

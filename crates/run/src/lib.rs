@@ -6,6 +6,7 @@
 mod attempt;
 mod client;
 mod clock;
+mod confirmed;
 mod faults;
 mod gate;
 mod kept_versions;

@@ -1,5 +1,7 @@
 //! What is recorded, on its way from sessions and faults to the recorder.
 
+use isolde_history::Timestamp;
+
 use crate::attempt::Attempt;
 use crate::faults::Happened;
 
@@ -11,6 +13,8 @@ pub(crate) enum Sign {
     Idle { session: u32, at: i64 },
     /// It is through, or its client goes on as another one.
     Over { session: u32, at: i64, next: Option<u32> },
+    /// Nothing of it will come with a smaller commit timestamp.
+    Past { session: u32, watermark: Timestamp },
 }
 
 /// What is recorded.
@@ -20,6 +24,6 @@ pub(crate) enum Note {
     Attempt(Attempt),
     /// A fault.
     Happened(Happened),
-    /// A heartbeat or the end of a session.
+    /// A heartbeat, a promise or the end of a session.
     Sign(Sign),
 }

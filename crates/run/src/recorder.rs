@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use isolde_history::{
     Effect, EndedAt, Event, EvidenceNames, Interval, OpKind, Outcome, Pool, SessionEvent,
-    SinkError, TxnDraft, Value, names,
+    SinkError, StreamPromise, Timestamp, TxnDraft, Value, names,
 };
 use isolde_target::{Answer, Path, SnapshotOf};
 
@@ -36,6 +36,8 @@ pub(crate) struct Recorder<'t> {
     nodes: Vec<Option<Value>>,
     /// What the server is asked about when the run is over.
     writers: Writers,
+    /// Whether sessions promise what they will not do any more.
+    promises: bool,
 }
 
 /// Names that are written again and again.
@@ -68,7 +70,8 @@ impl<'t> Recorder<'t> {
         let words = Words { evidence, error, node, revision, xid, restart, snapshot, paths };
         let (draft, list, writers) = (TxnDraft::default(), Vec::new(), Writers::default());
         let versions = &shared.tables.versions;
-        Recorder { tape, versions, draft, list, words, statement_times, nodes, writers }
+        let promises = false;
+        Recorder { tape, versions, draft, list, words, statement_times, nodes, writers, promises }
     }
 
     /// Records until all sessions are gone, or are left behind. An error ends it at once: sessions that
@@ -117,10 +120,23 @@ impl<'t> Recorder<'t> {
         let event = match sign {
             Sign::Idle { session, at } => SessionEvent::Heartbeat { session: name(session), at },
             Sign::Over { session, at, next } => {
+                if self.promises {
+                    self.promise(session, None)?;
+                }
                 SessionEvent::Ended { session: name(session), at, next: next.map(name) }
             }
+            Sign::Past { session, watermark } => return self.promise(session, Some(watermark)),
         };
         let event = event.to_event(self.tape.pool());
+        self.tape.event(event)
+    }
+
+    /// Promises how far a session has come; without a timestamp, that it has ended.
+    fn promise(&mut self, session: u32, watermark: Option<Timestamp>) -> Result<(), SinkError> {
+        self.promises = true;
+        let (session, end) = (Some(Value::from_u32(session)), watermark.is_none());
+        let promise = StreamPromise { session, watermark, end };
+        let event = promise.to_event(self.tape.pool());
         self.tape.event(event)
     }
 
@@ -128,6 +144,7 @@ impl<'t> Recorder<'t> {
         let session = self.tape.pool().session(Value::from_u32(attempt.session));
         self.draft.reset(session);
         self.draft.outcome = attempt.outcome;
+        self.promises |= attempt.timestamps.commit.is_some();
         self.versions.note(attempt);
         self.draft.interval = Interval { begin: Some(attempt.begin), end: attempt.end };
         (self.draft.start, self.draft.commit) =

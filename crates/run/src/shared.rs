@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32};
 use isolde_target::{Offer, Target};
 
 use crate::clock::RunClock;
+use crate::confirmed::Confirmed;
 use crate::options::Options;
 use crate::paths::Paths;
 use crate::tables::Tables;
@@ -23,6 +24,8 @@ pub(crate) struct Shared {
     pub(crate) tables: Tables,
     pub(crate) tally: Tally,
     pub(crate) clock: RunClock,
+    /// How far commits have come, where the database tells timestamps.
+    pub(crate) confirmed: Confirmed,
     /// The number of the next session in the record.
     pub(crate) next_session: AtomicU32,
     /// Whether sessions remember what they saw, which only compare-and-set asks for.

@@ -12,6 +12,7 @@ use isolde_workload::{Kind, Workload};
 
 use crate::client::Client;
 use crate::clock::RunClock;
+use crate::confirmed::Confirmed;
 use crate::faults::{self, Happened, Mischief};
 use crate::gate::Gate;
 use crate::kept_versions::ShownVersions;
@@ -131,6 +132,7 @@ pub fn run(
         tally: Tally::default(),
         // The clock starts when everything is ready: what is counted is the workload.
         clock: RunClock::start(),
+        confirmed: Confirmed::default(),
         next_session: AtomicU32::new(sessions),
         remembers: workload.settings().kind == Kind::Cas,
         abandoned: AtomicBool::new(false),

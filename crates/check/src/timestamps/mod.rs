@@ -8,6 +8,7 @@
 
 pub(crate) mod case;
 mod explain;
+pub mod facts;
 pub(crate) mod finding;
 pub(crate) mod gaps;
 mod judged_key;

@@ -24,8 +24,12 @@ pub(super) fn transaction(
     scan.word(b"{\"session\":")?;
     scan.space();
     let session = scan.atom(pool)?;
-    draft.reset(pool.session(session));
     scan.comma()?;
+    if let [b'"', b'e' | b'w', ..] = scan.rest {
+        // Perhaps a promise ("end", "watermark"), which may name a session that there never is.
+        return None;
+    }
+    draft.reset(pool.session(session));
     if scan.member(b"\"txn\":") {
         draft.label = Some(scan.atom(pool)?);
         scan.comma()?;

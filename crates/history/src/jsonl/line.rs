@@ -5,7 +5,7 @@ use crate::error::Fault;
 use crate::jsonl::member::{LineKind, member, named_twice, once};
 use crate::jsonl::odd::OddName;
 use crate::jsonl::scratch::Scratch;
-use crate::jsonl::{fast, meta, ops, txn};
+use crate::jsonl::{fast, meta, ops, promise, txn};
 use crate::meta::Event;
 use crate::sink::Sink;
 use crate::text::Json;
@@ -82,6 +82,9 @@ impl LineReader {
         // Almost always the first member says what the line is; where it does not, the
         // transaction's reader stops at the one that does.
         let mut kind = LineKind::of_member(&json.clone().next_member()?.unwrap_or_default());
+        if kind == LineKind::Transaction && promise::looks_like(json.clone()) {
+            kind = LineKind::Promise;
+        }
         if kind == LineKind::Transaction {
             kind = txn::read(&mut json, sink.pool(), &mut self.draft, &mut self.scratch)?;
             if kind == LineKind::Transaction {
@@ -97,6 +100,7 @@ impl LineReader {
             LineKind::Header => meta::read_header(&mut json, sink, &mut self.scratch.odd)?,
             LineKind::Event => event(&mut json, sink)?,
             LineKind::Order => order(&mut json, sink)?,
+            LineKind::Promise => promise::read(&mut json, sink)?,
             LineKind::Trailer => meta::read_trailer(&mut json, sink, &mut self.scratch.odd)?,
             LineKind::Transaction => {}
         }

@@ -14,11 +14,12 @@ pub(super) enum LineKind {
     Transaction,
     Event,
     Order,
+    Promise,
     Trailer,
 }
 
 impl LineKind {
-    /// The kind that a member gives away. Every other member is a transaction's.
+    /// The kind that a member gives away. Every other member is a transaction's, or a promise's.
     pub(super) fn of_member(name: &str) -> LineKind {
         match name {
             "isolde" => LineKind::Header,

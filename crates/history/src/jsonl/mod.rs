@@ -16,6 +16,7 @@ mod member;
 mod meta;
 mod odd;
 mod ops;
+mod promise;
 mod read;
 mod reserved;
 mod scratch;
@@ -57,18 +58,19 @@ fn looks_like(source: &Source) -> bool {
         return false;
     }
     let (mut event, mut order, mut versions, mut others) = (false, false, false, false);
+    let promise = promise::looks_like(json.clone());
     while let Ok(Some(name)) = json.next_member() {
         match &*name {
             "isolde" | "session" => return true,
             "event" => event = true,
             "order" => order = true,
             "versions" => versions = true,
-            "begin" | "end" | "detail" => {}
+            "begin" | "end" | "detail" | "watermark" => {}
             _ => others = true,
         }
         if json.skip_value().is_err() {
             break;
         }
     }
-    !others && (event || (order && versions))
+    !others && (event || promise || (order && versions))
 }

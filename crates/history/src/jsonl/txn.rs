@@ -127,7 +127,7 @@ fn timestamps(json: &mut Json<'_>) -> Result<(Option<Timestamp>, Option<Timestam
     two(json, "timestamps [start,commit]", timestamp)
 }
 
-fn timestamp(json: &mut Json<'_>) -> Result<Option<Timestamp>, Fault> {
+pub(super) fn timestamp(json: &mut Json<'_>) -> Result<Option<Timestamp>, Fault> {
     if json.peek()? != JsonKind::Array {
         let plain = time(json, "a timestamp, [physical,logical] or null")?;
         return Ok(plain.map(Timestamp::plain));

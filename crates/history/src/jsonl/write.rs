@@ -16,6 +16,7 @@ use crate::meta::{Event, InitialState, Meta};
 use crate::op::{Effect, Op, OpKind};
 use crate::pool::Pool;
 use crate::session_event::around_transactions;
+use crate::stream_promise::StreamPromise;
 use crate::value::Value;
 
 /// How much is gathered before it is written.
@@ -141,6 +142,9 @@ fn initial(out: &mut Vec<u8>, pool: &Pool, initial: &InitialState) -> Result<(),
 }
 
 pub(super) fn event(out: &mut Vec<u8>, pool: &Pool, event: &Event) -> Result<(), SinkError> {
+    if let Some(promised) = StreamPromise::of(pool, event) {
+        return promise(out, pool, &promised);
+    }
     out.extend_from_slice(b"{\"event\":");
     write_value(out, pool, event.name)?;
     for (name, time) in [(&b",\"begin\":"[..], event.begin), (b",\"end\":", event.end)] {
@@ -153,6 +157,28 @@ pub(super) fn event(out: &mut Vec<u8>, pool: &Pool, event: &Event) -> Result<(),
         out.extend_from_slice(b",\"detail\":");
         write_value(out, pool, event.detail)?;
     }
+    out.extend_from_slice(b"}\n");
+    Ok(())
+}
+
+fn promise(out: &mut Vec<u8>, pool: &Pool, promise: &StreamPromise) -> Result<(), SinkError> {
+    let start = out.len();
+    if let Some(watermark) = promise.watermark {
+        out.extend_from_slice(b",\"watermark\":");
+        timestamp(out, watermark);
+    }
+    if promise.end && promise.watermark.is_none() {
+        out.extend_from_slice(b",\"end\":true");
+    }
+    if let Some(session) = promise.session.filter(|session| *session != Value::UNOBSERVED) {
+        out.extend_from_slice(b",\"session\":");
+        write_value(out, pool, session)?;
+    }
+    if promise.end && promise.watermark.is_some() {
+        out.extend_from_slice(b",\"end\":true");
+    }
+    // The first member came after a comma, whose place the brace takes.
+    out[start] = b'{';
     out.extend_from_slice(b"}\n");
     Ok(())
 }
@@ -327,7 +353,7 @@ fn timestamps(out: &mut Vec<u8>, txn: &TxnDraft) {
     out.push(b']');
 }
 
-fn timestamp(out: &mut Vec<u8>, ts: Timestamp) {
+pub(super) fn timestamp(out: &mut Vec<u8>, ts: Timestamp) {
     if ts.logical == 0 {
         return write_int(out, ts.physical);
     }

@@ -22,6 +22,7 @@ mod own_histories;
 mod printed_commands;
 mod probe;
 mod readme;
+mod replay;
 mod reports;
 mod same_bytes;
 mod secrets;

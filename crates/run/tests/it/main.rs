@@ -4,6 +4,7 @@
 
 mod naughty;
 mod outcomes;
+mod promises;
 mod record;
 mod snapshots;
 mod timestamps;

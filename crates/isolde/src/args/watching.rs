@@ -1,0 +1,88 @@
+//! What can be typed to watch a stream.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use isolde_watch::WatchSource;
+
+use crate::typed::{bytes, duration, fact};
+
+/// Watch transactions as they come, and say at once when isolation is violated
+///
+/// SOURCE is where transactions come from:
+///   -                standard input, lines of .jsonl
+///   FILE             a file that grows, .jsonl or .isolde; it is read on as it is written
+///   tcp:HOST:PORT    listen; each connection sends lines of .jsonl
+///   unix:PATH        the same, on a socket in the file system
+///   http:HOST:PORT   listen; POST /check with lines of .jsonl, or with TimeKiller's array
+///
+/// Transactions are judged by the timestamps that the database gave them. They may come in any order that keeps
+/// sessions: a verdict is final when the source promises that nothing older comes (lines such as
+/// {"session":1,"watermark":70}), or else after --timeout. What does not fit into --memory goes to disk.
+///
+/// Ctrl-C is the ordinary end: every verdict becomes final, and a summary is printed.
+#[derive(clap::Args, Debug)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "Exit codes: 0 nothing was found, 1 a violation stands, 2 the source or the environment \
+                  is at fault, 3 unknown; if several apply, 1 before 2 before 3.\n\n\
+                  Examples:\n  recorder | isolde watch -\n  \
+                  isolde watch history.jsonl --until-end\n  \
+                  isolde watch run.isolde --events found.jsonl\n  \
+                  isolde watch tcp:127.0.0.1:9000 --level si --metrics 127.0.0.1:9090\n  \
+                  isolde watch unix:/tmp/isolde.sock --timeout 10s --memory 2G\n  \
+                  isolde watch http:127.0.0.1:23333 --level ser --fact commit-order=serial"
+)]
+pub(crate) struct WatchArgs {
+    /// Where transactions come from: -, FILE, tcp:HOST:PORT, unix:PATH or http:HOST:PORT
+    pub(crate) source: WatchSource,
+    /// The level to hold them to: si or ser [default: what the header says, else si]
+    #[arg(long, short, value_name = "LEVEL")]
+    pub(crate) level: Option<String>,
+    /// A fact about the run where the source has no place for it: commit-order=serial says that the order
+    /// of commit timestamps is a serial order, which --level ser needs; can be repeated
+    #[arg(long = "fact", value_name = "NAME=VALUE", value_parser = fact)]
+    pub(crate) facts: Vec<(String, String)>,
+    /// The value that every key has before the first transaction, such as 0 or absent
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub(crate) initial: Option<String>,
+    /// How long to wait for transactions that come late, where the source promises nothing. What comes later
+    /// still corrects a verdict, and the summary says how long would have been enough
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
+    pub(crate) timeout: Duration,
+    /// How much memory to use, such as 500M or 4G; the rest goes to disk
+    #[arg(long, value_name = "BYTES", default_value = "512MB", value_parser = bytes)]
+    pub(crate) memory: u64,
+    /// How much disk to use; beyond that the oldest is given up, and a transaction that needs it is unknown
+    #[arg(long, value_name = "BYTES", default_value = "10GB", value_parser = bytes)]
+    pub(crate) keep: u64,
+    /// On which disk: a folder in which a temporary one is made, and removed at the end
+    /// [default: the system's folder for temporary files]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) spill: Option<PathBuf>,
+    /// End at the first line that cannot be read (exit code 2), instead of counting it and going on
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// End at the first violation
+    #[arg(long)]
+    pub(crate) stop: bool,
+    /// End at the end of the file instead of waiting for more. Standard input ends with its pipe anyway
+    #[arg(long)]
+    pub(crate) until_end: bool,
+    /// Listen where other machines can connect. Every program that can connect can send transactions: there is no password
+    #[arg(long)]
+    pub(crate) listen_anywhere: bool,
+    /// Write what is found as it is found, one JSON object per line; - for standard output, which then
+    /// has nothing else (the summary goes to standard error, unless --json is given)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
+    /// Overwrite the file of --events if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Show how it is doing at http://HOST:PORT/metrics, for Prometheus
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) metrics: Option<String>,
+    /// Print the summary as JSON, and violations only to --events
+    #[arg(long)]
+    pub(crate) json: bool,
+}

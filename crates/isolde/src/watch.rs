@@ -1,0 +1,169 @@
+//! `isolde watch`.
+
+mod promised;
+mod spill;
+mod status_line;
+mod summary;
+mod told;
+
+use std::cell::RefCell;
+
+use anyhow::{Result, anyhow};
+use isolde_history::History;
+use isolde_job::levels;
+use isolde_stream::{StreamEvent, Told};
+use isolde_watch::{News, Said, Watch, WatchPlan};
+
+use crate::args::WatchArgs;
+use crate::exit::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
+use crate::interrupt::Interrupts;
+use crate::terminal;
+use spill::Spill;
+use status_line::StatusLine;
+use told::{EventLines, Shown};
+
+/// How many bad lines are shown, and how many late transactions; more are counted.
+const MOST_SHOWN: u64 = 20;
+
+pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
+    let wanted = levels(args.level.as_slice())?.first().copied();
+    let events = args.events.as_ref();
+    let events = events.map(|path| EventLines::new(path, args.force)).transpose()?;
+    let spill = Spill::new(args.spill.as_deref())?;
+    let watch = Watch::open(plan(args, &spill)).map_err(|error| anyhow!("{error}"))?;
+    interrupts.listen_for_watch()?;
+    let mut view = View::new(args, events);
+    view.line.say(&format!("watching {}; Ctrl-C ends it", watch.name));
+    if let Some(at) = &watch.metrics {
+        view.line.say(&format!("metrics at http://{at}/metrics"));
+    }
+    let note = RefCell::new(None);
+    let choose = |history: &History| {
+        let chosen = promised::choose(history, wanted)?;
+        *note.borrow_mut() = chosen.note;
+        Ok(chosen.promise)
+    };
+    let ended = || interrupts.stop().run_ended();
+    let outcome = watch.run(&choose, &ended, &mut |news| {
+        view.show(&news);
+        if view.failed.is_some() {
+            interrupts.stop().end_run();
+        }
+        if matches!(news, News::Began(_)) {
+            note.borrow_mut().take().iter().for_each(|note: &String| view.line.say(note));
+        }
+    });
+    view.line.clear();
+    let outcome = outcome.map_err(|error| anyhow!("{error}"))?;
+    summary::print(args, &outcome)?;
+    if let Some(failed) = &outcome.failed {
+        terminal::error(&anyhow!("{failed}"));
+    }
+    let holds = outcome.figures.status.holds();
+    let code = match (holds, outcome.failed.is_some()) {
+        (Some(false), _) => EXIT_VIOLATED,
+        (_, true) => EXIT_FAULT,
+        (None, _) => EXIT_UNKNOWN,
+        (Some(true), _) => EXIT_OK,
+    };
+    match view.failed {
+        Some(error) if code != EXIT_VIOLATED => Err(error),
+        Some(error) => {
+            terminal::error(&error);
+            Ok(code)
+        }
+        None => Ok(code),
+    }
+}
+
+fn plan(args: &WatchArgs, spill: &Spill) -> WatchPlan {
+    WatchPlan {
+        source: args.source.clone(),
+        said: Said { initial: args.initial.clone(), facts: args.facts.clone() },
+        timeout: args.timeout,
+        memory: args.memory,
+        keep: args.keep,
+        folder: Some(spill.path()),
+        strict: args.strict,
+        until_end: args.until_end,
+        stop: args.stop,
+        anywhere: args.listen_anywhere,
+        metrics: args.metrics.clone(),
+    }
+}
+
+/// What the user sees of a watch while it goes on.
+struct View {
+    line: StatusLine,
+    events: Option<EventLines>,
+    /// Whether violations are printed.
+    prints: bool,
+    shown: Shown,
+    late: u64,
+    troubles: u64,
+    /// The first thing that could not be written.
+    failed: Option<anyhow::Error>,
+}
+
+impl View {
+    fn new(args: &WatchArgs, events: Option<EventLines>) -> View {
+        let to_stdout = args.events.as_ref().is_some_and(|path| path.as_os_str() == "-");
+        View {
+            line: StatusLine::new(),
+            events,
+            prints: !args.json && !to_stdout,
+            shown: Shown::default(),
+            late: 0,
+            troubles: 0,
+            failed: None,
+        }
+    }
+
+    fn show(&mut self, news: &News<'_>) {
+        match news {
+            News::Began(promise) => self.line.say(&format!("transactions are held to {promise}")),
+            News::Found(event) => self.found(event),
+            News::Bad(why, number) if *number <= MOST_SHOWN => self.line.warn(why),
+            News::Bad(_, number) if *number == MOST_SHOWN + 1 => {
+                self.line.warn("more lines could not be read, and are only counted from now on");
+            }
+            News::Bad(..) => {}
+            News::Notice(text) => self.line.say(text),
+            News::Behind => self.line.warn("the source is faster than the check, and is held back"),
+            News::Figures(figures) => self.line.show(figures),
+        }
+    }
+
+    fn found(&mut self, event: &StreamEvent) {
+        let written = self.events.as_mut().map_or(Ok(()), |events| events.write(event));
+        if let Err(error) = written {
+            // A reader that goes away does not change what is found, nor does a full disk: that is told at the end.
+            self.events = None;
+            if error.kind() != std::io::ErrorKind::BrokenPipe {
+                let error = anyhow::Error::new(error).context("the events cannot be written");
+                self.failed.get_or_insert(error);
+            }
+        }
+        match &event.what {
+            Told::Late { .. } => {
+                self.late += 1;
+                if self.late <= MOST_SHOWN {
+                    self.line.warn(&told::sentence(event));
+                }
+            }
+            Told::Trouble(_) => {
+                self.troubles += 1;
+                if self.troubles <= MOST_SHOWN {
+                    self.line.warn(&told::sentence(event));
+                }
+            }
+            Told::Violation(_) | Told::Correction(_) | Told::Renamed(_) => {
+                let text = self.shown.text(event).filter(|_| self.prints);
+                self.line.clear();
+                if let Some(Err(error)) = text.map(|text| terminal::print(&text)) {
+                    self.failed.get_or_insert(error);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Which promise a stream is held to.
+
+use isolde_history::{History, info};
+use isolde_spec::{Level, Promise};
+
+/// A promise, and what the user should know of the choice.
+pub(super) struct ChosenPromise {
+    pub(super) promise: Promise,
+    pub(super) note: Option<String>,
+}
+
+/// The level that was typed; else what the header says; else snapshot isolation. Only these two have rules by
+/// timestamps.
+pub(super) fn choose(history: &History, wanted: Option<Level>) -> Result<ChosenPromise, String> {
+    let serial = history.info_text(info::COMMIT_ORDER) == Some(info::SERIAL);
+    let (level, note) = match wanted {
+        Some(level @ (Level::SnapshotIsolation | Level::Serializable)) => (level, None),
+        Some(level) => {
+            return Err(format!(
+                "{level} has no rules by timestamps\n  hint: --level si or --level ser, or record a file \
+                 and ask `isolde check --level {level}`"
+            ));
+        }
+        None => said(history.info_text(info::LEVEL), serial),
+    };
+    if level == Level::Serializable && !serial {
+        return Err("serializable cannot be judged by timestamps: nothing says that commit order is a serial order\n  \
+                    hint: if it is, say so with --fact commit-order=serial"
+            .to_owned());
+    }
+    Ok(ChosenPromise { promise: Promise::by_timestamps(level), note })
+}
+
+/// What the level in a header amounts to.
+fn said(name: Option<&str>, serial: bool) -> (Level, Option<String>) {
+    let level = name.and_then(|name| Level::named(&name.to_lowercase()));
+    if serial && level.is_none_or(|level| level.implies(Level::Serializable)) {
+        return (Level::Serializable, None);
+    }
+    let weaker = level.is_some_and(|level| !level.implies(Level::SnapshotIsolation));
+    let note = name.filter(|_| weaker).map(|name| {
+        format!("the header says {name}, which has no rules by timestamps: --level says what to hold it to")
+    });
+    (Level::SnapshotIsolation, note)
+}

@@ -1,0 +1,134 @@
+//! How far the source has come, by its own promises.
+//!
+//! The low-water mark is the least promise of all sessions that may still say something. What comes below it is late. It
+//! never falls: a session that begins later cannot take back what others were told to be final.
+
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+use isolde_history::{StreamPromise, Timestamp};
+
+use crate::content::NameId;
+
+/// How far each session has come.
+#[derive(Default)]
+pub(crate) struct Promises {
+    /// The promise of each session that has not ended; `None` as long as it has made none.
+    sessions: HashMap<NameId, Option<Timestamp>>,
+    /// How many sessions are at each promise.
+    counts: BTreeMap<Timestamp, u32>,
+    /// How many sessions have made none.
+    silent: u32,
+    /// What was promised for all sessions.
+    all: Option<Timestamp>,
+    low: Option<Timestamp>,
+}
+
+impl Promises {
+    /// A session is there.
+    pub(crate) fn see(&mut self, session: NameId) {
+        let silent = &mut self.silent;
+        self.sessions.entry(session).or_insert_with(|| {
+            *silent += 1;
+            None
+        });
+    }
+
+    /// Notes a promise; `session` is whose it is.
+    pub(crate) fn add(&mut self, session: Option<NameId>, promise: &StreamPromise) {
+        let Some(session) = session else {
+            self.all = self.all.max(promise.watermark);
+            return;
+        };
+        self.see(session);
+        if let Some(mark) = promise.watermark {
+            let before = self.sessions.insert(session, Some(mark)).flatten();
+            // A smaller promise than an earlier one says nothing.
+            let mark = before.map_or(mark, |before| before.max(mark));
+            self.sessions.insert(session, Some(mark));
+            self.forget(before);
+            *self.counts.entry(mark).or_default() += 1;
+        }
+        if promise.end
+            && let Some(before) = self.sessions.remove(&session)
+        {
+            self.forget(before);
+        }
+    }
+
+    fn forget(&mut self, promise: Option<Timestamp>) {
+        match promise {
+            None => self.silent -= 1,
+            Some(mark) => {
+                if let Some(count) = self.counts.get_mut(&mark) {
+                    *count -= 1;
+                    if *count == 0 {
+                        self.counts.remove(&mark);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether all sessions promise, so that time says nothing.
+    pub(crate) fn are_made(&self) -> bool {
+        self.all.is_some() || (self.silent == 0 && (!self.counts.is_empty() || self.low.is_some()))
+    }
+
+    /// Nothing that keeps its promise comes below this.
+    pub(crate) fn low(&mut self) -> Option<Timestamp> {
+        let least = match self.silent {
+            0 => self.counts.first_key_value().map(|(mark, _)| *mark),
+            _ => None,
+        };
+        self.low = self.low.max(self.all.max(least));
+        self.low
+    }
+
+    /// Whether a session has promised that nothing comes at this time.
+    pub(crate) fn are_broken(&self, session: NameId, at: Timestamp) -> bool {
+        let own = self.sessions.get(&session).copied().flatten();
+        self.all.max(own).is_some_and(|mark| at < mark)
+    }
+
+    /// The bytes that it takes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.sessions.capacity() * (size_of::<(NameId, Option<Timestamp>)>() + 1)
+            + self.counts.len() * 2 * size_of::<(Timestamp, u32)>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn promise(mark: i64, end: bool) -> StreamPromise {
+        StreamPromise { session: None, watermark: Some(Timestamp::plain(mark)), end }
+    }
+
+    #[test]
+    fn the_low_water_mark_is_the_least_promise_and_never_falls() {
+        let (a, b) = (NameId(4, 0), NameId(8, 0));
+        let mut promises = Promises::default();
+        promises.see(a);
+        promises.see(b);
+        promises.add(Some(a), &promise(10, false));
+        assert!(!promises.are_made());
+        assert_eq!(promises.low(), None);
+        promises.add(Some(b), &promise(7, false));
+        assert!(promises.are_made());
+        assert_eq!(promises.low(), Some(Timestamp::plain(7)));
+        promises.add(Some(b), &promise(3, false));
+        assert_eq!(promises.low(), Some(Timestamp::plain(7)));
+        promises.add(Some(b), &promise(8, true));
+        assert_eq!(promises.low(), Some(Timestamp::plain(10)));
+        promises.see(b);
+        assert!(!promises.are_made());
+        assert_eq!(promises.low(), Some(Timestamp::plain(10)));
+        promises.add(None, &promise(20, false));
+        assert!(promises.are_made());
+        assert_eq!(promises.low(), Some(Timestamp::plain(20)));
+        assert!(promises.are_broken(b, Timestamp::plain(19)));
+        assert!(!promises.are_broken(b, Timestamp::plain(20)));
+    }
+}

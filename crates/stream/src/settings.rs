@@ -1,0 +1,27 @@
+//! What a stream is told before it begins.
+
+use std::path::PathBuf;
+
+use isolde_spec::Promise;
+
+/// What a stream is told before it begins.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The promise that the transactions are held to: snapshot isolation or serializability by timestamps.
+    pub promise: Promise,
+    /// Without promises of the source: after so many milliseconds the verdict on a transaction is final.
+    pub timeout: i64,
+    /// How many bytes may be held in memory.
+    pub memory: usize,
+    /// How many bytes may be held on disk; beyond that the oldest go.
+    pub keep: u64,
+    /// Where what does not fit into memory goes. Without a folder nothing leaves memory.
+    pub folder: Option<PathBuf>,
+}
+
+impl Settings {
+    /// The usual settings for a promise: five seconds, 512 MB in memory, 10 GB on disk.
+    pub fn new(promise: Promise) -> Settings {
+        Settings { promise, timeout: 5_000, memory: 512 << 20, keep: 10_000_000_000, folder: None }
+    }
+}

@@ -1,0 +1,335 @@
+//! The stream: batches in, events out.
+
+use std::collections::BTreeSet;
+
+use isolde_history::{History, HistoryBuilder, StreamPromise, Timestamp, TxnId};
+use isolde_spec::{By, Level};
+
+use crate::bodies::{Bodies, TxnRef};
+use crate::content::{NameId, name_id};
+use crate::event::{StreamEvent, Told, Trouble};
+use crate::numbers::{Numbered, Numbers};
+use crate::promises::Promises;
+use crate::settings::Settings;
+use crate::status::Status;
+use crate::timestamps::excerpt::name_of;
+use crate::timestamps::{Pending, Timestamps};
+
+/// Why a stream cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum StreamError {
+    /// There are no rules for the promise by timestamps.
+    #[error("{0}")]
+    NoRules(String),
+    /// What does not fit into memory could not be written, or not be read again.
+    #[error("{folder}: {error}")]
+    Spill {
+        /// Where.
+        folder: String,
+        /// Why.
+        error: std::io::Error,
+    },
+}
+
+/// An endless stream of transactions, held to a promise.
+///
+/// ```
+/// use isolde_history::notation::parse;
+/// use isolde_spec::{Level, Promise};
+/// use isolde_stream::{Settings, Stream};
+/// let promise = Promise::by_timestamps(Level::SnapshotIsolation);
+/// let mut stream = Stream::new(Settings::new(promise)).unwrap();
+/// stream.push(parse("a: w(x,1) ts(1,2)\nb: r(x,1) ts(5,6)").unwrap(), 0).unwrap();
+/// // It comes later than the reader that should have seen it.
+/// stream.push(parse("c: w(x,2) ts(3,4)").unwrap(), 10).unwrap();
+/// stream.finish(20).unwrap();
+/// assert_eq!(stream.status().by_anomaly, [("StaleRead", 1)]);
+/// ```
+pub struct Stream {
+    settings: Settings,
+    checker: Option<Timestamps>,
+    bodies: Bodies,
+    promises: Promises,
+    numbers: Numbers,
+    /// When each batch came.
+    arrived: Vec<i64>,
+    /// How many transactions each batch had, and the last time of them: those that are not final.
+    waiting: BTreeSet<(Timestamp, u32, u32)>,
+    /// Wrong reads that are not told yet, by when they are, and by when they came.
+    by_time: BTreeSet<Pending>,
+    by_arrival: BTreeSet<(TxnRef, Pending)>,
+    now: i64,
+    finished: bool,
+    txns: u64,
+    ops: u64,
+    late: u64,
+    repeated: u64,
+    /// Why the stream is incomplete.
+    missing: Option<String>,
+    events: Vec<StreamEvent>,
+    next_event: u64,
+}
+
+impl Stream {
+    /// A stream that nothing has come from yet.
+    pub fn new(settings: Settings) -> Result<Stream, StreamError> {
+        let promise = settings.promise;
+        let has_rules = matches!(promise.level, Level::SnapshotIsolation | Level::Serializable);
+        if promise.by != By::Timestamps || !has_rules {
+            return Err(StreamError::NoRules(format!(
+                "{promise} cannot be judged on a stream: snapshot-isolation and serializable by timestamps can"
+            )));
+        }
+        Ok(Stream {
+            settings,
+            checker: None,
+            bodies: Bodies::default(),
+            promises: Promises::default(),
+            numbers: Numbers::default(),
+            arrived: Vec::new(),
+            waiting: BTreeSet::new(),
+            by_time: BTreeSet::new(),
+            by_arrival: BTreeSet::new(),
+            now: i64::MIN,
+            finished: false,
+            txns: 0,
+            ops: 0,
+            late: 0,
+            repeated: 0,
+            missing: None,
+            events: Vec::new(),
+            next_event: 1,
+        })
+    }
+
+    /// Takes a batch that arrived at a time, in milliseconds of any clock that never goes back. What is said of the run as
+    /// a whole (initial state, facts) is taken from the first batch. Promises in the batch ([`History::promises`])
+    /// speak of what comes after the batch.
+    pub fn push(&mut self, batch: History, now: i64) -> Result<(), StreamError> {
+        self.now = self.now.max(now);
+        let checker = self.checker.get_or_insert_with(|| Timestamps::new(&self.settings, &batch));
+        if self.missing.is_some() {
+            checker.about.complete = false;
+        }
+        let named = |promise: StreamPromise| {
+            (promise.session.map(|name| name_id(batch.pool(), name)), promise)
+        };
+        let promises: Vec<(Option<NameId>, StreamPromise)> = batch.promises().map(named).collect();
+        let batch = self.without_repeated(batch);
+        if batch.txn_count() > 0 {
+            self.take(batch);
+        }
+        self.promised(&promises);
+        self.settle();
+        self.pass_on();
+        Ok(())
+    }
+
+    /// Says that something is missing in the stream: a line that could not be read, for this reason.
+    pub fn incomplete(&mut self, why: &str, now: i64) -> Result<(), StreamError> {
+        self.now = self.now.max(now);
+        self.is_incomplete(why);
+        self.pass_on();
+        Ok(())
+    }
+
+    /// Time has passed.
+    pub fn tick(&mut self, now: i64) -> Result<(), StreamError> {
+        self.now = self.now.max(now);
+        self.settle();
+        self.pass_on();
+        Ok(())
+    }
+
+    /// Nothing more will come: every verdict is final.
+    pub fn finish(&mut self, now: i64) -> Result<(), StreamError> {
+        self.now = self.now.max(now);
+        self.finished = true;
+        self.settle();
+        self.pass_on();
+        Ok(())
+    }
+
+    /// What has been found since the last time.
+    pub fn take_events(&mut self) -> Vec<StreamEvent> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// How it is doing.
+    pub fn status(&self) -> Status {
+        let open = if self.finished { 0 } else { self.open() };
+        let mut status = Status {
+            txns: self.txns,
+            ops: self.ops,
+            open,
+            late: self.late,
+            repeated: self.repeated,
+            promised: self.promises.are_made(),
+            complete: self.missing.is_none(),
+            memory: self.bodies.bytes() + self.promises.heap_bytes() + self.numbers.heap_bytes(),
+            ..Status::default()
+        };
+        if let Some(checker) = &self.checker {
+            let figures = &checker.figures;
+            status.by_anomaly = figures.standing();
+            status.violations = status.by_anomaly.iter().map(|(_, count)| count).sum();
+            status.corrections = figures.corrections;
+            status.too_late = figures.too_late;
+            status.doubts = figures.doubts;
+            status.unstamped = figures.unstamped;
+            (status.flips, status.flipped) = (figures.flips, figures.flipped);
+            status.rectified = figures.rectified.clone();
+            status.longest_change = figures.longest_change;
+            let (keys, bytes) = checker.held();
+            status.keys = keys;
+            status.memory += bytes;
+        }
+        status
+    }
+
+    /// Why the first of the reads that stay unknown does, for a person.
+    pub fn first_doubt(&self) -> Option<&str> {
+        self.checker.as_ref()?.figures.first_doubt.as_deref()
+    }
+
+    fn open(&self) -> u64 {
+        self.waiting.iter().map(|(_, _, count)| u64::from(*count)).sum()
+    }
+
+    fn is_incomplete(&mut self, why: &str) {
+        if self.missing.is_some() {
+            return;
+        }
+        self.missing = Some(why.to_owned());
+        if let Some(checker) = &mut self.checker {
+            checker.incomplete(why, &mut self.bodies);
+            checker.told.push(Told::Trouble(Trouble::Incomplete(why.to_owned())));
+        }
+    }
+
+    /// The batch without transactions that have come before.
+    fn without_repeated(&mut self, batch: History) -> History {
+        let number = self.bodies.next();
+        let mut left_out = Vec::new();
+        for (txn, seq) in batch.seqs() {
+            let pool = batch.pool();
+            let session = name_id(pool, pool.session_name(batch.txn(txn).session()));
+            let txn_ref = TxnRef::new(number, TxnId(txn.0 - left_out.len() as u32));
+            match self.numbers.note(session, seq, (txn_ref, txn), &batch, &mut self.bodies) {
+                Numbered::Next => {}
+                Numbered::Gap => {
+                    let name = name_of(&batch, txn);
+                    self.is_incomplete(&format!("what came before {name} in its session is missing"));
+                }
+                Numbered::Again => {
+                    self.repeated += 1;
+                    left_out.push(txn);
+                }
+                Numbered::Taken => {
+                    left_out.push(txn);
+                    let trouble = Trouble::SameNumber(name_of(&batch, txn));
+                    if let Some(checker) = &mut self.checker {
+                        checker.told.push(Told::Trouble(trouble));
+                    }
+                    self.is_incomplete("two transactions have one number");
+                }
+            }
+        }
+        if left_out.is_empty() { batch } else { without(&batch, &left_out) }
+    }
+
+    fn take(&mut self, batch: History) {
+        self.txns += batch.txn_count() as u64;
+        self.ops += batch.op_count() as u64;
+        let sessions = batch.pool().session_names().iter();
+        sessions.for_each(|name| self.promises.see(name_id(batch.pool(), *name)));
+        let times = batch.txns().filter_map(|txn| txn.start_ts().max(txn.commit_ts()));
+        let last = times.max().unwrap_or(Timestamp::plain(i64::MIN));
+        let (number, batch) = self.bodies.add(batch);
+        self.arrived.push(self.now);
+        self.waiting.insert((last, number, batch.txn_count() as u32));
+        let Some(checker) = &mut self.checker else { return };
+        for txn in batch.txns() {
+            let pool = batch.pool();
+            let session = name_id(pool, pool.session_name(txn.session()));
+            if let Some(at) = txn.commit_ts().or(txn.start_ts())
+                && self.promises.are_broken(session, at)
+            {
+                self.late += 1;
+                checker.told.push(Told::Late { txn: name_of(&batch, txn.id()) });
+            }
+        }
+        checker.take(&batch, number, (self.now, &self.arrived), &mut self.bodies);
+    }
+
+    /// Notes what the source promises.
+    fn promised(&mut self, promises: &[(Option<NameId>, StreamPromise)]) {
+        for (session, promise) in promises {
+            self.promises.add(*session, promise);
+            if let Some(session) = session.filter(|_| promise.end) {
+                self.numbers.end(session);
+                if let Some(checker) = &mut self.checker {
+                    checker.end_session(session);
+                }
+            }
+        }
+    }
+
+    /// Tells what has become final.
+    fn settle(&mut self) {
+        let Some(checker) = &mut self.checker else { return };
+        for pending in checker.pending.drain(..) {
+            self.by_time.insert(pending);
+            self.by_arrival.insert((pending.txn, pending));
+        }
+        let low = self.promises.low();
+        checker.finality.low = low;
+        if !self.promises.are_made() {
+            let over = self.now.saturating_sub(self.settings.timeout);
+            let from = checker.finality.batch as usize;
+            let more = self.arrived[from..].partition_point(|at| *at <= over);
+            checker.finality.batch += more as u32;
+        }
+        if self.finished {
+            checker.finality.batch = self.arrived.len() as u32;
+        }
+        let batch = checker.finality.batch;
+        while let Some((_, pending)) = self.by_arrival.first().copied()
+            && pending.txn.batch() < batch
+        {
+            self.by_arrival.pop_first();
+            self.by_time.remove(&pending);
+            checker.settle(pending, &mut self.bodies);
+        }
+        while let Some(pending) = self.by_time.first().copied()
+            && low.is_some_and(|low| pending.until < low)
+        {
+            self.by_time.pop_first();
+            self.by_arrival.remove(&(pending.txn, pending));
+            checker.settle(pending, &mut self.bodies);
+        }
+        self.waiting.retain(|(last, number, _)| {
+            *number >= batch && low.is_none_or(|low| *last >= low)
+        });
+    }
+
+    /// Numbers what was told.
+    fn pass_on(&mut self) {
+        let Some(checker) = &mut self.checker else { return };
+        for what in checker.told.drain(..) {
+            self.events.push(StreamEvent { number: self.next_event, at: self.now, what });
+            self.next_event += 1;
+        }
+    }
+}
+
+/// A batch without some of its transactions.
+fn without(batch: &History, left_out: &[TxnId]) -> History {
+    let mut rest = HistoryBuilder::new();
+    batch.copy_meta(&batch.meta().initial.given, &mut rest);
+    for txn in batch.txns().filter(|txn| !left_out.contains(&txn.id())) {
+        // What a history holds a copy of it can hold, too.
+        let _ = batch.copy_txn(txn.id(), &mut |_| true, &mut rest);
+    }
+    rest.finish()
+}

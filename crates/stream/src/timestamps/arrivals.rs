@@ -1,0 +1,280 @@
+//! A batch comes: what its transactions did is entered key by key.
+
+use isolde_check::timestamps::facts::{BatchFacts, BatchKey, BatchRead, BatchWrite, Saw, WriteFate, wrote};
+use isolde_check::timestamps::rules::{Ordering, Place, Stamps, keeps_session_order};
+use isolde_history::{History, Key, OpKind, Outcome, Timestamp, Txn, TxnId, Value};
+use isolde_spec::Axiom;
+
+use super::excerpt::{self, Suspicion, name_of};
+use super::key_state::{KeyState, Other, Reader, Version};
+use super::{Pending, Slot, Timestamps};
+use crate::bodies::{Bodies, TxnRef};
+use crate::content::{ListHash, NameId, Word, name_id, word};
+use crate::event::Trouble;
+
+/// A batch on its way in.
+pub(super) struct Arrival<'a> {
+    pub(super) batch: &'a History,
+    pub(super) number: u32,
+    pub(super) now: i64,
+    /// When each batch came, from the first on.
+    pub(super) arrived: &'a [i64],
+    stands: Vec<Stand>,
+}
+
+/// Where a transaction stands.
+#[derive(Clone, Copy)]
+struct Stand {
+    /// `None` if it does not count, or nothing says where it stands.
+    place: Option<Place<Timestamp>>,
+    start: Option<Timestamp>,
+    commit: Option<Timestamp>,
+}
+
+impl Arrival<'_> {
+    pub(super) fn txn(&self, txn: TxnId) -> TxnRef {
+        TxnRef::new(self.number, txn)
+    }
+
+    /// How long ago the batch of a transaction came.
+    pub(super) fn age(&self, txn: TxnRef) -> i64 {
+        self.now - self.arrived.get(txn.batch() as usize).copied().unwrap_or(self.now)
+    }
+}
+
+impl Timestamps {
+    /// Takes a batch, which is among the bodies already.
+    pub(crate) fn take(
+        &mut self,
+        batch: &History,
+        number: u32,
+        (now, arrived): (i64, &[i64]),
+        bodies: &mut Bodies,
+    ) {
+        let stands = Vec::with_capacity(batch.txn_count());
+        let mut arrival = Arrival { batch, number, now, arrived, stands };
+        for txn in batch.txns() {
+            let stand = self.stand(&txn, &arrival, bodies);
+            arrival.stands.push(stand);
+        }
+        if batch.op_counts()[OpKind::PredicateRead as usize] > 0 {
+            self.figures.doubt(true, Some("what predicate reads did not return is not judged"));
+        }
+        let mut facts = BatchFacts::new(batch);
+        for key in 0..batch.key_count() as u32 {
+            self.take_key(Key(key), &facts.of(Key(key)), &arrival, bodies);
+        }
+    }
+
+    /// What has to do with a transaction as a whole.
+    fn stand(&mut self, txn: &Txn<'_>, arrival: &Arrival<'_>, bodies: &mut Bodies) -> Stand {
+        let (start, commit) = (txn.start_ts(), txn.commit_ts());
+        let mut stand = Stand { place: None, start, commit };
+        if txn.outcome() != Outcome::Committed {
+            stand.commit = None;
+            return stand;
+        }
+        let (stamps, wrote) = (Stamps { start, commit }, wrote(txn));
+        let place = stamps.place(self.ordering, wrote);
+        if place.is_none() || (wrote && commit.is_none()) {
+            self.figures.unstamped += 1;
+            if self.figures.unstamped == 1 {
+                self.trouble(Trouble::Unstamped(name_of(arrival.batch, txn.id())));
+            }
+            stand.commit = None;
+            return stand;
+        }
+        stand.place = place;
+        let own = arrival.txn(txn.id());
+        if self.ordering == Ordering::Snapshots && stamps.are_bad(wrote) {
+            self.suspect(Axiom::Stamps, own, None, &[], bodies);
+        }
+        if self.about.promise.session_order
+            && let Some(place) = place
+        {
+            let binds = stamps.binds_its_session(self.ordering, wrote);
+            self.in_session(txn, own, (place, binds), arrival, bodies);
+        }
+        stand
+    }
+
+    /// SESSION.
+    fn in_session(
+        &mut self,
+        txn: &Txn<'_>,
+        own: TxnRef,
+        (place, binds): (Place<Timestamp>, Option<Timestamp>),
+        arrival: &Arrival<'_>,
+        bodies: &mut Bodies,
+    ) {
+        let pool = arrival.batch.pool();
+        let session = name_id(pool, pool.session_name(txn.session()));
+        let bound = self.bounds.get(&session).copied();
+        if let Some((bound, before)) = bound
+            && !keeps_session_order(bound, place)
+        {
+            self.suspect(Axiom::Session, own, None, &[before], bodies);
+        }
+        if let Some(binds) = binds
+            && bound.is_none_or(|(most, _)| binds > most)
+        {
+            self.bounds.insert(session, (binds, own));
+        }
+    }
+
+    /// Asks about something that is told at once, and tells it.
+    pub(super) fn suspect(
+        &mut self,
+        axiom: Axiom,
+        txn: TxnRef,
+        key: Option<NameId>,
+        involved: &[TxnRef],
+        bodies: &mut Bodies,
+    ) {
+        let asked = Suspicion { axiom, txn, key, involved };
+        match excerpt::judge(&self.about, bodies, asked) {
+            Some(judged) => judged.findings.into_iter().for_each(|(_, found)| self.tell(found)),
+            None => self.figures.too_late += 1,
+        }
+    }
+
+    fn take_key(
+        &mut self,
+        key: Key,
+        facts: &BatchKey<'_, '_>,
+        arrival: &Arrival<'_>,
+        bodies: &mut Bodies,
+    ) {
+        let pool = arrival.batch.pool();
+        let name = name_id(pool, pool.key_name(key));
+        let slot = self.slot(name, facts.is_list());
+        let state = &mut self.keys[slot.0 as usize].1;
+        let is_list = facts.is_list();
+        let mixed = state.is_list.is_some_and(|before| before != is_list);
+        let doubt = facts.doubt().is_some() || mixed;
+        if doubt && !state.doubtful {
+            state.doubtful = true;
+            self.figures.doubt(true, Some("it is not known which versions a key had"));
+        }
+        let committed = |txn: &TxnId| arrival.batch.txn(*txn).outcome() == Outcome::Committed;
+        let mut broke: Vec<TxnId> = facts.breaches().map(|(txn, _)| txn).filter(committed).collect();
+        broke.sort_unstable();
+        broke.dedup();
+        for txn in broke {
+            self.suspect(Axiom::Int, arrival.txn(txn), Some(name), &[], bodies);
+        }
+        if self.keys[slot.0 as usize].1.doubtful {
+            return;
+        }
+        self.keys[slot.0 as usize].1.is_list = Some(is_list);
+        self.take_writes(slot, facts, arrival, bodies);
+        for read in facts.reads() {
+            self.take_read(slot, &read, arrival);
+        }
+    }
+
+    /// The place of a key in memory.
+    fn slot(&mut self, name: NameId, is_list: bool) -> Slot {
+        let (keys, about) = (&mut self.keys, &self.about);
+        *self.slots.entry(name).or_insert_with(|| {
+            let first = if is_list { ListHash::EMPTY.word() } else { about.first(name) };
+            keys.push((name, KeyState::new(first)));
+            Slot(keys.len() as u32 - 1)
+        })
+    }
+
+    fn take_writes(
+        &mut self,
+        slot: Slot,
+        facts: &BatchKey<'_, '_>,
+        arrival: &Arrival<'_>,
+        bodies: &mut Bodies,
+    ) {
+        let pool = arrival.batch.pool();
+        let mut block: Vec<Word> = Vec::new();
+        for write in facts.writes() {
+            let stand = arrival.stands[write.txn.index()];
+            let txn = arrival.txn(write.txn);
+            let written = word(pool, write.value);
+            let is_version = write.fate == WriteFate::Version && stand.commit.is_some();
+            if is_version && facts.is_list() {
+                block.push(written);
+            }
+            if !is_version {
+                self.take_other(slot, &write, written, arrival, bodies);
+            } else if write.last
+                && let Some(commit) = stand.commit
+            {
+                let start = match self.ordering {
+                    Ordering::Snapshots => stand.start.unwrap_or(commit),
+                    Ordering::Commits { .. } => Timestamp::plain(i64::MIN),
+                };
+                let version = Version { commit, start, word: written, txn };
+                let state = &mut self.keys[slot.0 as usize].1;
+                let at = match facts.is_list() {
+                    true => state.add_block(version, ListHash::of(block.drain(..))),
+                    false => state.add_version(version),
+                };
+                self.version_came(slot, at, arrival, bodies);
+            }
+        }
+    }
+
+    /// A write that leaves no version may still be what some transaction read.
+    fn take_other(
+        &mut self,
+        slot: Slot,
+        write: &BatchWrite,
+        written: Word,
+        arrival: &Arrival<'_>,
+        bodies: &mut Bodies,
+    ) {
+        let outcome = arrival.batch.txn(write.txn).outcome();
+        let unknown = write.fate == WriteFate::Unknown
+            || (write.fate == WriteFate::Version && outcome == Outcome::Committed);
+        let txn = arrival.txn(write.txn);
+        self.keys[slot.0 as usize].1.others.push(Other { word: written, txn, unknown });
+        self.written_again(slot, written, txn, arrival, bodies);
+    }
+
+    fn take_read(&mut self, slot: Slot, read: &BatchRead<'_>, arrival: &Arrival<'_>) {
+        let stand = arrival.stands[read.txn.index()];
+        let Some(place) = stand.place else { return };
+        let pool = arrival.batch.pool();
+        let (word, not) = match read.saw {
+            Saw::Value(value) => (word(pool, value), false),
+            Saw::NotValue(value) => (word(pool, value), true),
+            Saw::List(elements) => {
+                (ListHash::of(elements.iter().map(|e: &Value| word(pool, *e))).word(), false)
+            }
+        };
+        let txn = arrival.txn(read.txn);
+        let reader = Reader {
+            at: place.at,
+            inclusive: place.inclusive,
+            not,
+            wrong: false,
+            is_final: false,
+            flipped: false,
+            doubt: false,
+            told: None,
+            word,
+            txn,
+            op: read.op.0,
+        };
+        let state = &mut self.keys[slot.0 as usize].1;
+        if !place.inclusive && state.tied(state.count(place), place).iter().any(|v| v.txn != txn) {
+            self.figures.doubt(true, Some("two transactions have one commit timestamp"));
+        }
+        if self.keys[slot.0 as usize].1.add_reader(reader) {
+            *self.wrong_words.entry((slot, word)).or_default() += 1;
+            self.pending.push(pending(slot, &reader, stand.start.max(stand.commit)));
+        }
+    }
+}
+
+/// A wrong read that is told when nothing of its time can come any more.
+pub(super) fn pending(slot: Slot, reader: &Reader, until: Option<Timestamp>) -> Pending {
+    let until = until.map_or(reader.at, |until| until.max(reader.at));
+    Pending { until, txn: reader.txn, slot, at: reader.at, inclusive: reader.inclusive }
+}

@@ -1,0 +1,256 @@
+//! What a version that has come changes: conflicts, readers that should have seen it, and names.
+
+use isolde_check::timestamps::rules::Ordering;
+use isolde_spec::{Anomaly, Axiom};
+
+use super::arrivals::{Arrival, pending};
+use super::excerpt::{self, Suspicion, name_of};
+use super::key_state::Reader;
+use super::{Pending, Slot, Timestamps};
+use crate::bodies::{Bodies, TxnRef};
+use crate::content::Word;
+use crate::event::Finding;
+
+impl Timestamps {
+    /// A version has been entered at an index.
+    pub(super) fn version_came(
+        &mut self,
+        slot: Slot,
+        at: usize,
+        arrival: &Arrival<'_>,
+        bodies: &mut Bodies,
+    ) {
+        let state = &self.keys[slot.0 as usize].1;
+        let version = state.versions[at];
+        let tied = at.checked_sub(1).map(|before| state.versions[before]);
+        let tied = tied.filter(|before| before.commit == version.commit);
+        if let Some(before) = tied {
+            match self.ordering {
+                Ordering::Snapshots => {
+                    let key = self.keys[slot.0 as usize].0;
+                    self.suspect(Axiom::Stamps, version.txn, Some(key), &[before.txn], bodies);
+                }
+                Ordering::Commits { .. } => {
+                    self.figures.doubt(true, Some("two transactions have one commit timestamp"));
+                }
+            }
+        }
+        if self.ordering == Ordering::Snapshots {
+            self.conflicts(slot, at, arrival, bodies);
+        }
+        self.readers_changed(slot, at, arrival, bodies);
+        self.written_again(slot, version.word, version.txn, arrival, bodies);
+    }
+
+    /// NOCONFLICT: each writer is told once, with the first that commits after it and overlaps it.
+    fn conflicts(&mut self, slot: Slot, at: usize, arrival: &Arrival<'_>, bodies: &mut Bodies) {
+        let (key, state) = &self.keys[slot.0 as usize];
+        let key = *key;
+        let new = state.versions[at];
+        let mut opponents: Vec<(TxnRef, TxnRef, Option<TxnRef>)> = Vec::new();
+        if let Some(opponent) = state.opponent(at, None) {
+            opponents.push((new.txn, state.versions[opponent].txn, None));
+        }
+        if new.start < new.commit {
+            let earlier = (0..at).rev().take_while(|u| state.versions[*u].commit > new.start);
+            for u in earlier.filter(|u| state.versions[*u].start < state.versions[*u].commit) {
+                let before = state.opponent(u, Some(at));
+                if before.is_none_or(|before| before > at) {
+                    let before = before.map(|before| state.versions[before].txn);
+                    opponents.push((state.versions[u].txn, new.txn, before));
+                }
+            }
+        }
+        for (txn, opponent, before) in opponents {
+            let late = txn != new.txn
+                && self.finality.covers(txn, new.commit)
+                && self.finality.covers(new.txn, new.commit);
+            match (self.conflict(key, txn, opponent, bodies), before) {
+                (Some(now), Some(before)) => {
+                    let before = self.conflict(key, txn, before, bodies);
+                    if let Some(before) = before {
+                        self.rename(before.anomaly, now);
+                    }
+                }
+                (Some(now), None) if late => {
+                    let name = name_of(arrival.batch, new.txn.txn());
+                    self.correct(true, now, &name);
+                }
+                (Some(now), None) => self.tell(now),
+                (None, _) => {}
+            }
+        }
+    }
+
+    fn conflict(
+        &mut self,
+        key: crate::content::NameId,
+        txn: TxnRef,
+        opponent: TxnRef,
+        bodies: &mut Bodies,
+    ) -> Option<Finding> {
+        let involved = [opponent];
+        let asked = Suspicion { axiom: Axiom::NoConflict, txn, key: Some(key), involved: &involved };
+        let judged = excerpt::judge(&self.about, bodies, asked);
+        if judged.is_none() {
+            self.figures.too_late += 1;
+        }
+        judged?.findings.into_iter().next().map(|(_, finding)| finding)
+    }
+
+    /// Looks again at the readers for which a new version matters.
+    fn readers_changed(&mut self, slot: Slot, at: usize, arrival: &Arrival<'_>, bodies: &mut Bodies) {
+        let state = &mut self.keys[slot.0 as usize].1;
+        let new = state.versions[at];
+        let mut finals = Vec::new();
+        for i in state.affected(at) {
+            let reader = state.readers[i];
+            let right = state.is_right(&reader);
+            if !reader.inclusive && reader.at == new.commit && reader.txn != new.txn {
+                self.figures.doubt(true, Some("two transactions have one commit timestamp"));
+            }
+            if right != reader.wrong {
+                continue;
+            }
+            let changed = &mut state.readers[i];
+            changed.wrong = !right;
+            if !std::mem::replace(&mut changed.flipped, true) {
+                self.figures.flipped += 1;
+            }
+            self.figures.change(arrival.age(reader.txn), right);
+            let count = self.wrong_words.entry((slot, reader.word)).or_default();
+            match right {
+                true => (*count, state.wrong) = (*count - 1, state.wrong - 1),
+                false => (*count, state.wrong) = (*count + 1, state.wrong + 1),
+            }
+            if *count == 0 {
+                self.wrong_words.remove(&(slot, reader.word));
+            }
+            if self.finality.is(&reader) {
+                state.readers[i].is_final = true;
+                finals.push(pending(slot, &reader, None));
+            } else if !right {
+                let until = bodies.get(reader.txn.batch()).and_then(|batch| {
+                    let txn = batch.txn(reader.txn.txn());
+                    txn.start_ts().max(txn.commit_ts())
+                });
+                self.pending.push(pending(slot, &reader, until));
+            }
+        }
+        finals.dedup();
+        for of in finals {
+            self.review(of, new.txn, arrival, bodies);
+        }
+    }
+
+    /// A word was written to a key: reads of it that were told may be called something else now.
+    pub(super) fn written_again(
+        &mut self,
+        slot: Slot,
+        written: Word,
+        txn: TxnRef,
+        arrival: &Arrival<'_>,
+        bodies: &mut Bodies,
+    ) {
+        let state = &self.keys[slot.0 as usize].1;
+        let all = state.is_list == Some(true);
+        let any = all || state.refused;
+        if state.wrong == 0 || !(any || self.wrong_words.contains_key(&(slot, written))) {
+            return;
+        }
+        let told = |r: &&Reader| r.wrong && r.is_final && r.txn != txn;
+        let about_it = |r: &&Reader| all || r.not || r.word == written;
+        let readers = state.readers.iter().filter(told).filter(about_it);
+        let mut again: Vec<Pending> = readers.map(|r| pending(slot, r, None)).collect();
+        again.dedup();
+        for of in again {
+            self.review(of, txn, arrival, bodies);
+        }
+    }
+
+    /// Asks again about reads whose verdict was final, and tells what has changed.
+    fn review(&mut self, of: Pending, late: TxnRef, arrival: &Arrival<'_>, bodies: &mut Bodies) {
+        let name = name_of(arrival.batch, late.txn());
+        let after = self.judge_readers(of, None, bodies);
+        let range = self.readers_of(of);
+        let told = |this: &Timestamps| -> Vec<(u32, Option<Anomaly>, bool)> {
+            let readers = &this.keys[of.slot.0 as usize].1.readers[range.clone()];
+            readers.iter().map(|r| (r.op, r.told, r.wrong)).collect()
+        };
+        let still: Vec<u32> =
+            after.iter().flat_map(|j| &j.findings).filter_map(|(op, _)| *op).collect();
+        let gone: Vec<u32> = told(self)
+            .into_iter()
+            .filter(|(op, told, wrong)| told.is_some() && (!wrong || !still.contains(op)))
+            .map(|(op, _, _)| op)
+            .collect();
+        if !gone.is_empty() {
+            let before = self.judge_readers(of, Some(late), bodies).unwrap_or_default();
+            self.withdraw(of, &gone, before.findings, &name);
+        }
+        for (before, finding) in self.assign(of.slot, range, after) {
+            match before {
+                Some(before) => self.rename(before, finding),
+                None => self.correct(true, finding, &name),
+            }
+        }
+    }
+
+    /// Withdraws what was told of some operations.
+    fn withdraw(
+        &mut self,
+        of: Pending,
+        gone: &[u32],
+        before: Vec<(Option<u32>, Finding)>,
+        why: &str,
+    ) {
+        let range = self.readers_of(of);
+        let mut told: Vec<(u32, Anomaly)> = Vec::new();
+        for reader in &mut self.keys[of.slot.0 as usize].1.readers[range] {
+            if gone.contains(&reader.op) {
+                told.extend(reader.told.take().map(|anomaly| (reader.op, anomaly)));
+            }
+        }
+        for (op, finding) in before {
+            if let Some((_, anomaly)) = told.iter().find(|(told, _)| Some(*told) == op) {
+                // It is withdrawn by the name that it had.
+                self.correct(false, Finding { anomaly: *anomaly, ..finding }, why);
+            }
+        }
+    }
+
+    /// From now on something is missing in the stream: what was told because nothing wrote it is unknown.
+    pub(crate) fn incomplete(&mut self, why: &str, bodies: &mut Bodies) {
+        if !self.about.complete {
+            return;
+        }
+        for slot in (0..self.keys.len() as u32).map(Slot) {
+            let state = &self.keys[slot.0 as usize].1;
+            if state.wrong == 0 {
+                continue;
+            }
+            let told = state.readers.iter().filter(|r| r.told.is_some());
+            let mut again: Vec<Pending> = told.map(|r| pending(slot, r, None)).collect();
+            again.dedup();
+            for of in again {
+                self.about.complete = true;
+                let before = self.judge_readers(of, None, bodies).unwrap_or_default();
+                self.about.complete = false;
+                let after = self.judge_readers(of, None, bodies);
+                let range = self.readers_of(of);
+                let still: Vec<u32> =
+                    after.iter().flat_map(|j| &j.findings).filter_map(|(op, _)| *op).collect();
+                let readers = &self.keys[slot.0 as usize].1.readers[range.clone()];
+                let gone = readers.iter().filter(|r| r.told.is_some() && !still.contains(&r.op));
+                let gone: Vec<u32> = gone.map(|r| r.op).collect();
+                self.withdraw(of, &gone, before.findings, why);
+                for (before, finding) in self.assign(slot, range, after) {
+                    if let Some(before) = before {
+                        self.rename(before, finding);
+                    }
+                }
+            }
+        }
+        self.about.complete = false;
+    }
+}

@@ -1,0 +1,189 @@
+//! From a suspicion to a finding: a small history of the transactions that matter, asked by the rules for whole histories.
+//!
+//! What a read should have returned, and what it is called if it did not, depends on a few transactions only: the reader,
+//! the writers of the version that it should have seen, and all writers of the value that it saw. A conflict depends
+//! on two. So the offline check of these few gives the same answer as that of the whole history, and the few are the
+//! witness that travels with the finding.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use isolde_check::{Limits, Options, timestamps};
+use isolde_history::{
+    Effect, History, HistoryBuilder, Key, Op, OpId, OpKind, Sink, TxnId, Value, notation, printable,
+};
+use isolde_spec::{Answer, Axiom, Promise, Verdict, Witness};
+
+use crate::bodies::{Bodies, TxnRef};
+use crate::content::{NameId, Word, name_id, word};
+use crate::event::Finding;
+
+/// What is known of the run as a whole, in a pool of its own.
+pub(crate) struct About {
+    pub(crate) promise: Promise,
+    /// The facts and the initial state of the first batch. It has no transactions.
+    pub(crate) header: History,
+    /// What keys start with, where it differs from the default.
+    pub(crate) given: HashMap<NameId, (Key, Value)>,
+    /// Whether nothing is missing in the stream.
+    pub(crate) complete: bool,
+}
+
+impl About {
+    /// What the first batch says of the run.
+    pub(crate) fn new(promise: Promise, batch: &History) -> About {
+        let mut header = HistoryBuilder::new();
+        batch.copy_meta(&batch.meta().initial.given, &mut header);
+        let header = header.finish();
+        let given = header.meta().initial.given.iter();
+        let named = |&(key, value)| (name_id(header.pool(), header.pool().key_name(key)), (key, value));
+        let given = given.map(named).collect();
+        About { promise, given, complete: true, header }
+    }
+
+    /// What a key starts with.
+    pub(crate) fn first(&self, key: NameId) -> Word {
+        let given = self.given.get(&key).map(|(_, value)| *value);
+        let first = given.or(self.header.meta().initial.default).unwrap_or(Value::ABSENT);
+        word(self.header.pool(), first)
+    }
+}
+
+/// What is asked about a few transactions.
+#[derive(Clone, Copy)]
+pub(crate) struct Suspicion<'s> {
+    pub(crate) axiom: Axiom,
+    pub(crate) txn: TxnRef,
+    /// The key; its operations are kept, and of other keys only writes.
+    pub(crate) key: Option<NameId>,
+    /// All transactions that matter.
+    pub(crate) involved: &'s [TxnRef],
+}
+
+/// The answer.
+#[derive(Default)]
+pub(crate) struct Judged {
+    /// What is wrong: the operation within its batch, and the finding.
+    pub(crate) findings: Vec<(Option<u32>, Finding)>,
+    /// Why it stays unknown.
+    pub(crate) doubt: Option<String>,
+}
+
+/// Asks about a few transactions. `None` if one of them is not there any more.
+pub(crate) fn judge(about: &About, bodies: &mut Bodies, asked: Suspicion<'_>) -> Option<Judged> {
+    let mut all: Vec<TxnRef> = asked.involved.to_vec();
+    all.push(asked.txn);
+    all.sort_unstable();
+    all.dedup();
+    let mut small = HistoryBuilder::new();
+    let given = asked.key.and_then(|key| about.given.get(&key)).copied();
+    about.header.copy_meta(given.as_slice(), &mut small);
+    small.meta().complete = about.complete;
+    for txn in &all {
+        let batch = bodies.get(txn.batch())?;
+        let mut keep = |op: &Op<'_>| keeps(&batch, op, asked.key);
+        batch.copy_txn(txn.txn(), &mut keep, &mut small).ok()?;
+    }
+    let history = Arc::new(small.finish());
+    let own = TxnId(all.iter().position(|txn| *txn == asked.txn)? as u32);
+    let options = Options { witnesses: usize::MAX, ..Options::default() };
+    let verdict =
+        timestamps::decide(&history, about.promise, &options, &Limits::default(), &|_| {});
+    let mut judged = Judged::default();
+    if let Answer::Unknown(why) = &verdict.answer {
+        judged.doubt = Some(why.clone());
+    }
+    let batch = bodies.get(asked.txn.batch())?;
+    for witness in verdict.witnesses() {
+        if !is_asked_for(&history, witness, own, asked) {
+            continue;
+        }
+        let op = witness.ops.first().and_then(|op| origin(&batch, asked, &history, own, *op));
+        judged.findings.push((op, finding(&history, &verdict, witness, own)));
+    }
+    Some(judged)
+}
+
+/// Operations on the key, and writes of other keys: whether a transaction wrote says where it stands.
+fn keeps(batch: &History, op: &Op<'_>, key: Option<NameId>) -> bool {
+    let writes = op.kind().writes() && op.effect() != Effect::Failed;
+    match key {
+        None => writes,
+        Some(_) if op.kind() == OpKind::PredicateRead => false,
+        Some(key) => writes || name_id(batch.pool(), batch.pool().key_name(op.key())) == key,
+    }
+}
+
+fn is_asked_for(
+    history: &History,
+    witness: &Witness,
+    own: TxnId,
+    asked: Suspicion<'_>,
+) -> bool {
+    let Some(timed) = &witness.timed else { return false };
+    let named = |key: Key| name_id(history.pool(), history.pool().key_name(key));
+    let of_key = |op: &OpId| asked.key.is_none_or(|key| named(history.op(*op).key()) == key);
+    let about_it = match asked.key {
+        Some(_) => witness.ops.first().is_some_and(of_key),
+        None => witness.ops.is_empty(),
+    };
+    timed.axiom == asked.axiom && timed.txn == own && about_it
+}
+
+/// The operation of the stream that an operation of the small history is a copy of.
+fn origin(
+    batch: &History,
+    asked: Suspicion<'_>,
+    small: &History,
+    own: TxnId,
+    op: OpId,
+) -> Option<u32> {
+    let copied = small.txn(own).op_range();
+    let nth = op.index().checked_sub(copied.start)?;
+    let control = |op: &Op<'_>| {
+        matches!(op.kind(), OpKind::Savepoint | OpKind::RollbackTo | OpKind::Release)
+    };
+    let mut kept = batch.txn(asked.txn.txn()).ops();
+    let of_batch = kept.by_ref().filter(|op| control(op) || keeps(batch, op, asked.key)).nth(nth)?;
+    Some(of_batch.id().0)
+}
+
+fn finding(history: &Arc<History>, verdict: &Verdict, witness: &Witness, own: TxnId) -> Finding {
+    let key = witness.ops.first().map(|op| name(history, history.op(*op).key()));
+    let verdict = Verdict {
+        answer: Answer::Violated(vec![witness.clone()]),
+        counts: verdict.counts.iter().filter(|c| c.anomaly == witness.anomaly).cloned().collect(),
+        ..verdict.clone()
+    };
+    Finding {
+        anomaly: witness.anomaly,
+        axiom: witness.timed.as_ref().map_or(Axiom::Ext, |timed| timed.axiom),
+        txn: name_of(history, own),
+        key,
+        history: history.clone(),
+        verdict,
+    }
+}
+
+fn name(history: &History, key: Key) -> String {
+    text(history, history.pool().key_name(key))
+}
+
+fn text(history: &History, value: Value) -> String {
+    let mut text = String::new();
+    notation::write_value(history.pool(), value, &mut text);
+    printable(&text).into_owned()
+}
+
+/// What a transaction is called: its label, and its session.
+pub(crate) fn name_of(history: &History, txn: TxnId) -> String {
+    let txn = history.txn(txn);
+    let session = text(history, history.pool().session_name(txn.session()));
+    let number = txn.seq().map(|seq| format!("number {seq}"));
+    match (txn.label().map(|label| text(history, label)), number) {
+        (Some(label), _) => format!("#{label} of session {session}"),
+        (None, Some(number)) => format!("{number} of session {session}"),
+        (None, None) => format!("a transaction of session {session}"),
+    }
+}
+

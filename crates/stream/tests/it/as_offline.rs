@@ -1,0 +1,149 @@
+//! Online, after corrections, is offline: whatever the order of arrival, the batches, the promises and the timeout.
+
+use std::collections::BTreeMap;
+
+use isolde_check::{Limits, Options, timestamps};
+use isolde_history::{History, HistoryBuilder, Sink, StreamPromise, Timestamp, Value, notation};
+use isolde_spec::{Answer, Level, Promise};
+use isolde_stream::{Finding, Settings, Stream, Told};
+
+use crate::made::{Made, MadeTxn, Random};
+
+/// Rule, transaction and key.
+type Place = (&'static str, String, String);
+/// How often each anomaly was found, and how often something was found in each place.
+type Found = (BTreeMap<&'static str, u64>, BTreeMap<Place, i64>);
+
+fn offline(history: &History, promise: Promise) -> (Found, bool) {
+    let options = Options { witnesses: usize::MAX, ..Options::default() };
+    let verdict = timestamps::decide(history, promise, &options, &Limits::default(), &|_| {});
+    let mut found = Found::default();
+    for witness in verdict.witnesses() {
+        *found.0.entry(witness.anomaly.name()).or_default() += 1;
+        let timed = witness.timed.as_ref().unwrap();
+        let key = witness.ops.first().map(|op| {
+            let mut text = String::new();
+            let name = history.pool().key_name(history.op(*op).key());
+            notation::write_value(history.pool(), name, &mut text);
+            text
+        });
+        let txn = notation::txn_name(history, timed.txn);
+        *found.1.entry((timed.axiom.name(), txn, key.unwrap_or_default())).or_default() += 1;
+    }
+    (found, matches!(verdict.answer, Answer::Unknown(_)))
+}
+
+fn place(finding: &Finding) -> Place {
+    let (name, _) = finding.txn.split_once(' ').unwrap();
+    let name = name.trim_start_matches('#').to_owned();
+    (finding.axiom.name(), name, finding.key.clone().unwrap_or_default())
+}
+
+/// How a stream is fed.
+#[derive(Clone, Copy, Debug)]
+struct Feeding {
+    timeout: i64,
+    promises: bool,
+    batch: u64,
+}
+
+fn promise_lines(batch: History, rest: &[MadeTxn]) -> History {
+    let mut with = HistoryBuilder::new();
+    batch.replay(&mut with).unwrap();
+    for session in 0..8 {
+        let own = rest.iter().filter(|txn| txn.session == session);
+        let least = own.filter_map(|txn| txn.commit.or(txn.start)).min();
+        let name = with.pool().text(&format!("s{session}"));
+        let watermark = least.map(Timestamp::plain);
+        let promise = StreamPromise { session: Some(name), watermark, end: least.is_none() };
+        let event = promise.to_event(with.pool());
+        with.event(event).unwrap();
+    }
+    with.finish()
+}
+
+fn online(made: &Made, txns: &[MadeTxn], promise: Promise, feeding: Feeding) -> (Found, Stream) {
+    let mut stream =
+        Stream::new(Settings { timeout: feeding.timeout, ..Settings::new(promise) }).unwrap();
+    let mut random = Random::new(feeding.batch);
+    let (mut now, mut rest) = (0, txns);
+    let mut found = Found::default();
+    while !rest.is_empty() {
+        let count = (1 + random.below(feeding.batch) as usize).min(rest.len());
+        let (these, after) = rest.split_at(count);
+        rest = after;
+        let mut batch = notation::parse(&made.text(these)).unwrap();
+        if feeding.promises {
+            batch = promise_lines(batch, rest);
+        }
+        stream.push(batch, now).unwrap();
+        now += 10;
+    }
+    stream.finish(now).unwrap();
+    for (at, event) in stream.take_events().into_iter().enumerate() {
+        assert_eq!(event.number, at as u64 + 1);
+        match event.what {
+            Told::Violation(finding) => *found.1.entry(place(&finding)).or_default() += 1,
+            Told::Correction(c) => {
+                assert!(!feeding.promises && feeding.timeout < 1_000, "a correction: {c:?}");
+                *found.1.entry(place(&c.finding)).or_default() += if c.adds { 1 } else { -1 };
+            }
+            Told::Renamed(_) | Told::Late { .. } | Told::Trouble(_) => {}
+        }
+    }
+    found.1.retain(|_, count| *count != 0);
+    found.0 = stream.status().by_anomaly.into_iter().collect();
+    (found, stream)
+}
+
+fn compare(seed: u64, serial: bool) -> bool {
+    let level = if serial { Level::Serializable } else { Level::SnapshotIsolation };
+    let promise = Promise::by_timestamps(level);
+    let made = Made::new(seed, serial);
+    let mut random = Random::new(seed);
+    let txns = made.shuffled(&mut random);
+    let text = made.text(&txns);
+    let whole = notation::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let (expected, unknown) = offline(&whole, promise);
+    let feeding = Feeding {
+        timeout: [0, 15, 100_000][random.below(3) as usize],
+        promises: random.chance(40),
+        batch: 1 + random.below(5),
+    };
+    let (found, stream) = online(&made, &txns, promise, feeding);
+    assert_eq!(found, expected, "seed {seed} {level} {feeding:?}\n{text}");
+    let holds = stream.status().holds();
+    assert_eq!(holds == Some(false), !expected.1.is_empty(), "seed {seed}\n{text}");
+    if unknown {
+        assert_eq!(holds, None, "seed {seed} {:?}\n{text}", stream.status());
+    }
+    !expected.1.is_empty()
+}
+
+#[test]
+fn any_arrival_any_batches_any_timeout_give_what_the_whole_history_gives() {
+    let count = std::env::var("ISOLDE_STREAM").ok().and_then(|n| n.parse().ok()).unwrap_or(4_000);
+    let from = std::env::var("ISOLDE_FROM").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
+    let violated = (from..from + count).filter(|seed| compare(*seed, seed % 2 == 0)).count();
+    // Both kinds are tried.
+    assert!(violated > count as usize / 5 && violated < count as usize, "{violated} of {count}");
+    let _ = Value::ABSENT;
+}
+
+#[test]
+fn debug_one() {
+    let Some(seed) = std::env::var("ISOLDE_ONE").ok().and_then(|n| n.parse::<u64>().ok()) else { return };
+    let serial = seed % 2 == 0;
+    let level = if serial { Level::Serializable } else { Level::SnapshotIsolation };
+    let made = Made::new(seed, serial);
+    let mut random = Random::new(seed);
+    let txns = made.shuffled(&mut random);
+    let mut stream = Stream::new(Settings { timeout: 0, ..Settings::new(Promise::by_timestamps(level)) }).unwrap();
+    for (i, txn) in txns.iter().enumerate() {
+        stream.push(notation::parse(&made.text(std::slice::from_ref(txn))).unwrap(), i as i64).unwrap();
+        println!("{}", txn.line);
+        for event in stream.take_events() {
+            println!("     {:?}", event.what);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Reading from a connection or a pipe that may be silent for long.
+
+use std::io::{ErrorKind, Read};
+use std::time::{Duration, Instant};
+
+use crate::feed::{Feed, Message, Over};
+use crate::gather::{Gather, LINGER};
+
+/// How much is read at a time.
+const PIECE: usize = 256 << 10;
+
+/// What reads as a socket with a time limit does: an error of these kinds says that nothing has come yet.
+pub(crate) fn is_nothing_yet(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+/// How long a read may wait.
+pub(crate) const WAIT: Duration = LINGER;
+
+/// Reads lines until the other side is through. Reads must not wait for longer than [`WAIT`].
+pub(crate) fn read_to_end(
+    stream: &mut dyn Read,
+    gather: &mut Gather,
+    feed: &Feed,
+) -> Result<(), Over> {
+    let mut piece = vec![0; PIECE];
+    loop {
+        if feed.is_over() {
+            return Err(Over);
+        }
+        match stream.read(&mut piece) {
+            Ok(0) => return feed.send_all(gather.end()),
+            Ok(len) => feed.send_all(gather.push(&piece[..len]))?,
+            Err(error) if is_nothing_yet(error.kind()) => {
+                let mut out = Vec::new();
+                gather.flush_if_due(&mut out);
+                feed.send_all(out)?;
+            }
+            Err(error) => {
+                feed.send_all(gather.end())?;
+                return feed.send(Message::Notice(format!("a connection was lost: {error}")));
+            }
+        }
+    }
+}
+
+/// Reads on where nothing has come yet, until the watch is over or the other side has been silent for too long.
+pub(crate) struct Patient<'f, R> {
+    pub(crate) stream: R,
+    pub(crate) feed: &'f Feed,
+    pub(crate) most: Duration,
+}
+
+impl<R: Read> Read for Patient<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let began = Instant::now();
+        loop {
+            match self.stream.read(buffer) {
+                Err(error) if is_nothing_yet(error.kind()) => {
+                    if self.feed.is_over() || began.elapsed() > self.most {
+                        return Err(ErrorKind::TimedOut.into());
+                    }
+                }
+                done => return done,
+            }
+        }
+    }
+}
+
+/// Whether a signal came in between, and reading can go on.
+pub(crate) fn is_interrupted(read: &std::io::Result<usize>) -> bool {
+    read.as_ref().is_err_and(|error| error.kind() == ErrorKind::Interrupted)
+}
