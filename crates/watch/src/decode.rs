@@ -65,9 +65,7 @@ impl Decoder {
         let mut decoded = Decoded::default();
         let mut builder = HistoryBuilder::new();
         let (mut rest, mut before) = (text, first - 1);
-        while let Err(error) =
-            read_lines(PAST_THE_HEADER.chain(rest), &self.name, &mut builder)
-        {
+        while let Err(error) = read_lines(PAST_THE_HEADER.chain(rest), &self.name, &mut builder) {
             // The line that stands before them counts, too.
             let Position::Text { line, .. } = error.position else { break };
             let good = line.saturating_sub(2);

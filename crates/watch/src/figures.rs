@@ -50,7 +50,8 @@ impl Figures {
 
     fn metrics(&self) -> Vec<Metric> {
         let s = &self.status;
-        let counter = |name, help, value: u64| Metric { name, help, kind: "counter", value: value as f64 };
+        let counter =
+            |name, help, value: u64| Metric { name, help, kind: "counter", value: value as f64 };
         let gauge = |name, help, value: f64| Metric { name, help, kind: "gauge", value };
         vec![
             counter("transactions_total", "Transactions judged.", s.txns),
@@ -68,7 +69,11 @@ impl Figures {
             gauge("memory_bytes", "Held in memory, counted.", s.memory as f64),
             gauge("disk_bytes", "Held on disk.", s.disk as f64),
             gauge("rate", "Transactions per second, lately.", self.rate),
-            gauge("complete", "Whether nothing is missing in the stream.", f64::from(u8::from(s.complete))),
+            gauge(
+                "complete",
+                "Whether nothing is missing in the stream.",
+                f64::from(u8::from(s.complete)),
+            ),
         ]
     }
 }

@@ -56,7 +56,12 @@ impl Growing {
     }
 
     /// Reads lines as they are written; to the end only if that is wanted.
-    pub(crate) fn run(mut self, said: &Arc<Said>, until_end: bool, feed: &Feed) -> Result<(), Over> {
+    pub(crate) fn run(
+        mut self,
+        said: &Arc<Said>,
+        until_end: bool,
+        feed: &Feed,
+    ) -> Result<(), Over> {
         let mut gather = Gather::new(&self.name(), said, None);
         let mut piece = vec![0; PIECE];
         loop {

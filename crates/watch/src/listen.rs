@@ -77,7 +77,9 @@ impl UnixSocket {
             let is_left = there.file_type().is_socket()
                 && UnixStream::connect(path).err().is_some_and(refused);
             if !is_left {
-                return Err(format!("{name} is taken: another program listens there, or it is a file"));
+                return Err(format!(
+                    "{name} is taken: another program listens there, or it is a file"
+                ));
             }
             fs::remove_file(path).map_err(cannot)?;
         }

@@ -57,7 +57,9 @@ fn answer(connection: &TcpStream, board: &Board, feed: &Feed) -> std::io::Result
     let mut stream = BufReader::new(Patient { stream: connection, feed, most: SILENCE });
     let answer = match read_head(&mut stream) {
         Ok(None) => return Ok(()),
-        Ok(Some(head)) if head.path != "/metrics" => Answer::refusal(404, "there is only GET /metrics"),
+        Ok(Some(head)) if head.path != "/metrics" => {
+            Answer::refusal(404, "there is only GET /metrics")
+        }
         Ok(Some(head)) if head.method != "GET" => Answer::refusal(405, "ask with GET"),
         Ok(Some(_)) => {
             let kind = "text/plain; version=0.0.4";

@@ -19,7 +19,8 @@ impl Said {
         let initial = self.initial.iter().map(|text| ("--initial ".to_owned(), text));
         let facts = self.facts.iter().map(|(name, text)| (format!("--fact {name}="), text));
         for (option, text) in initial.chain(facts) {
-            parse_value(text, pool).map_err(|fault| format!("{option}{text}: {}", fault.expected))?;
+            parse_value(text, pool)
+                .map_err(|fault| format!("{option}{text}: {}", fault.expected))?;
         }
         Ok(())
     }

@@ -14,7 +14,9 @@ use crate::terminal;
 pub(super) fn print(args: &WatchArgs, outcome: &Outcome) -> Result<()> {
     let events = args.events.as_ref().is_some_and(|path| path.as_os_str() == "-");
     match (args.json, events) {
-        (true, true) => terminal::print(&(json!({ "summary": to_json(outcome) }).to_string() + "\n")),
+        (true, true) => {
+            terminal::print(&(json!({ "summary": to_json(outcome) }).to_string() + "\n"))
+        }
         (true, false) => terminal::print_json(&to_json(outcome)),
         (false, true) => {
             anstream::eprint!("{}", to_text(outcome));
@@ -53,9 +55,17 @@ fn to_text(outcome: &Outcome) -> String {
     };
     say(status.corrections, "corrections", "final verdicts changed when a transaction came late");
     say(status.late, "late", "transactions came later than promised");
-    say(status.too_late, "too late", "transactions needed what is not kept any more: --keep keeps more");
+    say(
+        status.too_late,
+        "too late",
+        "transactions needed what is not kept any more: --keep keeps more",
+    );
     say(status.doubts, "doubts", "reads and conflicts stay unknown");
-    say(status.unstamped, "unstamped", "transactions committed without the timestamps that are needed");
+    say(
+        status.unstamped,
+        "unstamped",
+        "transactions committed without the timestamps that are needed",
+    );
     say(status.repeated, "repeated", "transactions came twice and were left out");
     say(status.open, "open", "transactions have no final verdict");
     say(figures.bad, "bad lines", "lines could not be read; a violation may have been in them");

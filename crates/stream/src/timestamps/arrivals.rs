@@ -200,9 +200,8 @@ impl Timestamps {
             if is_version && facts.is_list() {
                 block.push(written);
             }
-            if !is_version {
-                self.take_other(slot, &write, written, arrival, bodies);
-            } else if write.last
+            if is_version
+                && write.last
                 && let Some(commit) = stand.commit
             {
                 let start = match self.ordering {
@@ -217,6 +216,14 @@ impl Timestamps {
                 };
                 self.version_came(slot, at, arrival, bodies);
             }
+        }
+        // Behind all versions: a reader of one of these is judged by the whole transaction that wrote it.
+        let left = |write: &BatchWrite| {
+            let committed = arrival.stands[write.txn.index()].commit.is_some();
+            !(write.fate == WriteFate::Version && committed)
+        };
+        for write in facts.writes().filter(left) {
+            self.take_other(slot, &write, word(pool, write.value), arrival, bodies);
         }
     }
 

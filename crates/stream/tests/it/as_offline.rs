@@ -129,21 +129,3 @@ fn any_arrival_any_batches_any_timeout_give_what_the_whole_history_gives() {
     assert!(violated > count as usize / 5 && violated < count as usize, "{violated} of {count}");
     let _ = Value::ABSENT;
 }
-
-#[test]
-fn debug_one() {
-    let Some(seed) = std::env::var("ISOLDE_ONE").ok().and_then(|n| n.parse::<u64>().ok()) else { return };
-    let serial = seed % 2 == 0;
-    let level = if serial { Level::Serializable } else { Level::SnapshotIsolation };
-    let made = Made::new(seed, serial);
-    let mut random = Random::new(seed);
-    let txns = made.shuffled(&mut random);
-    let mut stream = Stream::new(Settings { timeout: 0, ..Settings::new(Promise::by_timestamps(level)) }).unwrap();
-    for (i, txn) in txns.iter().enumerate() {
-        stream.push(notation::parse(&made.text(std::slice::from_ref(txn))).unwrap(), i as i64).unwrap();
-        println!("{}", txn.line);
-        for event in stream.take_events() {
-            println!("     {:?}", event.what);
-        }
-    }
-}

@@ -10,7 +10,7 @@ const MOST_CHUNK_LINE: u64 = 4 << 10;
 const MOST_TRAILERS: usize = 100;
 
 /// Reads the whole body. What comes in is believed only as far as it comes.
-pub(super) fn read_body(
+pub(crate) fn read_body(
     head: &RequestHead,
     max: usize,
     stream: &mut dyn BufRead,

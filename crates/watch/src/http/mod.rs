@@ -6,3 +6,5 @@ mod serve;
 
 pub(crate) use request::{Answer, read_head};
 pub(crate) use serve::run;
+#[cfg(test)]
+pub(crate) use {body::read_body, request::RequestHead, serve::Bodies};

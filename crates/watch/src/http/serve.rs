@@ -63,7 +63,8 @@ fn serve(number: u64, connection: &TcpStream, bodies: &Bodies, feed: &Feed) -> s
                     Ok(body) => bodies.take(&which, body, feed),
                     Err(refusal) => {
                         // What was in it is missing, unless the client sends it again.
-                        let _ = feed.send(Message::Bad(format!("{which}: {}", refusal.body.trim())));
+                        let _ =
+                            feed.send(Message::Bad(format!("{which}: {}", refusal.body.trim())));
                         refusal
                     }
                 }
@@ -98,11 +99,8 @@ impl Bodies {
     /// Takes all of a body, or nothing.
     pub(crate) fn take(&self, which: &str, body: Vec<u8>, feed: &Feed) -> Answer {
         let begins = body.trim_ascii_start().first().copied();
-        let messages = if begins == Some(b'[') {
-            self.array(which, body)
-        } else {
-            self.lines(which, &body)
-        };
+        let messages =
+            if begins == Some(b'[') { self.array(which, body) } else { self.lines(which, &body) };
         let messages = match messages {
             Ok(messages) => messages,
             Err(why) => {
