@@ -6,16 +6,19 @@
 
 mod bodies;
 mod content;
+mod error;
 mod event;
 mod figures;
 mod numbers;
 mod promises;
 mod settings;
+mod spill;
 mod status;
 mod stream;
 mod timestamps;
 
+pub use error::StreamError;
 pub use event::{Correction, Finding, StreamEvent, Told, Trouble};
 pub use settings::Settings;
 pub use status::Status;
-pub use stream::{Stream, StreamError};
+pub use stream::Stream;

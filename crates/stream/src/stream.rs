@@ -7,29 +7,15 @@ use isolde_spec::{By, Level};
 
 use crate::bodies::{Bodies, TxnRef};
 use crate::content::{NameId, name_id};
+use crate::error::StreamError;
 use crate::event::{StreamEvent, Told, Trouble};
 use crate::numbers::{Numbered, Numbers};
 use crate::promises::Promises;
 use crate::settings::Settings;
+use crate::spill::Spill;
 use crate::status::Status;
 use crate::timestamps::excerpt::name_of;
 use crate::timestamps::{Pending, Timestamps};
-
-/// Why a stream cannot go on.
-#[derive(Debug, thiserror::Error)]
-pub enum StreamError {
-    /// There are no rules for the promise by timestamps.
-    #[error("{0}")]
-    NoRules(String),
-    /// What does not fit into memory could not be written, or not be read again.
-    #[error("{folder}: {error}")]
-    Spill {
-        /// Where.
-        folder: String,
-        /// Why.
-        error: std::io::Error,
-    },
-}
 
 /// An endless stream of transactions, held to a promise.
 ///
@@ -58,6 +44,8 @@ pub struct Stream {
     /// Wrong reads that are not told yet, by when they are, and by when they came.
     by_time: BTreeSet<Pending>,
     by_arrival: BTreeSet<(TxnRef, Pending)>,
+    /// The bytes that keys took when they were last counted.
+    key_bytes: usize,
     now: i64,
     finished: bool,
     txns: u64,
@@ -80,16 +68,19 @@ impl Stream {
                 "{promise} cannot be judged on a stream: snapshot-isolation and serializable by timestamps can"
             )));
         }
+        let keep = settings.keep;
+        let spill = settings.folder.clone().map(|folder| Spill::new(folder, keep));
         Ok(Stream {
             settings,
             checker: None,
-            bodies: Bodies::default(),
+            bodies: Bodies::new(spill),
             promises: Promises::default(),
             numbers: Numbers::default(),
             arrived: Vec::new(),
             waiting: BTreeSet::new(),
             by_time: BTreeSet::new(),
             by_arrival: BTreeSet::new(),
+            key_bytes: 0,
             now: i64::MIN,
             finished: false,
             txns: 0,
@@ -122,7 +113,7 @@ impl Stream {
         self.promised(&promises);
         self.settle();
         self.pass_on();
-        Ok(())
+        self.keep_within_memory()
     }
 
     /// Says that something is missing in the stream: a line that could not be read, for this reason.
@@ -138,7 +129,7 @@ impl Stream {
         self.now = self.now.max(now);
         self.settle();
         self.pass_on();
-        Ok(())
+        self.bodies.take_error()
     }
 
     /// Nothing more will come: every verdict is final.
@@ -147,7 +138,7 @@ impl Stream {
         self.finished = true;
         self.settle();
         self.pass_on();
-        Ok(())
+        self.bodies.take_error()
     }
 
     /// What has been found since the last time.
@@ -166,6 +157,8 @@ impl Stream {
             repeated: self.repeated,
             promised: self.promises.are_made(),
             complete: self.missing.is_none(),
+            disk: self.bodies.on_disk(),
+            reloads: self.bodies.reloads,
             memory: self.bodies.bytes() + self.promises.heap_bytes() + self.numbers.heap_bytes(),
             ..Status::default()
         };
@@ -311,6 +304,17 @@ impl Stream {
         self.waiting.retain(|(last, number, _)| {
             *number >= batch && low.is_none_or(|low| *last >= low)
         });
+    }
+
+    /// Puts transactions on disk while more bytes are held than may be. What is known of keys stays in memory.
+    fn keep_within_memory(&mut self) -> Result<(), StreamError> {
+        // What keys hold is counted now and then: it takes a walk over all of them.
+        if self.arrived.len().is_multiple_of(64) || self.key_bytes == 0 {
+            self.key_bytes = self.checker.as_ref().map_or(0, |checker| checker.held().1);
+        }
+        let others = self.key_bytes + self.promises.heap_bytes() + self.numbers.heap_bytes();
+        self.bodies.shrink(self.settings.memory.saturating_sub(others).max(self.settings.memory / 8))?;
+        self.bodies.take_error()
     }
 
     /// Numbers what was told.

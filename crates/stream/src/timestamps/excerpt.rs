@@ -186,4 +186,3 @@ pub(crate) fn name_of(history: &History, txn: TxnId) -> String {
         (None, None) => format!("a transaction of session {session}"),
     }
 }
-
