@@ -187,7 +187,7 @@ impl History {
             let promised = |event: &Event| StreamPromise::of(self.pool(), event);
             let stampless = less.drops(HistoryPart::Timestamps);
             let told = |event: &&Event| match promised(event) {
-                Some(promise) => !stampless && !(renamed && promise.session.is_some()),
+                Some(promise) => !(stampless || renamed && promise.session.is_some()),
                 None => !renamed || !names_session(event),
             };
             let events = self.events().iter().filter(told);

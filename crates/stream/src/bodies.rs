@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use isolde_history::{History, TxnId};
 
-use crate::spill::{Place, Spill};
 use crate::error::StreamError;
+use crate::spill::{Place, Spill};
 
 /// A transaction of the stream: its batch, and its place there. The order is that of arrival.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

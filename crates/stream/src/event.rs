@@ -40,13 +40,17 @@ pub enum Told {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Trouble {
     /// A line could not be read, or transactions are missing: from now on a read without a writer says nothing.
-    #[error("the stream is incomplete: {0}; a read whose writer is not there is unknown from now on")]
+    #[error(
+        "the stream is incomplete: {0}; a read whose writer is not there is unknown from now on"
+    )]
     Incomplete(String),
     /// Two transactions have the same session and sequence number and are not the same.
     #[error("{0} has the number of another transaction of its session, and other contents")]
     SameNumber(String),
     /// A committed transaction lacks a timestamp that the promise needs.
-    #[error("{0} committed without the timestamp that the promise needs: nothing is known of what it saw")]
+    #[error(
+        "{0} committed without the timestamp that the promise needs: nothing is known of what it saw"
+    )]
     Unstamped(String),
     /// What a transaction needs has been given up, because the disk may hold no more.
     #[error("{0} came so late that what it needs is not kept any more (--keep)")]

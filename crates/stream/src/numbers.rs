@@ -82,13 +82,17 @@ impl Numbers {
 /// Whether two transactions of two batches say the same.
 fn are_same(a: &History, of_a: TxnId, b: &History, of_b: TxnId) -> bool {
     let (x, y) = (a.txn(of_a), b.txn(of_b));
-    let stamps = (x.outcome(), x.start_ts(), x.commit_ts()) == (y.outcome(), y.start_ts(), y.commit_ts());
+    let stamps =
+        (x.outcome(), x.start_ts(), x.commit_ts()) == (y.outcome(), y.start_ts(), y.commit_ts());
     let count = x.ops().len() == y.ops().len();
     stamps
         && count
         && x.ops().zip(y.ops()).all(|(p, q)| {
             let key = |h: &History, key| name_id(h.pool(), h.pool().key_name(key));
-            let keys = match (p.key() == isolde_history::Key::NONE, q.key() == isolde_history::Key::NONE) {
+            let keys = match (
+                p.key() == isolde_history::Key::NONE,
+                q.key() == isolde_history::Key::NONE,
+            ) {
                 (false, false) => key(a, p.key()) == key(b, q.key()),
                 (none, other) => none == other,
             };

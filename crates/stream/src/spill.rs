@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
-use isolde_history::{Format, History, Input, NativeWriter, Source};
+use isolde_history::{Format, History, HistoryBuilder, Input, NativeWriter, Source};
 
 use crate::error::StreamError;
 
@@ -117,5 +117,5 @@ fn encode(batch: &History) -> io::Result<Vec<u8>> {
 fn decode(bytes: Vec<u8>) -> io::Result<History> {
     let native = Format::named("isolde").ok_or_else(|| io::Error::other("no native format"))?;
     let source = Source::File(Input::new("a batch on disk", bytes));
-    native.load(&source).map(|builder| builder.finish()).map_err(io::Error::other)
+    native.load(&source).map(HistoryBuilder::finish).map_err(io::Error::other)
 }

@@ -53,7 +53,8 @@ impl Status {
     /// What the end of the stream says: `Some(true)` nothing was found and nothing is open, `Some(false)` a violation
     /// stands, `None` something stays unknown.
     pub fn holds(&self) -> Option<bool> {
-        let unknown = self.doubts + self.too_late + self.unstamped + self.open > 0 || self.txns == 0;
+        let unknown =
+            self.doubts + self.too_late + self.unstamped + self.open > 0 || self.txns == 0;
         match (self.violations > 0, unknown) {
             (true, _) => Some(false),
             (false, true) => None,

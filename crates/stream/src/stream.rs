@@ -212,7 +212,9 @@ impl Stream {
                 Numbered::Next => {}
                 Numbered::Gap => {
                     let name = name_of(&batch, txn);
-                    self.is_incomplete(&format!("what came before {name} in its session is missing"));
+                    self.is_incomplete(&format!(
+                        "what came before {name} in its session is missing"
+                    ));
                 }
                 Numbered::Again => {
                     self.repeated += 1;
@@ -301,9 +303,8 @@ impl Stream {
             self.by_arrival.remove(&(pending.txn, pending));
             checker.settle(pending, &mut self.bodies);
         }
-        self.waiting.retain(|(last, number, _)| {
-            *number >= batch && low.is_none_or(|low| *last >= low)
-        });
+        self.waiting
+            .retain(|(last, number, _)| *number >= batch && low.is_none_or(|low| *last >= low));
     }
 
     /// Puts transactions on disk while more bytes are held than may be. What is known of keys stays in memory.
@@ -313,7 +314,8 @@ impl Stream {
             self.key_bytes = self.checker.as_ref().map_or(0, |checker| checker.held().1);
         }
         let others = self.key_bytes + self.promises.heap_bytes() + self.numbers.heap_bytes();
-        self.bodies.shrink(self.settings.memory.saturating_sub(others).max(self.settings.memory / 8))?;
+        self.bodies
+            .shrink(self.settings.memory.saturating_sub(others).max(self.settings.memory / 8))?;
         self.bodies.take_error()
     }
 

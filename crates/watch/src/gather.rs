@@ -122,7 +122,7 @@ impl Lines {
                 return;
             }
         }
-        let is_txn = has(line, b"\"ops\"");
+        let is_txn = has(line, b"\"ops\"") || has(line, b"\"stmts\"");
         // A promise speaks of what follows its batch.
         let too_many = self.waiting >= MOST_LINES || self.text.len() + line.len() > MOST_BYTES;
         if (self.promised && is_txn) || too_many {

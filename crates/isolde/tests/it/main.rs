@@ -33,4 +33,5 @@ mod throwaway;
 mod tidy;
 mod timestamps;
 mod trouble;
+mod watch;
 mod wording;

@@ -1,6 +1,8 @@
 //! A batch comes: what its transactions did is entered key by key.
 
-use isolde_check::timestamps::facts::{BatchFacts, BatchKey, BatchRead, BatchWrite, Saw, WriteFate, wrote};
+use isolde_check::timestamps::facts::{
+    BatchFacts, BatchKey, BatchRead, BatchWrite, Saw, WriteFate, wrote,
+};
 use isolde_check::timestamps::rules::{Ordering, Place, Stamps, keeps_session_order};
 use isolde_history::{History, Key, OpKind, Outcome, Timestamp, Txn, TxnId, Value};
 use isolde_spec::Axiom;
@@ -157,7 +159,8 @@ impl Timestamps {
             self.figures.doubt(true, Some("it is not known which versions a key had"));
         }
         let committed = |txn: &TxnId| arrival.batch.txn(*txn).outcome() == Outcome::Committed;
-        let mut broke: Vec<TxnId> = facts.breaches().map(|(txn, _)| txn).filter(committed).collect();
+        let mut broke: Vec<TxnId> =
+            facts.breaches().map(|(txn, _)| txn).filter(committed).collect();
         broke.sort_unstable();
         broke.dedup();
         for txn in broke {

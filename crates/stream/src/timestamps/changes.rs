@@ -90,7 +90,8 @@ impl Timestamps {
         bodies: &mut Bodies,
     ) -> Option<Finding> {
         let involved = [opponent];
-        let asked = Suspicion { axiom: Axiom::NoConflict, txn, key: Some(key), involved: &involved };
+        let asked =
+            Suspicion { axiom: Axiom::NoConflict, txn, key: Some(key), involved: &involved };
         let judged = excerpt::judge(&self.about, bodies, asked);
         if judged.is_none() {
             self.figures.too_late += 1;
@@ -99,7 +100,13 @@ impl Timestamps {
     }
 
     /// Looks again at the readers for which a new version matters.
-    fn readers_changed(&mut self, slot: Slot, at: usize, arrival: &Arrival<'_>, bodies: &mut Bodies) {
+    fn readers_changed(
+        &mut self,
+        slot: Slot,
+        at: usize,
+        arrival: &Arrival<'_>,
+        bodies: &mut Bodies,
+    ) {
         let state = &mut self.keys[slot.0 as usize].1;
         let new = state.versions[at];
         let mut finals = Vec::new();

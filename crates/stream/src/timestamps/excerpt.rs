@@ -36,7 +36,8 @@ impl About {
         batch.copy_meta(&batch.meta().initial.given, &mut header);
         let header = header.finish();
         let given = header.meta().initial.given.iter();
-        let named = |&(key, value)| (name_id(header.pool(), header.pool().key_name(key)), (key, value));
+        let named =
+            |&(key, value)| (name_id(header.pool(), header.pool().key_name(key)), (key, value));
         let given = given.map(named).collect();
         About { promise, given, complete: true, header }
     }
@@ -114,12 +115,7 @@ fn keeps(batch: &History, op: &Op<'_>, key: Option<NameId>) -> bool {
     }
 }
 
-fn is_asked_for(
-    history: &History,
-    witness: &Witness,
-    own: TxnId,
-    asked: Suspicion<'_>,
-) -> bool {
+fn is_asked_for(history: &History, witness: &Witness, own: TxnId, asked: Suspicion<'_>) -> bool {
     let Some(timed) = &witness.timed else { return false };
     let named = |key: Key| name_id(history.pool(), history.pool().key_name(key));
     let of_key = |op: &OpId| asked.key.is_none_or(|key| named(history.op(*op).key()) == key);
@@ -140,11 +136,11 @@ fn origin(
 ) -> Option<u32> {
     let copied = small.txn(own).op_range();
     let nth = op.index().checked_sub(copied.start)?;
-    let control = |op: &Op<'_>| {
-        matches!(op.kind(), OpKind::Savepoint | OpKind::RollbackTo | OpKind::Release)
-    };
+    let control =
+        |op: &Op<'_>| matches!(op.kind(), OpKind::Savepoint | OpKind::RollbackTo | OpKind::Release);
     let mut kept = batch.txn(asked.txn.txn()).ops();
-    let of_batch = kept.by_ref().filter(|op| control(op) || keeps(batch, op, asked.key)).nth(nth)?;
+    let of_batch =
+        kept.by_ref().filter(|op| control(op) || keeps(batch, op, asked.key)).nth(nth)?;
     Some(of_batch.id().0)
 }
 

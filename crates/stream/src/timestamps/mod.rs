@@ -121,7 +121,12 @@ impl Timestamps {
     }
 
     /// What the offline rules say of the reads of a transaction on a key, perhaps without one of the writers.
-    fn judge_readers(&self, of: Pending, but: Option<TxnRef>, bodies: &mut Bodies) -> Option<Judged> {
+    fn judge_readers(
+        &self,
+        of: Pending,
+        but: Option<TxnRef>,
+        bodies: &mut Bodies,
+    ) -> Option<Judged> {
         let (key, state) = &self.keys[of.slot.0 as usize];
         let place = Place { at: of.at, inclusive: of.inclusive };
         let count = state.count(place);

@@ -49,7 +49,7 @@ struct Feeding {
     spills: bool,
 }
 
-fn promise_lines(batch: History, rest: &[MadeTxn]) -> History {
+fn promise_lines(batch: &History, rest: &[MadeTxn]) -> History {
     let mut with = HistoryBuilder::new();
     batch.replay(&mut with).unwrap();
     for session in 0..8 {
@@ -81,7 +81,7 @@ fn online(made: &Made, txns: &[MadeTxn], promise: Promise, feeding: Feeding) -> 
         rest = after;
         let mut batch = notation::parse(&made.text(these)).unwrap();
         if feeding.promises {
-            batch = promise_lines(batch, rest);
+            batch = promise_lines(&batch, rest);
         }
         stream.push(batch, now).unwrap();
         now += 10;

@@ -63,8 +63,7 @@ fn the_writer_of_what_was_read_may_become_known_later() {
     stream.push(parse("c T3: r(x,7) ts(5,6)").unwrap(), 0).unwrap();
     stream.tick(6_000).unwrap();
     stream.push(parse("a T9: w(x,7) ts(4,9)").unwrap(), 7_000).unwrap();
-    let expected =
-        ["ThinAirRead #T3 of session c", "now UncommittedVersionRead #T3 of session c"];
+    let expected = ["ThinAirRead #T3 of session c", "now UncommittedVersionRead #T3 of session c"];
     assert_eq!(told(&stream.take_events()), expected);
     assert_eq!(stream.status().by_anomaly, [("UncommittedVersionRead", 1)]);
 }
