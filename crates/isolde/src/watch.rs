@@ -33,7 +33,7 @@ pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
     let watch = Watch::open(plan(args, &spill)).map_err(|error| anyhow!("{error}"))?;
     interrupts.listen_for_watch()?;
     let mut view = View::new(args, events);
-    view.line.say(&format!("watching {}; Ctrl-C ends it", watch.name));
+    view.line.say(&format!("watching {}; Ctrl-C ends it", watch.name()));
     if let Some(at) = &watch.metrics {
         view.line.say(&format!("metrics at http://{at}/metrics"));
     }

@@ -57,19 +57,20 @@ impl Listener for TcpListener {
 impl Listener for UnixSocket {
     type Connection = UnixStream;
     fn next(&self) -> std::io::Result<UnixStream> {
-        self.listener.accept().map(|(stream, _)| stream)
+        self.0.accept().map(|(stream, _)| stream)
     }
 }
 
-/// A socket in the file system, which goes away with this.
-pub(crate) struct UnixSocket {
-    listener: UnixListener,
-    path: PathBuf,
-}
+/// A socket in the file system.
+pub(crate) struct UnixSocket(UnixListener);
+
+/// The name of a socket in the file system, which goes away with this. The thread that accepts connections cannot hold it:
+/// the process may end before that thread does.
+pub(crate) struct SocketFile(PathBuf);
 
 impl UnixSocket {
     /// Listens there. A socket that a killed process left is replaced; anything else that has the name is not.
-    pub(crate) fn listen(path: &Path) -> Result<UnixSocket, String> {
+    pub(crate) fn listen(path: &Path) -> Result<(UnixSocket, SocketFile), String> {
         let name = path.display();
         let cannot = |error: std::io::Error| format!("cannot listen at {name}: {error}");
         if let Ok(there) = fs::symlink_metadata(path) {
@@ -84,18 +85,18 @@ impl UnixSocket {
             fs::remove_file(path).map_err(cannot)?;
         }
         let listener = UnixListener::bind(path).map_err(cannot)?;
-        let socket = UnixSocket { listener, path: path.to_owned() };
+        let file = SocketFile(path.to_owned());
         // Other users of the machine shall not send anything.
         fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(cannot)?;
-        socket.listener.set_nonblocking(true).map_err(cannot)?;
-        Ok(socket)
+        listener.set_nonblocking(true).map_err(cannot)?;
+        Ok((UnixSocket(listener), file))
     }
 }
 
-impl Drop for UnixSocket {
+impl Drop for SocketFile {
     fn drop(&mut self) {
         // It may have been removed by someone else.
-        let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_file(&self.0);
     }
 }
 

@@ -6,7 +6,7 @@ use std::thread;
 
 use crate::feed::{Feed, Over};
 use crate::growing::Growing;
-use crate::listen::UnixSocket;
+use crate::listen::{SocketFile, UnixSocket};
 use crate::said::Said;
 use crate::source::WatchSource;
 use crate::{address, http, listen, native, piped};
@@ -22,22 +22,35 @@ pub(crate) struct Opening<'p> {
     pub(crate) anywhere: bool,
 }
 
+/// A source that is open: what it is called and where it listens, and what must go away with the watch.
+pub(crate) struct Opened {
+    pub(crate) name: String,
+    pub(crate) _socket: Option<SocketFile>,
+}
+
 /// Reads a source until it ends or the watch is over.
 type Reader = Box<dyn FnOnce(&Feed) -> Result<(), Over> + Send>;
 
 impl Opening<'_> {
-    /// Opens the source and reads it from now on; says what it is called and where it listens.
-    pub(crate) fn start(&self, feed: &Feed) -> Result<String, String> {
+    /// Opens the source and reads it from now on.
+    pub(crate) fn start(&self, feed: &Feed) -> Result<Opened, String> {
         let said = Arc::new(self.said.clone());
-        let (name, read) = self.open(said)?;
+        let mut socket = None;
+        let (name, read) = self.open(said, &mut socket)?;
         let feed = feed.clone();
         // That the watch is over is no news to it.
         let run = move || drop(read(&feed));
         let started = thread::Builder::new().name("watch-source".to_owned()).spawn(run);
-        started.map(|_| name).map_err(|error| format!("cannot start a thread: {error}"))
+        started
+            .map(|_| Opened { name, _socket: socket })
+            .map_err(|error| format!("cannot start a thread: {error}"))
     }
 
-    fn open(&self, said: Arc<Said>) -> Result<(String, Reader), String> {
+    fn open(
+        &self,
+        said: Arc<Said>,
+        file: &mut Option<SocketFile>,
+    ) -> Result<(String, Reader), String> {
         match self.source {
             WatchSource::Stdin => {
                 let read: Reader =
@@ -52,7 +65,8 @@ impl Opening<'_> {
                 Ok((name, Box::new(move |feed| listen::run(&listener, &own, &said, feed))))
             }
             WatchSource::Unix(path) => {
-                let socket = UnixSocket::listen(path)?;
+                let (socket, its_file) = UnixSocket::listen(path)?;
+                *file = Some(its_file);
                 let name = format!("unix:{}", path.display());
                 let own = name.clone();
                 Ok((name, Box::new(move |feed| listen::run(&socket, &own, &said, feed))))

@@ -11,7 +11,7 @@ use isolde_stream::{Settings, Status, Stream, StreamError, StreamEvent, Told};
 use crate::feed::{Fed, Message, feed};
 use crate::figures::Figures;
 use crate::metrics::{self, Board};
-use crate::open::Opening;
+use crate::open::{Opened, Opening};
 use crate::said::Said;
 use crate::source::WatchSource;
 
@@ -94,8 +94,7 @@ pub struct Watch {
     plan: WatchPlan,
     fed: Fed,
     board: Board,
-    /// What the source is called; where it listens.
-    pub name: String,
+    opened: Opened,
     /// Where metrics are shown.
     pub metrics: Option<String>,
 }
@@ -112,8 +111,13 @@ impl Watch {
         let (source, said) = (&plan.source, &plan.said);
         let (until_end, anywhere) = (plan.until_end, plan.anywhere);
         let opening = Opening { source, said, until_end, anywhere };
-        let name = opening.start(&feed).map_err(WatchError::Source)?;
-        Ok(Watch { plan, fed, board, name, metrics: shown.map(|at| at.to_string()) })
+        let opened = opening.start(&feed).map_err(WatchError::Source)?;
+        Ok(Watch { plan, fed, board, opened, metrics: shown.map(|at| at.to_string()) })
+    }
+
+    /// What the source is called; where it listens.
+    pub fn name(&self) -> &str {
+        &self.opened.name
     }
 
     /// Watches until the source ends, or it is told to end.
