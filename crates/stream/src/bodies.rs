@@ -1,12 +1,18 @@
 //! The transactions themselves, in the batches in which they came: in memory, and on disk once memory is short.
+//!
+//! Batches are all that is ever kept of the past. Whatever else is known, of keys and of sessions, is made from them again
+//! when it is needed and has left memory; [`SortedRuns`] says from which.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use isolde_history::{History, TxnId};
+use isolde_history::{Effect, History, Key, OpKind, Timestamp, TxnId, Value};
 
+use crate::batch_files::BatchFiles;
+use crate::content::{NameId, What, name_id, word};
 use crate::error::StreamError;
-use crate::spill::{Place, Spill};
+use crate::sorted_runs::SortedRuns;
 
 /// A transaction of the stream: its batch, and its place there. The order is that of arrival.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -26,38 +32,62 @@ impl TxnRef {
     }
 }
 
-/// How many batches that were read again are kept at hand.
-const AT_HAND: usize = 8;
+/// A timestamp before all others.
+pub(crate) const BEFORE_ALL: Timestamp = Timestamp { physical: i64::MIN, logical: i64::MIN };
+/// A timestamp after all others.
+pub(crate) const AFTER_ALL: Timestamp = Timestamp { physical: i64::MAX, logical: i64::MAX };
 
 /// The batches of a stream.
 #[derive(Default)]
 pub(crate) struct Bodies {
-    /// Where the others are on disk, by their numbers.
-    places: Vec<Place>,
     /// Those that are in memory, from the first of them on.
-    live: VecDeque<Arc<History>>,
+    live: VecDeque<Live>,
     first: u32,
     live_bytes: usize,
+    /// Batches that were read again, the latest last.
     at_hand: VecDeque<(u32, Arc<History>)>,
-    spill: Option<Spill>,
+    at_hand_bytes: usize,
+    /// How many bytes of batches that were read again may stay.
+    most_at_hand: usize,
+    disk: Option<Disk>,
     pub(crate) reloads: u64,
     /// Why something could not be written or read again.
     error: Option<StreamError>,
 }
 
+struct Live {
+    history: Arc<History>,
+    arrived: i64,
+    latest: Timestamp,
+}
+
+struct Disk {
+    files: BatchFiles,
+    runs: SortedRuns,
+}
+
 impl Bodies {
-    /// Batches that go to disk when memory is short.
-    pub(crate) fn new(spill: Option<Spill>) -> Bodies {
-        Bodies { spill, ..Bodies::default() }
+    /// Batches that go to a folder when memory is short. Of those that are read again, so many bytes stay in memory.
+    pub(crate) fn new(folder: Option<PathBuf>, keep: u64, most_at_hand: usize) -> Bodies {
+        let disk = folder.map(|folder| Disk {
+            files: BatchFiles::new(folder.clone(), keep),
+            runs: SortedRuns::new(folder),
+        });
+        Bodies { disk, most_at_hand, ..Bodies::default() }
     }
 
-    /// Keeps a batch, and says its number.
-    pub(crate) fn add(&mut self, batch: History) -> (u32, Arc<History>) {
-        let batch = Arc::new(batch);
+    /// Keeps a batch that came at a time and has nothing later than this timestamp, and says its number.
+    pub(crate) fn add(
+        &mut self,
+        batch: History,
+        arrived: i64,
+        latest: Timestamp,
+    ) -> (u32, Arc<History>) {
+        let history = Arc::new(batch);
         let number = self.next();
-        self.live_bytes += bytes_of(&batch);
-        self.live.push_back(batch.clone());
-        (number, batch)
+        self.live_bytes += bytes_of(&history);
+        self.live.push_back(Live { history: history.clone(), arrived, latest });
+        (number, history)
     }
 
     /// The number of the next batch.
@@ -65,41 +95,80 @@ impl Bodies {
         self.first + self.live.len() as u32
     }
 
+    /// The first batch that is in memory: all before it are on disk, or not kept any more.
+    pub(crate) fn first_live(&self) -> u32 {
+        self.first
+    }
+
     /// A batch, from wherever it is. `None` if it is not kept any more.
     pub(crate) fn get(&mut self, batch: u32) -> Option<Arc<History>> {
         if let Some(live) = batch.checked_sub(self.first) {
-            return self.live.get(live as usize).cloned();
+            return self.live.get(live as usize).map(|live| live.history.clone());
         }
-        if let Some((_, found)) = self.at_hand.iter().find(|(number, _)| *number == batch) {
+        if let Some((_, found)) = self.at_hand.iter().rev().find(|(number, _)| *number == batch) {
             return Some(found.clone());
         }
-        let place = *self.places.get(batch as usize)?;
+        let read = self.disk.as_ref()?.files.read(batch);
+        let history = Arc::new(self.checked(read)??);
         self.reloads += 1;
-        match self.spill.as_mut()?.read(place) {
-            Ok(history) => {
-                let history = Arc::new(history?);
-                if self.at_hand.len() == AT_HAND {
-                    self.at_hand.pop_front();
-                }
-                self.at_hand.push_back((batch, history.clone()));
-                Some(history)
-            }
-            Err(error) => {
-                self.error.get_or_insert(error);
-                None
-            }
+        self.at_hand_bytes += bytes_of(&history);
+        self.at_hand.push_back((batch, history.clone()));
+        while self.at_hand_bytes > self.most_at_hand
+            && self.at_hand.len() > 1
+            && let Some((_, oldest)) = self.at_hand.pop_front()
+        {
+            self.at_hand_bytes -= bytes_of(&oldest);
         }
+        Some(history)
+    }
+
+    /// When a batch came, if that is still known.
+    pub(crate) fn arrived(&mut self, batch: u32) -> Option<i64> {
+        if let Some(live) = batch.checked_sub(self.first) {
+            return self.live.get(live as usize).map(|live| live.arrived);
+        }
+        let record = self.disk.as_ref()?.files.record(batch);
+        self.checked(record)?.map(|record| record.arrived)
+    }
+
+    /// The latest timestamp in a batch on disk and all before it.
+    pub(crate) fn latest_up_to(&mut self, batch: u32) -> Option<Timestamp> {
+        let record = self.disk.as_ref()?.files.record(batch);
+        self.checked(record)?.map(|record| record.newest)
+    }
+
+    /// The batches on disk that have to do with something, the earliest first. Some may have nothing to do with it.
+    pub(crate) fn about(&mut self, name: NameId, what: What) -> Vec<u32> {
+        let Some(disk) = &self.disk else { return Vec::new() };
+        let mut found = Vec::new();
+        let searched = disk.runs.find(name.hash_as(what), disk.files.first(), &mut found);
+        self.checked(searched);
+        found
+    }
+
+    /// The latest timestamp in a batch that is not kept any more, if there is such a batch.
+    pub(crate) fn forgotten(&self) -> Option<Timestamp> {
+        self.disk.as_ref().and_then(|disk| disk.files.forgotten())
+    }
+
+    /// Whether there is a disk for what does not fit into memory.
+    pub(crate) fn has_disk(&self) -> bool {
+        self.disk.is_some()
     }
 
     /// Puts the oldest batches on disk until so many bytes of batches are in memory.
-    pub(crate) fn shrink(&mut self, most: usize) -> Result<(), StreamError> {
-        while self.live_bytes > most && self.live.len() > 1 && self.spill.is_some() {
-            let (Some(spill), Some(oldest)) = (&mut self.spill, self.live.front()) else { break };
-            self.places.push(spill.write(oldest)?);
-            self.live_bytes -= bytes_of(oldest);
-            self.live.pop_front();
+    pub(crate) fn store(&mut self, most: usize) -> Result<(), StreamError> {
+        let Some(disk) = &mut self.disk else { return Ok(()) };
+        while self.live_bytes > most
+            && let Some(oldest) = self.live.pop_front()
+        {
+            disk.files.write(&oldest.history, oldest.arrived, oldest.latest)?;
+            note_all(&oldest.history, self.first, &mut disk.runs);
+            self.live_bytes -= bytes_of(&oldest.history);
             self.first += 1;
         }
+        disk.runs.freeze(disk.files.first())?;
+        disk.files.forget_oldest(disk.runs.bytes());
         Ok(())
     }
 
@@ -108,15 +177,49 @@ impl Bodies {
         self.error.take().map_or(Ok(()), Err)
     }
 
+    /// The bytes of batches in memory that are on no disk.
+    pub(crate) fn live_bytes(&self) -> usize {
+        self.live_bytes
+    }
+
     /// The bytes in memory.
     pub(crate) fn bytes(&self) -> usize {
-        let at_hand: usize = self.at_hand.iter().map(|(_, batch)| bytes_of(batch)).sum();
-        self.live_bytes + self.places.capacity() * size_of::<Place>() + at_hand
+        let runs = self.disk.as_ref().map_or(0, |disk| disk.runs.heap_bytes());
+        self.live_bytes + self.at_hand_bytes + runs
     }
 
     /// The bytes on disk.
     pub(crate) fn on_disk(&self) -> u64 {
-        self.spill.as_ref().map_or(0, Spill::bytes)
+        self.disk.as_ref().map_or(0, |disk| disk.files.bytes() + disk.runs.bytes())
+    }
+
+    fn checked<T>(&mut self, result: Result<T, StreamError>) -> Option<T> {
+        match result {
+            Ok(found) => Some(found),
+            Err(error) => {
+                self.error.get_or_insert(error);
+                None
+            }
+        }
+    }
+}
+
+/// Notes the keys, the sessions and the writes of a batch.
+fn note_all(batch: &History, number: u32, runs: &mut SortedRuns) {
+    let pool = batch.pool();
+    for session in pool.session_names() {
+        runs.note(name_id(pool, *session).hash_as(What::Session), number);
+    }
+    let names: Vec<NameId> = pool.key_names().iter().map(|name| name_id(pool, *name)).collect();
+    for name in &names {
+        runs.note(name.hash_as(What::Key), number);
+    }
+    for op in batch.txns().flat_map(|txn| txn.ops()) {
+        if op.kind().writes() && op.effect() != Effect::Failed && op.key() != Key::NONE {
+            let value = if op.kind() == OpKind::Delete { Value::ABSENT } else { op.value() };
+            let what = What::Word(word(pool, value));
+            runs.note(names[op.key().index()].hash_as(what), number);
+        }
     }
 }
 

@@ -17,6 +17,44 @@ pub(crate) struct Word(pub(crate) u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct NameId(pub(crate) u64, pub(crate) u64);
 
+/// Mixes two words into one that is spread evenly.
+#[inline]
+fn mix(a: u64, b: u64) -> u64 {
+    let product = u128::from(a ^ 0x9e37_79b9_7f4a_7c15) * u128::from(b ^ 0xe703_7ed1_a0b4_28db);
+    let folded = (product as u64) ^ (product >> 64) as u64;
+    folded.wrapping_mul(0xd6e8_feb8_6659_fd93) ^ (folded >> 32)
+}
+
+impl NameId {
+    /// A hash of the name.
+    #[inline]
+    pub(crate) fn hash(self) -> u64 {
+        mix(mix(self.0, self.1), 1)
+    }
+
+    /// A hash of the name as that of a key, of a session, or of a word of a key.
+    #[inline]
+    pub(crate) fn hash_as(self, what: What) -> u32 {
+        let (kind, word) = match what {
+            What::Key => (2, 0),
+            What::Session => (3, 0),
+            What::Word(word) => (4, word.0),
+        };
+        (mix(mix(self.0, self.1), mix(word, kind)) >> 32) as u32
+    }
+}
+
+/// What is looked for in batches on disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum What {
+    /// Whatever was done to a key.
+    Key,
+    /// The transactions of a session.
+    Session,
+    /// Writes of a word to a key.
+    Word(Word),
+}
+
 /// The low bits of words that are hashes. Those of a history's own words are 0, 1 and 2.
 const HASHED: u64 = 0b01;
 const LIST: u64 = 0b11;
@@ -97,6 +135,18 @@ fn reduce(n: u64) -> u64 {
     if n >= PRIME { n - PRIME } else { n }
 }
 
+fn power(base: u64, mut exponent: u64) -> u64 {
+    let (mut square, mut result) = (base, 1);
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result = times(result, square);
+        }
+        square = times(square, square);
+        exponent >>= 1;
+    }
+    result
+}
+
 impl ListHash {
     /// A list without elements.
     pub(crate) const EMPTY: ListHash = ListHash { hash: 0, power: 1 };
@@ -114,6 +164,13 @@ impl ListHash {
     pub(crate) fn then(self, next: ListHash) -> ListHash {
         let hash = reduce(times(self.hash, next.power) + next.hash);
         ListHash { hash, power: times(self.power, next.power) }
+    }
+
+    /// What was there before the last elements.
+    pub(crate) fn without(self, last: ListHash) -> ListHash {
+        let inverse = power(last.power, PRIME - 2);
+        let rest = reduce(self.hash + PRIME - last.hash);
+        ListHash { hash: times(rest, inverse), power: times(self.power, inverse) }
     }
 
     /// The list as the word of a value.
@@ -152,6 +209,8 @@ mod tests {
             let (a, b) = words.split_at(cut);
             let parts = ListHash::of(a.iter().copied()).then(ListHash::of(b.iter().copied()));
             assert_eq!(parts, whole);
+            let last = ListHash::of(b.iter().copied());
+            assert_eq!(whole.without(last), ListHash::of(a.iter().copied()));
         }
         let mut swapped = words.clone();
         swapped.swap(3, 4);

@@ -4,6 +4,7 @@
 //! numbered events. It has no socket, no thread, and no clock but what it is told: the same batches at the same
 //! times give the same events.
 
+mod batch_files;
 mod bodies;
 mod content;
 mod error;
@@ -11,11 +12,13 @@ mod event;
 mod figures;
 mod numbers;
 mod promises;
+mod seen_filter;
 mod settings;
-mod spill;
+mod sorted_runs;
 mod status;
 mod stream;
 mod timestamps;
+mod waiting;
 
 pub use error::StreamError;
 pub use event::{Correction, Finding, StreamEvent, Told, Trouble};

@@ -1,6 +1,6 @@
 //! The stream: batches in, events out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use isolde_history::{History, HistoryBuilder, StreamPromise, Timestamp, TxnId};
 use isolde_spec::{By, Level};
@@ -12,10 +12,10 @@ use crate::event::{StreamEvent, Told, Trouble};
 use crate::numbers::{Numbered, Numbers};
 use crate::promises::Promises;
 use crate::settings::Settings;
-use crate::spill::Spill;
 use crate::status::Status;
 use crate::timestamps::excerpt::name_of;
 use crate::timestamps::{Pending, Timestamps};
+use crate::waiting::Waiting;
 
 /// An endless stream of transactions, held to a promise.
 ///
@@ -37,15 +37,13 @@ pub struct Stream {
     bodies: Bodies,
     promises: Promises,
     numbers: Numbers,
-    /// When each batch came.
-    arrived: Vec<i64>,
-    /// How many transactions each batch had, and the last time of them: those that are not final.
-    waiting: BTreeSet<(Timestamp, u32, u32)>,
+    /// When each batch came whose time is not over, and which is the first of them.
+    arrived: VecDeque<i64>,
+    /// Batches that are not final, by the last time of their transactions.
+    waiting: Waiting,
     /// Wrong reads that are not told yet, by when they are, and by when they came.
     by_time: BTreeSet<Pending>,
     by_arrival: BTreeSet<(TxnRef, Pending)>,
-    /// The bytes that keys took when they were last counted.
-    key_bytes: usize,
     now: i64,
     finished: bool,
     txns: u64,
@@ -68,19 +66,18 @@ impl Stream {
                 "{promise} cannot be judged on a stream: snapshot-isolation and serializable by timestamps can"
             )));
         }
-        let keep = settings.keep;
-        let spill = settings.folder.clone().map(|folder| Spill::new(folder, keep));
+        let folder = settings.folder.clone();
+        let bodies = Bodies::new(folder, settings.keep, settings.memory / 16);
         Ok(Stream {
             settings,
             checker: None,
-            bodies: Bodies::new(spill),
+            bodies,
             promises: Promises::default(),
             numbers: Numbers::default(),
-            arrived: Vec::new(),
-            waiting: BTreeSet::new(),
+            arrived: VecDeque::new(),
+            waiting: Waiting::default(),
             by_time: BTreeSet::new(),
             by_arrival: BTreeSet::new(),
-            key_bytes: 0,
             now: i64::MIN,
             finished: false,
             txns: 0,
@@ -148,7 +145,7 @@ impl Stream {
 
     /// How it is doing.
     pub fn status(&self) -> Status {
-        let open = if self.finished { 0 } else { self.open() };
+        let open = if self.finished { 0 } else { self.waiting.txns };
         let mut status = Status {
             txns: self.txns,
             ops: self.ops,
@@ -159,7 +156,7 @@ impl Stream {
             complete: self.missing.is_none(),
             disk: self.bodies.on_disk(),
             reloads: self.bodies.reloads,
-            memory: self.bodies.bytes() + self.promises.heap_bytes() + self.numbers.heap_bytes(),
+            memory: self.held(),
             ..Status::default()
         };
         if let Some(checker) = &self.checker {
@@ -173,9 +170,7 @@ impl Stream {
             (status.flips, status.flipped) = (figures.flips, figures.flipped);
             status.rectified = figures.rectified.clone();
             status.longest_change = figures.longest_change;
-            let (keys, bytes) = checker.held();
-            status.keys = keys;
-            status.memory += bytes;
+            status.keys = checker.held().0;
         }
         status
     }
@@ -183,10 +178,6 @@ impl Stream {
     /// Why the first of the reads that stay unknown does, for a person.
     pub fn first_doubt(&self) -> Option<&str> {
         self.checker.as_ref()?.figures.first_doubt.as_deref()
-    }
-
-    fn open(&self) -> u64 {
-        self.waiting.iter().map(|(_, _, count)| u64::from(*count)).sum()
     }
 
     fn is_incomplete(&mut self, why: &str) {
@@ -240,9 +231,9 @@ impl Stream {
         sessions.for_each(|name| self.promises.see(name_id(batch.pool(), *name)));
         let times = batch.txns().filter_map(|txn| txn.start_ts().max(txn.commit_ts()));
         let last = times.max().unwrap_or(Timestamp::plain(i64::MIN));
-        let (number, batch) = self.bodies.add(batch);
-        self.arrived.push(self.now);
-        self.waiting.insert((last, number, batch.txn_count() as u32));
+        let (number, batch) = self.bodies.add(batch, self.now, last);
+        self.arrived.push_back(self.now);
+        self.waiting.add(last, number, batch.txn_count() as u32);
         let Some(checker) = &mut self.checker else { return };
         for txn in batch.txns() {
             let pool = batch.pool();
@@ -254,7 +245,7 @@ impl Stream {
                 checker.told.push(Told::Late { txn: name_of(&batch, txn.id()) });
             }
         }
-        checker.take(&batch, number, (self.now, &self.arrived), &mut self.bodies);
+        checker.take(&batch, number, self.now, &mut self.bodies);
     }
 
     /// Notes what the source promises.
@@ -281,12 +272,14 @@ impl Stream {
         checker.finality.low = low;
         if !self.promises.are_made() {
             let over = self.now.saturating_sub(self.settings.timeout);
-            let from = checker.finality.batch as usize;
-            let more = self.arrived[from..].partition_point(|at| *at <= over);
-            checker.finality.batch += more as u32;
+            while self.arrived.front().is_some_and(|at| *at <= over) {
+                self.arrived.pop_front();
+                checker.finality.batch += 1;
+            }
         }
         if self.finished {
-            checker.finality.batch = self.arrived.len() as u32;
+            self.arrived.clear();
+            checker.finality.batch = self.bodies.next();
         }
         let batch = checker.finality.batch;
         while let Some((_, pending)) = self.by_arrival.first().copied()
@@ -303,20 +296,30 @@ impl Stream {
             self.by_arrival.remove(&(pending.txn, pending));
             checker.settle(pending, &mut self.bodies);
         }
-        self.waiting
-            .retain(|(last, number, _)| *number >= batch && low.is_none_or(|low| *last >= low));
+        self.waiting.settle(batch, low);
     }
 
-    /// Puts transactions on disk while more bytes are held than may be. What is known of keys stays in memory.
+    /// Puts batches on disk while more bytes are held than may be, and lets go of what they say of keys.
     fn keep_within_memory(&mut self) -> Result<(), StreamError> {
-        // What keys hold is counted now and then: it takes a walk over all of them.
-        if self.arrived.len().is_multiple_of(64) || self.key_bytes == 0 {
-            self.key_bytes = self.checker.as_ref().map_or(0, |checker| checker.held().1);
+        let most = self.settings.memory / 8 * 7;
+        let mut tries = 0;
+        while self.held() > most && self.bodies.has_disk() && tries < 3 {
+            tries += 1;
+            self.bodies.store(self.bodies.live_bytes() / 2)?;
+            let end = self.bodies.first_live();
+            if let Some(checker) = &mut self.checker {
+                checker.trim(end, self.settings.memory / 2);
+            }
         }
-        let others = self.key_bytes + self.promises.heap_bytes() + self.numbers.heap_bytes();
-        self.bodies
-            .shrink(self.settings.memory.saturating_sub(others).max(self.settings.memory / 8))?;
         self.bodies.take_error()
+    }
+
+    /// The bytes that are held in memory, counted.
+    fn held(&self) -> usize {
+        let others = self.promises.heap_bytes() + self.numbers.heap_bytes();
+        let keys = self.checker.as_ref().map_or(0, |checker| checker.held().1);
+        let waiting = self.by_time.len() * 4 * size_of::<Pending>() + self.waiting.heap_bytes();
+        self.bodies.bytes() + others + keys + waiting + self.arrived.capacity() * 8
     }
 
     /// Numbers what was told.

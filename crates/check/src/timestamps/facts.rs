@@ -76,6 +76,16 @@ impl<'h> BatchFacts<'h> {
         BatchFacts { keys: SortedKeys::new(history), standings, facts }
     }
 
+    /// The same for one key only: the others are as if nothing had been done to them.
+    pub fn of_one(history: &'h History, key: Key) -> BatchFacts<'h> {
+        let mut wanted = vec![false; history.key_count()];
+        if let Some(wanted) = wanted.get_mut(key.index()) {
+            *wanted = true;
+        }
+        let (facts, standings) = (KeyFacts::default(), standing::at_first(history));
+        BatchFacts { keys: SortedKeys::of_some(history, &wanted), standings, facts }
+    }
+
     /// Makes the facts of a key.
     pub fn of(&mut self, key: Key) -> BatchKey<'_, 'h> {
         self.facts.load_unindexed(&self.keys, &self.standings, key.index());

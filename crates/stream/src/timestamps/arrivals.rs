@@ -1,63 +1,42 @@
 //! A batch comes: what its transactions did is entered key by key.
 
-use isolde_check::timestamps::facts::{
-    BatchFacts, BatchKey, BatchRead, BatchWrite, Saw, WriteFate, wrote,
-};
+use isolde_check::timestamps::facts::{BatchFacts, BatchKey, wrote};
 use isolde_check::timestamps::rules::{Ordering, Place, Stamps, keeps_session_order};
-use isolde_history::{History, Key, OpKind, Outcome, Timestamp, Txn, TxnId, Value};
+use isolde_history::{History, Key, OpKind, Outcome, Timestamp, Txn, TxnId};
 use isolde_spec::Axiom;
 
 use super::excerpt::{self, Suspicion, name_of};
-use super::key_state::{KeyState, Other, Reader, Version};
-use super::{Pending, Slot, Timestamps};
-use crate::bodies::{Bodies, TxnRef};
-use crate::content::{ListHash, NameId, Word, name_id, word};
+use super::key_records::Reader;
+use super::records::{Records, Standing};
+use super::{Slot, Timestamps, pending};
+use crate::bodies::{BEFORE_ALL, Bodies, TxnRef};
+use crate::content::{NameId, name_id};
 use crate::event::Trouble;
 
 /// A batch on its way in.
 pub(super) struct Arrival<'a> {
-    pub(super) batch: &'a History,
-    pub(super) number: u32,
+    pub(super) standing: Standing<'a>,
     pub(super) now: i64,
-    /// When each batch came, from the first on.
-    pub(super) arrived: &'a [i64],
-    stands: Vec<Stand>,
-}
-
-/// Where a transaction stands.
-#[derive(Clone, Copy)]
-struct Stand {
-    /// `None` if it does not count, or nothing says where it stands.
-    place: Option<Place<Timestamp>>,
-    start: Option<Timestamp>,
-    commit: Option<Timestamp>,
 }
 
 impl Arrival<'_> {
-    pub(super) fn txn(&self, txn: TxnId) -> TxnRef {
-        TxnRef::new(self.number, txn)
+    /// What a transaction of the batch is called.
+    pub(super) fn name(&self, txn: TxnRef) -> String {
+        name_of(self.standing.batch, txn.txn())
     }
 
     /// How long ago the batch of a transaction came.
-    pub(super) fn age(&self, txn: TxnRef) -> i64 {
-        self.now - self.arrived.get(txn.batch() as usize).copied().unwrap_or(self.now)
+    pub(super) fn age(&self, txn: TxnRef, bodies: &mut Bodies) -> i64 {
+        self.now - bodies.arrived(txn.batch()).unwrap_or(self.now)
     }
 }
 
 impl Timestamps {
     /// Takes a batch, which is among the bodies already.
-    pub(crate) fn take(
-        &mut self,
-        batch: &History,
-        number: u32,
-        (now, arrived): (i64, &[i64]),
-        bodies: &mut Bodies,
-    ) {
-        let stands = Vec::with_capacity(batch.txn_count());
-        let mut arrival = Arrival { batch, number, now, arrived, stands };
+    pub(crate) fn take(&mut self, batch: &History, number: u32, now: i64, bodies: &mut Bodies) {
+        let arrival = Arrival { standing: Standing::new(batch, number, self.ordering), now };
         for txn in batch.txns() {
-            let stand = self.stand(&txn, &arrival, bodies);
-            arrival.stands.push(stand);
+            self.take_txn(&txn, &arrival, bodies);
         }
         if batch.op_counts()[OpKind::PredicateRead as usize] > 0 {
             self.figures.doubt(true, Some("what predicate reads did not return is not judged"));
@@ -69,35 +48,27 @@ impl Timestamps {
     }
 
     /// What has to do with a transaction as a whole.
-    fn stand(&mut self, txn: &Txn<'_>, arrival: &Arrival<'_>, bodies: &mut Bodies) -> Stand {
-        let (start, commit) = (txn.start_ts(), txn.commit_ts());
-        let mut stand = Stand { place: None, start, commit };
+    fn take_txn(&mut self, txn: &Txn<'_>, arrival: &Arrival<'_>, bodies: &mut Bodies) {
         if txn.outcome() != Outcome::Committed {
-            stand.commit = None;
-            return stand;
+            return;
         }
-        let (stamps, wrote) = (Stamps { start, commit }, wrote(txn));
-        let place = stamps.place(self.ordering, wrote);
-        if place.is_none() || (wrote && commit.is_none()) {
+        let (stamps, wrote) =
+            (Stamps { start: txn.start_ts(), commit: txn.commit_ts() }, wrote(txn));
+        let own = arrival.standing.txn(txn.id());
+        let Some(place) = arrival.standing.stands[txn.id().index()].place else {
             self.figures.unstamped += 1;
             if self.figures.unstamped == 1 {
-                self.trouble(Trouble::Unstamped(name_of(arrival.batch, txn.id())));
+                self.trouble(Trouble::Unstamped(arrival.name(own)));
             }
-            stand.commit = None;
-            return stand;
-        }
-        stand.place = place;
-        let own = arrival.txn(txn.id());
+            return;
+        };
         if self.ordering == Ordering::Snapshots && stamps.are_bad(wrote) {
             self.suspect(Axiom::Stamps, own, None, &[], bodies);
         }
-        if self.about.promise.session_order
-            && let Some(place) = place
-        {
+        if self.about.promise.session_order {
             let binds = stamps.binds_its_session(self.ordering, wrote);
             self.in_session(txn, own, (place, binds), arrival, bodies);
         }
-        stand
     }
 
     /// SESSION.
@@ -109,7 +80,7 @@ impl Timestamps {
         arrival: &Arrival<'_>,
         bodies: &mut Bodies,
     ) {
-        let pool = arrival.batch.pool();
+        let pool = arrival.standing.batch.pool();
         let session = name_id(pool, pool.session_name(txn.session()));
         let bound = self.bounds.get(&session).copied();
         if let Some((bound, before)) = bound
@@ -147,144 +118,122 @@ impl Timestamps {
         arrival: &Arrival<'_>,
         bodies: &mut Bodies,
     ) {
-        let pool = arrival.batch.pool();
-        let name = name_id(pool, pool.key_name(key));
-        let slot = self.slot(name, facts.is_list());
-        let state = &mut self.keys[slot.0 as usize].1;
+        let batch = arrival.standing.batch;
+        let name = name_id(batch.pool(), batch.pool().key_name(key));
         let is_list = facts.is_list();
-        let mixed = state.is_list.is_some_and(|before| before != is_list);
-        let doubt = facts.doubt().is_some() || mixed;
-        if doubt && !state.doubtful {
-            state.doubtful = true;
-            self.figures.doubt(true, Some("it is not known which versions a key had"));
+        let mut records = std::mem::take(&mut self.records);
+        records.clear();
+        records.add(facts, &arrival.standing);
+        if !records.is_empty() || facts.doubt().is_some() || facts.breaches().next().is_some() {
+            let slot = self.slot(name, is_list);
+            let state = &self.keys[slot.0 as usize].1;
+            if facts.doubt().is_some() || state.is_list.is_some_and(|before| before != is_list) {
+                self.doubt_key(slot);
+            }
+            self.inside(name, facts, arrival, bodies);
+            self.enter(slot, is_list, &mut records, arrival, bodies);
         }
-        let committed = |txn: &TxnId| arrival.batch.txn(*txn).outcome() == Outcome::Committed;
+        self.records = records;
+    }
+
+    /// INT.
+    fn inside(
+        &mut self,
+        name: NameId,
+        facts: &BatchKey<'_, '_>,
+        arrival: &Arrival<'_>,
+        bodies: &mut Bodies,
+    ) {
+        let batch = arrival.standing.batch;
+        let committed = |txn: &TxnId| batch.txn(*txn).outcome() == Outcome::Committed;
         let mut broke: Vec<TxnId> =
             facts.breaches().map(|(txn, _)| txn).filter(committed).collect();
         broke.sort_unstable();
         broke.dedup();
         for txn in broke {
-            self.suspect(Axiom::Int, arrival.txn(txn), Some(name), &[], bodies);
+            self.suspect(Axiom::Int, arrival.standing.txn(txn), Some(name), &[], bodies);
         }
+    }
+
+    /// Enters what a batch says of a key.
+    fn enter(
+        &mut self,
+        slot: Slot,
+        is_list: bool,
+        records: &mut Records,
+        arrival: &Arrival<'_>,
+        bodies: &mut Bodies,
+    ) {
         if self.keys[slot.0 as usize].1.doubtful {
             return;
         }
         self.keys[slot.0 as usize].1.is_list = Some(is_list);
-        self.take_writes(slot, facts, arrival, bodies);
-        for read in facts.reads() {
-            self.take_read(slot, &read, arrival);
+        let is_here = self.reload(slot, records.earliest(self.ordering), bodies);
+        if !is_here {
+            self.too_late(slot, records, arrival);
         }
-    }
-
-    /// The place of a key in memory.
-    fn slot(&mut self, name: NameId, is_list: bool) -> Slot {
-        let (keys, about) = (&mut self.keys, &self.about);
-        *self.slots.entry(name).or_insert_with(|| {
-            let first = if is_list { ListHash::EMPTY.word() } else { about.first(name) };
-            keys.push((name, KeyState::new(first)));
-            Slot(keys.len() as u32 - 1)
-        })
-    }
-
-    fn take_writes(
-        &mut self,
-        slot: Slot,
-        facts: &BatchKey<'_, '_>,
-        arrival: &Arrival<'_>,
-        bodies: &mut Bodies,
-    ) {
-        let pool = arrival.batch.pool();
-        let mut block: Vec<Word> = Vec::new();
-        for write in facts.writes() {
-            let stand = arrival.stands[write.txn.index()];
-            let txn = arrival.txn(write.txn);
-            let written = word(pool, write.value);
-            let is_version = write.fate == WriteFate::Version && stand.commit.is_some();
-            if is_version && facts.is_list() {
-                block.push(written);
-            }
-            if is_version
-                && write.last
-                && let Some(commit) = stand.commit
-            {
-                let start = match self.ordering {
-                    Ordering::Snapshots => stand.start.unwrap_or(commit),
-                    Ordering::Commits { .. } => Timestamp::plain(i64::MIN),
-                };
-                let version = Version { commit, start, word: written, txn };
-                let state = &mut self.keys[slot.0 as usize].1;
-                let at = match facts.is_list() {
-                    true => state.add_block(version, ListHash::of(block.drain(..))),
-                    false => state.add_version(version),
-                };
-                self.version_came(slot, at, arrival, bodies);
-            }
+        if self.keys[slot.0 as usize].1.doubtful {
+            return;
+        }
+        let before = self.keys[slot.0 as usize].1.heap_bytes();
+        for (version, block) in &records.versions {
+            let state = &mut self.keys[slot.0 as usize].1;
+            let at = match block {
+                Some(block) => state.add_block(*version, *block),
+                None => state.add_version(*version),
+            };
+            self.version_came(slot, at, arrival, bodies);
         }
         // Behind all versions: a reader of one of these is judged by the whole transaction that wrote it.
-        let left = |write: &BatchWrite| {
-            let committed = arrival.stands[write.txn.index()].commit.is_some();
-            !(write.fate == WriteFate::Version && committed)
-        };
-        for write in facts.writes().filter(left) {
-            self.take_other(slot, &write, word(pool, write.value), arrival, bodies);
+        for other in &records.others {
+            self.keys[slot.0 as usize].1.others.push(*other);
+            self.written_again(slot, other.word, other.txn, arrival, bodies);
         }
+        self.enter_readers(slot, &mut records.readers, arrival);
+        let after = self.keys[slot.0 as usize].1.heap_bytes();
+        self.key_bytes = (self.key_bytes + after).saturating_sub(before);
     }
 
-    /// A write that leaves no version may still be what some transaction read.
-    fn take_other(
-        &mut self,
-        slot: Slot,
-        write: &BatchWrite,
-        written: Word,
-        arrival: &Arrival<'_>,
-        bodies: &mut Bodies,
-    ) {
-        let outcome = arrival.batch.txn(write.txn).outcome();
-        let unknown = write.fate == WriteFate::Unknown
-            || (write.fate == WriteFate::Version && outcome == Outcome::Committed);
-        let txn = arrival.txn(write.txn);
-        self.keys[slot.0 as usize].1.others.push(Other { word: written, txn, unknown });
-        self.written_again(slot, written, txn, arrival, bodies);
-    }
-
-    fn take_read(&mut self, slot: Slot, read: &BatchRead<'_>, arrival: &Arrival<'_>) {
-        let stand = arrival.stands[read.txn.index()];
-        let Some(place) = stand.place else { return };
-        let pool = arrival.batch.pool();
-        let (word, not) = match read.saw {
-            Saw::Value(value) => (word(pool, value), false),
-            Saw::NotValue(value) => (word(pool, value), true),
-            Saw::List(elements) => {
-                (ListHash::of(elements.iter().map(|e: &Value| word(pool, *e))).word(), false)
-            }
-        };
-        let txn = arrival.txn(read.txn);
-        let reader = Reader {
-            at: place.at,
-            inclusive: place.inclusive,
-            not,
-            wrong: false,
-            is_final: false,
-            flipped: false,
-            doubt: false,
-            told: None,
-            word,
-            txn,
-            op: read.op.0,
-        };
+    fn enter_readers(&mut self, slot: Slot, readers: &mut [Reader], arrival: &Arrival<'_>) {
         let state = &mut self.keys[slot.0 as usize].1;
-        if !place.inclusive && state.tied(state.count(place), place).iter().any(|v| v.txn != txn) {
-            self.figures.doubt(true, Some("two transactions have one commit timestamp"));
+        let unknown = readers.iter().filter(|reader| state.sees_nothing_known(reader.place()));
+        self.figures.too_late += unknown.count() as u64;
+        for reader in readers.iter().filter(|reader| !reader.inclusive) {
+            let place = reader.place();
+            if state.tied(state.count(place), place).iter().any(|v| v.txn != reader.txn) {
+                self.figures.doubt(true, Some("two transactions have one commit timestamp"));
+            }
         }
-        if self.keys[slot.0 as usize].1.add_reader(reader) {
-            *self.wrong_words.entry((slot, word)).or_default() += 1;
-            self.pending.push(pending(slot, &reader, stand.start.max(stand.commit)));
+        let (words, waiting) = (&mut self.wrong_words, &mut self.pending);
+        state.add_readers(readers, |reader| {
+            *words.entry((slot, reader.word)).or_default() += 1;
+            let stand = arrival.standing.stands[reader.txn.txn().index()];
+            waiting.push(pending(slot, reader, stand.start.max(stand.commit)));
+        });
+    }
+
+    /// What a batch says of a key, of which what it needs is not kept any more: reads cannot be judged. Versions count, for
+    /// what comes after them.
+    fn too_late(&mut self, slot: Slot, records: &mut Records, arrival: &Arrival<'_>) {
+        let state = &self.keys[slot.0 as usize].1;
+        let floor = state.floor.unwrap_or(BEFORE_ALL);
+        let versions = records.versions.iter().filter(|(v, _)| v.commit.min(v.start) <= floor);
+        let mut late: Vec<TxnRef> = versions.map(|(version, _)| version.txn).collect();
+        late.extend(records.readers.iter().filter(|r| r.at <= floor).map(|r| r.txn));
+        records.readers.retain(|reader| reader.at > floor);
+        late.sort_unstable();
+        late.dedup();
+        self.figures.too_late += late.len().max(1) as u64;
+        if let Some(first) = late.first() {
+            self.trouble(Trouble::TooLate(arrival.name(*first)));
+        }
+        if state_is_list(records) {
+            self.doubt_key(slot);
         }
     }
 }
 
-/// A wrong read that is told when nothing of its time can come any more.
-pub(super) fn pending(slot: Slot, reader: &Reader, until: Option<Timestamp>) -> Pending {
-    let until = until.map_or(reader.at, |until| until.max(reader.at));
-    Pending { until, txn: reader.txn, slot, at: reader.at, inclusive: reader.inclusive }
+/// Whether the versions are those of a list.
+fn state_is_list(records: &Records) -> bool {
+    records.versions.iter().any(|(_, block)| block.is_some())
 }

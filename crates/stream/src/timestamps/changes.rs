@@ -3,10 +3,10 @@
 use isolde_check::timestamps::rules::Ordering;
 use isolde_spec::{Anomaly, Axiom};
 
-use super::arrivals::{Arrival, pending};
-use super::excerpt::{self, Suspicion, name_of};
-use super::key_state::Reader;
-use super::{Pending, Slot, Timestamps};
+use super::arrivals::Arrival;
+use super::excerpt::{self, Suspicion};
+use super::key_records::Reader;
+use super::{Pending, Slot, Timestamps, pending};
 use crate::bodies::{Bodies, TxnRef};
 use crate::content::Word;
 use crate::event::Finding;
@@ -73,7 +73,7 @@ impl Timestamps {
                     }
                 }
                 (Some(now), None) if late => {
-                    let name = name_of(arrival.batch, new.txn.txn());
+                    let name = arrival.name(new.txn);
                     self.correct(true, now, &name);
                 }
                 (Some(now), None) => self.tell(now),
@@ -124,7 +124,7 @@ impl Timestamps {
             if !std::mem::replace(&mut changed.flipped, true) {
                 self.figures.flipped += 1;
             }
-            self.figures.change(arrival.age(reader.txn), right);
+            self.figures.change(arrival.age(reader.txn, bodies), right);
             let count = self.wrong_words.entry((slot, reader.word)).or_default();
             match right {
                 true => (*count, state.wrong) = (*count - 1, state.wrong - 1),
@@ -177,16 +177,14 @@ impl Timestamps {
 
     /// Asks again about reads whose verdict was final, and tells what has changed.
     fn review(&mut self, of: Pending, late: TxnRef, arrival: &Arrival<'_>, bodies: &mut Bodies) {
-        let name = name_of(arrival.batch, late.txn());
+        let name = arrival.name(late);
         let after = self.judge_readers(of, None, bodies);
-        let range = self.readers_of(of);
-        let told = |this: &Timestamps| -> Vec<(u32, Option<Anomaly>, bool)> {
-            let readers = &this.keys[of.slot.0 as usize].1.readers[range.clone()];
-            readers.iter().map(|r| (r.op, r.told, r.wrong)).collect()
-        };
+        let readers = &self.keys[of.slot.0 as usize].1.readers[self.readers_of(of)];
+        let told: Vec<(u32, Option<Anomaly>, bool)> =
+            readers.iter().map(|r| (r.op, r.told, r.wrong)).collect();
         let still: Vec<u32> =
             after.iter().flat_map(|j| &j.findings).filter_map(|(op, _)| *op).collect();
-        let gone: Vec<u32> = told(self)
+        let gone: Vec<u32> = told
             .into_iter()
             .filter(|(op, told, wrong)| told.is_some() && (!wrong || !still.contains(op)))
             .map(|(op, _, _)| op)
@@ -195,7 +193,7 @@ impl Timestamps {
             let before = self.judge_readers(of, Some(late), bodies).unwrap_or_default();
             self.withdraw(of, &gone, before.findings, &name);
         }
-        for (before, finding) in self.assign(of.slot, range, after) {
+        for (before, finding) in self.assign(of, after) {
             match before {
                 Some(before) => self.rename(before, finding),
                 None => self.correct(true, finding, &name),
@@ -247,11 +245,11 @@ impl Timestamps {
                 let range = self.readers_of(of);
                 let still: Vec<u32> =
                     after.iter().flat_map(|j| &j.findings).filter_map(|(op, _)| *op).collect();
-                let readers = &self.keys[slot.0 as usize].1.readers[range.clone()];
+                let readers = &self.keys[slot.0 as usize].1.readers[range];
                 let gone = readers.iter().filter(|r| r.told.is_some() && !still.contains(&r.op));
                 let gone: Vec<u32> = gone.map(|r| r.op).collect();
                 self.withdraw(of, &gone, before.findings, why);
-                for (before, finding) in self.assign(slot, range, after) {
+                for (before, finding) in self.assign(of, after) {
                     if let Some(before) = before {
                         self.rename(before, finding);
                     }

@@ -2,54 +2,18 @@
 //!
 //! A late version changes what is right for the readers between it and the next version, and for no others. Of a list,
 //! it changes every later version, too.
+//!
+//! What came in batches that are on disk may leave memory. Then [`floor`](KeyState::floor) says from where on the rest is
+//! complete: every version and every reader after the floor is here, and so is the version that is the newest at the
+//! floor. Below it there may be some, and they say nothing.
 
 use isolde_check::timestamps::rules::Place;
 use isolde_history::Timestamp;
-use isolde_spec::Anomaly;
 
-use crate::bodies::TxnRef;
+use crate::bodies::{BEFORE_ALL, TxnRef};
 use crate::content::{ListHash, Word};
-
-/// A version of a key.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Version {
-    pub(crate) commit: Timestamp,
-    /// The start of its writer; in commit order it does not matter, and is before all.
-    pub(crate) start: Timestamp,
-    /// The value; of a list, all elements up to and with this version's.
-    pub(crate) word: Word,
-    pub(crate) txn: TxnRef,
-}
-
-/// A read.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Reader {
-    pub(crate) at: Timestamp,
-    pub(crate) inclusive: bool,
-    /// Whether it saw anything but the word.
-    pub(crate) not: bool,
-    pub(crate) wrong: bool,
-    /// Whether its verdict is final.
-    pub(crate) is_final: bool,
-    /// Whether its verdict has changed before.
-    pub(crate) flipped: bool,
-    /// Whether it stays unknown if it is right.
-    pub(crate) doubt: bool,
-    /// What it was told to be.
-    pub(crate) told: Option<Anomaly>,
-    pub(crate) word: Word,
-    pub(crate) txn: TxnRef,
-    /// The operation, in its batch.
-    pub(crate) op: u32,
-}
-
-/// A write that left no version: overwritten, rolled back, or of unknown outcome.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Other {
-    pub(crate) word: Word,
-    pub(crate) txn: TxnRef,
-    pub(crate) unknown: bool,
-}
+use super::key_records::{Other, Reader, Version};
+use super::records::Records;
 
 /// What is in memory of one key.
 #[derive(Debug)]
@@ -63,8 +27,10 @@ pub(crate) struct KeyState {
     pub(crate) others: Vec<Other>,
     /// What was there before the first version.
     pub(crate) first: Word,
-    /// Of a list: what was there before the first version that is in memory.
-    before: ListHash,
+    /// What has left memory is not later than this. `None`: nothing has.
+    pub(crate) floor: Option<Timestamp>,
+    /// Whether the version that is the newest at the floor is not kept any more.
+    pub(crate) base_missing: bool,
     pub(crate) is_list: Option<bool>,
     /// Nothing is judged any more, because it is not known which versions the key had.
     pub(crate) doubtful: bool,
@@ -72,20 +38,6 @@ pub(crate) struct KeyState {
     pub(crate) wrong: u32,
     /// Whether an operation on it was ever refused: what that saw may be any version.
     pub(crate) refused: bool,
-}
-
-impl Reader {
-    pub(crate) fn place(&self) -> Place<Timestamp> {
-        Place { at: self.at, inclusive: self.inclusive }
-    }
-
-    fn order(&self) -> (Timestamp, bool, TxnRef, u32) {
-        (self.at, self.inclusive, self.txn, self.op)
-    }
-
-    fn accepts(&self, word: Word) -> bool {
-        (word == self.word) != self.not
-    }
 }
 
 impl KeyState {
@@ -96,7 +48,8 @@ impl KeyState {
             readers: Vec::new(),
             others: Vec::new(),
             first,
-            before: ListHash::EMPTY,
+            floor: None,
+            base_missing: false,
             is_list: None,
             doubtful: false,
             wrong: 0,
@@ -123,7 +76,7 @@ impl KeyState {
     pub(crate) fn add_block(&mut self, version: Version, block: ListHash) -> usize {
         let at = self.place_of(&version);
         self.versions.insert(at, version);
-        let mut list = at.checked_sub(1).map_or(self.before, |before| self.blocks[before].1);
+        let mut list = at.checked_sub(1).map_or(ListHash::EMPTY, |before| self.blocks[before].1);
         self.blocks.insert(at, (block, list));
         for (version, (block, all)) in self.versions[at..].iter_mut().zip(&mut self.blocks[at..]) {
             list = list.then(*block);
@@ -143,19 +96,46 @@ impl KeyState {
         }
     }
 
-    /// Enters a reader, which is judged by what is there.
-    pub(crate) fn add_reader(&mut self, mut reader: Reader) -> bool {
-        reader.wrong = !self.is_right(&reader);
-        self.wrong += u32::from(reader.wrong);
-        self.refused |= reader.not;
-        let at = match self.readers.last() {
-            Some(last) if last.order() > reader.order() => {
-                self.readers.partition_point(|r| r.order() < reader.order())
+    /// Enters readers, each judged by what is there, and hands over those that are wrong. They are left in their order.
+    ///
+    /// Together, because a reader that comes late makes room among all that stand after it: one by one, that would be
+    /// work for each of them.
+    pub(crate) fn add_readers(&mut self, new: &mut [Reader], mut each_wrong: impl FnMut(&Reader)) {
+        for reader in &mut *new {
+            reader.wrong = !self.is_right(reader);
+            self.wrong += u32::from(reader.wrong);
+            self.refused |= reader.not;
+            if reader.wrong {
+                each_wrong(reader);
             }
-            _ => self.readers.len(),
-        };
-        self.readers.insert(at, reader);
-        reader.wrong
+        }
+        new.sort_unstable_by_key(Reader::order);
+        self.merge_readers(new);
+    }
+
+    /// Puts readers that are in their order among those that are here.
+    fn merge_readers(&mut self, new: &[Reader]) {
+        let Some(first) = new.first() else { return };
+        let mut old = self.readers.len();
+        self.readers.extend_from_slice(new);
+        if old == 0 || self.readers[old - 1].order() <= first.order() {
+            return;
+        }
+        // From the last place down, the later of the two.
+        let mut left = new.len();
+        while left > 0 {
+            let later = match old.checked_sub(1) {
+                Some(last) if self.readers[last].order() > new[left - 1].order() => {
+                    old = last;
+                    self.readers[last]
+                }
+                _ => {
+                    left -= 1;
+                    new[left]
+                }
+            };
+            self.readers[old + left] = later;
+        }
     }
 
     /// How many versions a place sees.
@@ -211,7 +191,7 @@ impl KeyState {
             return true;
         }
         match newest {
-            [] => reader.accepts(self.first),
+            [] => self.base_missing || reader.accepts(self.first),
             versions => versions.iter().filter(others).any(|v| reader.accepts(v.word)),
         }
     }
@@ -219,7 +199,7 @@ impl KeyState {
     /// The same of a list. Versions with one commit timestamp may be in any order, which takes a closer look.
     fn shows_list(&self, count: usize, reader: &Reader) -> bool {
         match self.versions[..count].last() {
-            None => reader.accepts(self.first),
+            None => self.base_missing || reader.accepts(self.first),
             Some(last) => last.txn != reader.txn && reader.accepts(last.word),
         }
     }
@@ -250,5 +230,118 @@ impl KeyState {
         }
         let later = (at + 1..self.versions.len()).filter(|j| Some(*j) != skip);
         later.into_iter().find(|j| good(&self.versions[*j]) && self.versions[*j].start < own.commit)
+    }
+
+    /// Whether what a place sees has left memory, and could not be read again.
+    pub(crate) fn sees_nothing_known(&self, place: Place<Timestamp>) -> bool {
+        self.base_missing && self.count(place) == 0
+    }
+
+    /// Lets go of what came in batches before a number, but for the newest version of them and for wrong reads.
+    pub(crate) fn trim(&mut self, end: u32) {
+        let gone = |txn: TxnRef| txn.batch() < end;
+        let mut floor = self.floor;
+        self.readers.retain(|reader| {
+            let stays = !gone(reader.txn) || reader.wrong;
+            if !stays {
+                floor = floor.max(Some(reader.at));
+            }
+            stays
+        });
+        if self.others.iter().any(|other| gone(other.txn)) {
+            self.others.retain(|other| !gone(other.txn));
+            floor = floor.or(Some(BEFORE_ALL));
+        }
+        // A writer whose timestamps are wrong does not see its own version, but the one before.
+        let good = |version: &&Version| gone(version.txn) && version.start < version.commit;
+        let newest = self.versions.iter().rev().find(good);
+        if let Some(newest) = newest.map(|version| version.commit) {
+            let stays = |version: &Version| !gone(version.txn) || version.commit >= newest;
+            if !self.versions.iter().all(stays) {
+                floor = floor.max(Some(newest));
+                let mut of_block = self.versions.iter().map(stays);
+                self.blocks.retain(|_| of_block.next() != Some(false));
+                self.versions.retain(stays);
+            }
+        }
+        self.floor = floor;
+        shrink(&mut self.readers);
+        shrink(&mut self.versions);
+        shrink(&mut self.blocks);
+        shrink(&mut self.others);
+    }
+
+    /// Whether nothing is here that a batch on disk does not tell, up to this one.
+    pub(crate) fn is_idle(&self, end: u32) -> bool {
+        let gone = |version: &Version| version.txn.batch() < end;
+        self.readers.is_empty()
+            && self.others.is_empty()
+            && self.wrong == 0
+            && !self.doubtful
+            && self.versions.iter().all(gone)
+    }
+
+    /// Enters what was read again from disk, from a new floor on, and hands over the wrong reads among it that were not
+    /// here.
+    pub(crate) fn restore(&mut self, loaded: &Records, floor: Option<Timestamp>) -> Vec<Reader> {
+        self.floor = floor;
+        // The versions that were here have their lists; the last of them knows all elements.
+        let order = |v: &Version| (v.commit, v.txn);
+        for (version, block) in &loaded.versions {
+            let at = self.versions.partition_point(|v| order(v) < order(version));
+            if self.versions.get(at).is_some_and(|v| order(v) == order(version)) {
+                continue;
+            }
+            self.versions.insert(at, *version);
+            if let Some(block) = block {
+                let all = match at == self.blocks.len() {
+                    true => at.checked_sub(1).map_or(ListHash::EMPTY, |b| self.blocks[b].1),
+                    false => ListHash::EMPTY,
+                };
+                self.blocks.insert(at, (*block, all.then(*block)));
+            }
+        }
+        self.lists_again();
+        let here = |other: &Other, all: &[Other]| {
+            all.iter().any(|o| (o.txn, o.word, o.unknown) == (other.txn, other.word, other.unknown))
+        };
+        for other in &loaded.others {
+            if !here(other, &self.others) {
+                self.others.push(*other);
+            }
+        }
+        let is_new = |r: &&Reader| {
+            self.readers.binary_search_by_key(&r.order(), Reader::order).is_err()
+        };
+        let mut new: Vec<Reader> = loaded.readers.iter().filter(is_new).copied().collect();
+        let mut wrong = Vec::new();
+        self.add_readers(&mut new, |reader| wrong.push(*reader));
+        wrong
+    }
+
+    /// The lists of all versions, from the elements that each adds: each is that of the next one without what the next one
+    /// adds.
+    fn lists_again(&mut self) {
+        if self.floor.is_none_or(|floor| floor == BEFORE_ALL) {
+            let mut list = ListHash::EMPTY;
+            for (version, (block, all)) in self.versions.iter_mut().zip(&mut self.blocks) {
+                list = list.then(*block);
+                *all = list;
+                version.word = list.word();
+            }
+            return;
+        }
+        for later in (1..self.blocks.len()).rev() {
+            let (block, all) = self.blocks[later];
+            self.blocks[later - 1].1 = all.without(block);
+            self.versions[later - 1].word = self.blocks[later - 1].1.word();
+        }
+    }
+}
+
+/// Gives back what a list that became shorter does not need.
+fn shrink<T>(list: &mut Vec<T>) {
+    if list.capacity() > 4 * list.len() + 4 {
+        list.shrink_to(list.len() + list.len() / 4);
     }
 }

@@ -7,20 +7,26 @@
 mod arrivals;
 mod changes;
 pub(crate) mod excerpt;
+mod key_records;
 mod key_state;
+mod records;
+mod reload;
 
 use hashbrown::HashMap;
 use isolde_check::timestamps::rules::{Ordering, Place};
 use isolde_history::{History, Timestamp, info};
 use isolde_spec::{Anomaly, Axiom, Level, Promise};
 
-use crate::bodies::{Bodies, TxnRef};
+use crate::bodies::{BEFORE_ALL, Bodies, TxnRef};
 use crate::content::{NameId, Word};
 use crate::event::{Correction, Finding, Told, Trouble};
 use crate::figures::Figures;
+use crate::seen_filter::SeenFilter;
 use crate::settings::Settings;
 use excerpt::{About, Judged, Suspicion};
-use key_state::{KeyState, Reader};
+use key_records::Reader;
+use key_state::KeyState;
+use records::Records;
 
 /// A key in memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -62,6 +68,18 @@ pub(crate) struct Timestamps {
     ordering: Ordering,
     slots: HashMap<NameId, Slot>,
     keys: Vec<(NameId, KeyState)>,
+    /// Places of keys that have left memory.
+    free: Vec<Slot>,
+    left: SeenFilter,
+    /// Where the search for keys that can leave memory stands.
+    hand: usize,
+    /// All batches before this are on disk, and what they say of keys has left memory.
+    trimmed: u32,
+    /// The bytes that keys take.
+    key_bytes: usize,
+    /// How much of a key may be read again at once.
+    most_reloaded: usize,
+    records: Records,
     /// What binds each session.
     bounds: HashMap<NameId, (Timestamp, TxnRef)>,
     /// How many wrong readers saw a word of a key.
@@ -83,6 +101,13 @@ impl Timestamps {
             ordering,
             slots: HashMap::new(),
             keys: Vec::new(),
+            free: Vec::new(),
+            left: SeenFilter::default(),
+            hand: 0,
+            trimmed: 0,
+            key_bytes: 0,
+            most_reloaded: (settings.memory / 4).max(8 << 20),
+            records: Records::default(),
             bounds: HashMap::new(),
             wrong_words: HashMap::new(),
             pending: Vec::new(),
@@ -97,14 +122,13 @@ impl Timestamps {
         let range = self.readers_of(pending);
         let state = &mut self.keys[pending.slot.0 as usize].1;
         let mut open = false;
-        for reader in &mut state.readers[range.clone()] {
+        for reader in &mut state.readers[range] {
             open |= reader.wrong && !reader.is_final;
             reader.is_final = true;
         }
         if open {
             let judged = self.judge_readers(pending, None, bodies);
-            for (reader, finding) in self.assign(pending.slot, range, judged) {
-                let _ = reader;
+            for (_, finding) in self.assign(pending, judged) {
                 self.tell(finding);
             }
         }
@@ -120,29 +144,47 @@ impl Timestamps {
         from..from + count
     }
 
-    /// What the offline rules say of the reads of a transaction on a key, perhaps without one of the writers.
+    /// What the offline rules say of the reads of a transaction on a key, perhaps without one of the writers. `None` if
+    /// what is needed is not kept any more.
     fn judge_readers(
-        &self,
+        &mut self,
         of: Pending,
         but: Option<TxnRef>,
         bodies: &mut Bodies,
     ) -> Option<Judged> {
+        let readers = &self.keys[of.slot.0 as usize].1.readers[self.readers_of(of)];
+        let words: Vec<Word> = readers.iter().map(|reader| reader.word).collect();
+        let refused = readers.iter().any(|reader| reader.not);
+        let is_list = self.keys[of.slot.0 as usize].1.is_list == Some(true);
+        // A refused operation saw any other version; a list has something of all of them.
+        let all = refused || is_list;
+        let own = self.keys[of.slot.0 as usize].1.versions.iter().find(|v| v.txn == of.txn);
+        // It does not see its own version, but the one before.
+        let from = own.map_or(of.at, |own| own.commit.min(of.at));
+        if !self.reload(of.slot, if all { BEFORE_ALL } else { from }, bodies) {
+            return None;
+        }
+        let mut involved: Vec<TxnRef> = Vec::new();
+        let mut unknown = false;
+        if !all && self.keys[of.slot.0 as usize].1.floor.is_some() {
+            let name = self.keys[of.slot.0 as usize].0;
+            for word in &words {
+                let (writers, may) = self.writers_on_disk(name, *word, bodies)?;
+                involved.extend(writers);
+                unknown |= may;
+            }
+        }
         let (key, state) = &self.keys[of.slot.0 as usize];
         let place = Place { at: of.at, inclusive: of.inclusive };
         let count = state.count(place);
-        let readers = &state.readers[self.readers_of(of)];
-        let words: Vec<Word> = readers.iter().map(|reader| reader.word).collect();
-        let seen = |word: &Word| state.is_list == Some(true) || words.contains(word);
-        let refused = readers.iter().any(|reader| reader.not);
-        let mut involved: Vec<TxnRef> = Vec::new();
-        if state.others.iter().any(|o| o.unknown && (refused || seen(&o.word))) {
+        let seen = |word: &Word| is_list || words.contains(word);
+        if unknown || state.others.iter().any(|o| o.unknown && (refused || seen(&o.word))) {
             let doubt = "it may have seen a transaction whose outcome is unknown".to_owned();
             return Some(Judged { doubt: Some(doubt), ..Judged::default() });
         }
         involved.extend(state.others.iter().filter(|o| seen(&o.word)).map(|o| o.txn));
         involved.extend(state.newest(count, of.txn).iter().map(|version| version.txn));
         involved.extend(state.tied(count, place).iter().map(|version| version.txn));
-        // A refused operation saw any other version.
         let matters = |word: &Word| refused || seen(word);
         involved.extend(state.versions.iter().filter(|v| matters(&v.word)).map(|v| v.txn));
         if let Some(but) = but {
@@ -155,22 +197,28 @@ impl Timestamps {
         }
         let asked =
             Suspicion { axiom: Axiom::Ext, txn: of.txn, key: Some(*key), involved: &involved };
-        excerpt::judge(&self.about, bodies, asked)
+        let judged = excerpt::judge(&self.about, bodies, asked)?;
+        // What wrote the value may be gone.
+        let thin_air = |(_, found): &(Option<u32>, Finding)| found.anomaly == Anomaly::ThinAirRead;
+        if bodies.forgotten().is_some() && judged.findings.iter().any(thin_air) {
+            return None;
+        }
+        Some(judged)
     }
 
     /// Notes what readers are told to be, and hands back the findings that have changed, each with what the reader was
     /// told to be before.
     fn assign(
         &mut self,
-        slot: Slot,
-        range: std::ops::Range<usize>,
+        of: Pending,
         judged: Option<Judged>,
     ) -> Vec<(Option<Anomaly>, Finding)> {
         let Some(judged) = judged else {
             self.figures.too_late += 1;
             return Vec::new();
         };
-        let readers = &mut self.keys[slot.0 as usize].1.readers[range];
+        let range = self.readers_of(of);
+        let readers = &mut self.keys[of.slot.0 as usize].1.readers[range];
         let doubt = judged.doubt.is_some();
         let mut changed = Vec::new();
         for (op, finding) in judged.findings {
@@ -218,15 +266,28 @@ impl Timestamps {
         self.bounds.remove(&session);
     }
 
+    /// Nothing more is known of a key: what it held is not judged.
+    fn doubt_key(&mut self, slot: Slot) {
+        let state = &mut self.keys[slot.0 as usize].1;
+        if !std::mem::replace(&mut state.doubtful, true) {
+            self.figures.doubt(true, Some("it is not known which versions a key had"));
+        }
+    }
+
     /// The keys in memory, and the bytes that they take.
     pub(crate) fn held(&self) -> (usize, usize) {
-        let keys: usize = self.keys.iter().map(|(_, key)| key.heap_bytes()).sum();
-        let tables = self.keys.capacity() * size_of::<(NameId, KeyState)>()
-            + self.slots.capacity() * (size_of::<(NameId, Slot)>() + 1)
+        let tables = self.slots.capacity() * (size_of::<(NameId, Slot)>() + 1)
             + self.bounds.capacity() * (size_of::<(NameId, (Timestamp, TxnRef))>() + 1)
-            + self.wrong_words.capacity() * (size_of::<((Slot, Word), u32)>() + 1);
-        (self.keys.len(), keys + tables)
+            + self.wrong_words.capacity() * (size_of::<((Slot, Word), u32)>() + 1)
+            + self.left.heap_bytes();
+        (self.slots.len(), self.key_bytes + tables)
     }
+}
+
+/// A wrong read that is told when nothing of its time can come any more.
+fn pending(slot: Slot, reader: &Reader, until: Option<Timestamp>) -> Pending {
+    let until = until.map_or(reader.at, |until| until.max(reader.at));
+    Pending { until, txn: reader.txn, slot, at: reader.at, inclusive: reader.inclusive }
 }
 
 /// The order that the timestamps of a run give, for a promise.

@@ -116,10 +116,10 @@ fn compare(seed: u64, serial: bool) -> bool {
         timeout: [0, 15, 100_000][random.below(3) as usize],
         promises: random.chance(40),
         batch: 1 + random.below(5),
-        spills: random.chance(20),
+        spills: random.chance(50),
     };
     let (found, stream) = online(&made, &txns, promise, feeding);
-    assert_eq!(found, expected, "seed {seed} {level} {feeding:?}\n{text}");
+    assert_eq!(found, expected, "seed {seed} {level} {feeding:?} {:?}\n{text}", stream.status());
     let holds = stream.status().holds();
     assert_eq!(holds == Some(false), !expected.1.is_empty(), "seed {seed}\n{text}");
     if unknown {

@@ -1,0 +1,235 @@
+//! Batches on disk, each in the native format, in files of some dozen megabytes.
+//!
+//! Beside each file stands another with one record of fixed length for each batch: where it is, when it came, and how far
+//! timestamps had come by then. So a batch costs nothing in memory once it is on disk.
+
+use std::collections::VecDeque;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use isolde_history::{Format, History, HistoryBuilder, Input, NativeWriter, Source, Timestamp};
+
+use crate::error::StreamError;
+
+/// How large a file becomes.
+const FILE: u64 = 64 << 20;
+/// Bytes of a record.
+const RECORD: u64 = 40;
+
+/// The files, the oldest of which go when there are too many bytes.
+pub(crate) struct BatchFiles {
+    folder: PathBuf,
+    keep: u64,
+    files: VecDeque<BatchFile>,
+    /// The number of the next batch, and of the next file.
+    next: u32,
+    next_file: u32,
+    bytes: u64,
+    /// The latest timestamp in any batch so far.
+    newest: Timestamp,
+    /// The latest timestamp in a batch that is not kept any more.
+    forgotten: Option<Timestamp>,
+    /// Whether the files are left where they are in the end.
+    stays: bool,
+}
+
+struct BatchFile {
+    name: u32,
+    first: u32,
+    bodies: File,
+    records: File,
+    len: u64,
+    /// The latest timestamp in this file or an earlier one.
+    newest: Timestamp,
+}
+
+/// What is known of a batch without reading it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct BatchRecord {
+    offset: u64,
+    len: u32,
+    /// When it came.
+    pub(crate) arrived: i64,
+    /// The latest timestamp in this batch or an earlier one.
+    pub(crate) newest: Timestamp,
+}
+
+impl BatchFiles {
+    /// Files in a folder, which has to be there.
+    pub(crate) fn new(folder: PathBuf, keep: u64) -> BatchFiles {
+        BatchFiles {
+            folder,
+            keep,
+            files: VecDeque::new(),
+            next: 0,
+            next_file: 0,
+            bytes: 0,
+            newest: Timestamp { physical: i64::MIN, logical: i64::MIN },
+            forgotten: None,
+            stays: false,
+        }
+    }
+
+    /// Writes the next batch.
+    pub(crate) fn write(
+        &mut self,
+        batch: &History,
+        arrived: i64,
+        latest: Timestamp,
+    ) -> Result<(), StreamError> {
+        let bytes = encode(batch).map_err(|error| self.error(error))?;
+        if self.files.back().is_none_or(|file| file.len >= FILE) {
+            self.begin()?;
+        }
+        self.newest = self.newest.max(latest);
+        let (newest, number) = (self.newest, self.next);
+        let Some(file) = self.files.back_mut() else {
+            return Err(self.error(io::Error::other("there is no file")));
+        };
+        let record = BatchRecord { offset: file.len, len: bytes.len() as u32, arrived, newest };
+        let at = u64::from(number - file.first) * RECORD;
+        let written = file.bodies.write_all_at(&bytes, file.len);
+        let written = written.and_then(|()| file.records.write_all_at(&record.to_bytes(), at));
+        file.len += bytes.len() as u64;
+        file.newest = newest;
+        written.map_err(|error| self.error(error))?;
+        self.next += 1;
+        self.bytes += bytes.len() as u64 + RECORD;
+        Ok(())
+    }
+
+    /// Reads a batch again; `None` if it is not kept any more.
+    pub(crate) fn read(&self, batch: u32) -> Result<Option<History>, StreamError> {
+        let Some(record) = self.record(batch)? else { return Ok(None) };
+        let Some(file) = self.file(batch) else { return Ok(None) };
+        let mut bytes = vec![0; record.len as usize];
+        file.bodies
+            .read_exact_at(&mut bytes, record.offset)
+            .map_err(|error| self.error(error))?;
+        decode(bytes).map(Some).map_err(|error| self.error(error))
+    }
+
+    /// What is known of a batch; `None` if it is not kept any more.
+    pub(crate) fn record(&self, batch: u32) -> Result<Option<BatchRecord>, StreamError> {
+        let Some(file) = self.file(batch) else { return Ok(None) };
+        let mut bytes = [0; RECORD as usize];
+        let at = u64::from(batch - file.first) * RECORD;
+        file.records.read_exact_at(&mut bytes, at).map_err(|error| self.error(error))?;
+        Ok(Some(BatchRecord::from_bytes(&bytes)))
+    }
+
+    /// The first batch that is kept.
+    pub(crate) fn first(&self) -> u32 {
+        self.files.front().map_or(self.next, |file| file.first)
+    }
+
+    /// The latest timestamp in a batch that is not kept any more.
+    pub(crate) fn forgotten(&self) -> Option<Timestamp> {
+        self.forgotten
+    }
+
+    /// The bytes on disk.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Removes the oldest files while there are more bytes than may be, with so many of others beside.
+    pub(crate) fn forget_oldest(&mut self, others: u64) {
+        while self.bytes + others > self.keep && self.files.len() > 1 {
+            let Some(file) = self.files.pop_front() else { break };
+            let end = self.files.front().map_or(self.next, |next| next.first);
+            self.forgotten = Some(file.newest);
+            self.bytes -= file.len + u64::from(end - file.first) * RECORD;
+            // A file that cannot be removed takes room; it is not read any more.
+            remove(&self.folder, file.name);
+        }
+    }
+
+    fn file(&self, batch: u32) -> Option<&BatchFile> {
+        if batch >= self.next {
+            return None;
+        }
+        let at = self.files.partition_point(|file| file.first <= batch);
+        self.files.get(at.checked_sub(1)?)
+    }
+
+    fn begin(&mut self) -> Result<(), StreamError> {
+        let name = self.next_file;
+        let [bodies, records] = paths(&self.folder, name).map(|path| open_new(&path));
+        let bodies = bodies.map_err(|error| self.error(error))?;
+        let records = records.map_err(|error| self.error(error))?;
+        self.next_file += 1;
+        let (first, newest) = (self.next, self.newest);
+        self.files.push_back(BatchFile { name, first, bodies, records, len: 0, newest });
+        Ok(())
+    }
+
+    fn error(&self, error: io::Error) -> StreamError {
+        StreamError::Spill { folder: self.folder.display().to_string(), error }
+    }
+}
+
+impl Drop for BatchFiles {
+    fn drop(&mut self) {
+        if !self.stays {
+            self.files.iter().for_each(|file| remove(&self.folder, file.name));
+        }
+    }
+}
+
+impl BatchRecord {
+    fn to_bytes(self) -> [u8; RECORD as usize] {
+        let mut bytes = [0; RECORD as usize];
+        bytes[0..8].copy_from_slice(&self.offset.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.len.to_le_bytes());
+        bytes[12..20].copy_from_slice(&self.arrived.to_le_bytes());
+        bytes[20..28].copy_from_slice(&self.newest.physical.to_le_bytes());
+        bytes[28..36].copy_from_slice(&self.newest.logical.to_le_bytes());
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8; RECORD as usize]) -> BatchRecord {
+        let word = |at: usize| {
+            let mut word = [0; 8];
+            word.copy_from_slice(&bytes[at..at + 8]);
+            u64::from_le_bytes(word)
+        };
+        BatchRecord {
+            offset: word(0),
+            len: word(8) as u32,
+            arrived: word(12) as i64,
+            newest: Timestamp { physical: word(20) as i64, logical: word(28) as i64 },
+        }
+    }
+}
+
+fn paths(folder: &Path, name: u32) -> [PathBuf; 2] {
+    [folder.join(format!("batches-{name:06}")), folder.join(format!("records-{name:06}"))]
+}
+
+fn remove(folder: &Path, name: u32) {
+    for path in paths(folder, name) {
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// A file of our own for reading and writing.
+pub(crate) fn open_new(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create_new(true).open(path)
+}
+
+/// A batch in the native format.
+pub(crate) fn encode(batch: &History) -> io::Result<Vec<u8>> {
+    let mut writer = NativeWriter::new(Vec::new()).map_err(io::Error::other)?;
+    batch.replay(&mut writer).map_err(io::Error::other)?;
+    writer.finish().map_err(io::Error::other)
+}
+
+/// A batch from the native format.
+pub(crate) fn decode(bytes: Vec<u8>) -> io::Result<History> {
+    let native = Format::named("isolde").ok_or_else(|| io::Error::other("no native format"))?;
+    let source = Source::File(Input::new("a batch on disk", bytes));
+    native.load(&source).map(HistoryBuilder::finish).map_err(io::Error::other)
+}
