@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use isolde_history::{Format, History, HistoryBuilder, Input, NativeWriter, Source, Timestamp};
 
 use crate::error::StreamError;
+use crate::pack::packed;
 
 /// How large a file becomes.
 const FILE: u64 = 64 << 20;
@@ -31,8 +32,8 @@ pub(crate) struct BatchFiles {
     newest: Timestamp,
     /// The latest timestamp in a batch that is not kept any more.
     forgotten: Option<Timestamp>,
-    /// Whether the files are left where they are in the end.
-    stays: bool,
+    /// Files that go with the next checkpoint, if there are any: until then the last one needs them.
+    condemned: Option<Vec<u32>>,
 }
 
 struct BatchFile {
@@ -43,6 +44,24 @@ struct BatchFile {
     len: u64,
     /// The latest timestamp in this file or an earlier one.
     newest: Timestamp,
+}
+
+/// What a checkpoint says of the files: name, first batch, length, latest timestamp of each.
+pub(crate) struct SavedBatchFiles {
+    files: Vec<(u32, u32, u64, Timestamp)>,
+    next: u32,
+    next_file: u32,
+    newest: Timestamp,
+    forgotten: Option<Timestamp>,
+}
+
+packed!(SavedBatchFiles { files, next, next_file, newest, forgotten });
+
+impl SavedBatchFiles {
+    /// The names of the files.
+    pub(crate) fn names(&self) -> impl Iterator<Item = String> {
+        self.files.iter().flat_map(|(name, ..)| names(*name))
+    }
 }
 
 /// What is known of a batch without reading it.
@@ -68,7 +87,7 @@ impl BatchFiles {
             bytes: 0,
             newest: Timestamp { physical: i64::MIN, logical: i64::MIN },
             forgotten: None,
-            stays: false,
+            condemned: None,
         }
     }
 
@@ -105,9 +124,7 @@ impl BatchFiles {
         let Some(record) = self.record(batch)? else { return Ok(None) };
         let Some(file) = self.file(batch) else { return Ok(None) };
         let mut bytes = vec![0; record.len as usize];
-        file.bodies
-            .read_exact_at(&mut bytes, record.offset)
-            .map_err(|error| self.error(error))?;
+        file.bodies.read_exact_at(&mut bytes, record.offset).map_err(|error| self.error(error))?;
         decode(bytes).map(Some).map_err(|error| self.error(error))
     }
 
@@ -142,9 +159,50 @@ impl BatchFiles {
             let end = self.files.front().map_or(self.next, |next| next.first);
             self.forgotten = Some(file.newest);
             self.bytes -= file.len + u64::from(end - file.first) * RECORD;
-            // A file that cannot be removed takes room; it is not read any more.
-            remove(&self.folder, file.name);
+            match &mut self.condemned {
+                Some(condemned) => condemned.push(file.name),
+                None => remove(&self.folder, file.name),
+            }
         }
+    }
+
+    /// From now on checkpoints say which files are needed.
+    pub(crate) fn stay(&mut self) {
+        self.condemned.get_or_insert_default();
+    }
+
+    /// What a checkpoint says of the files. All that was written is safe then.
+    pub(crate) fn save(&self) -> Result<SavedBatchFiles, StreamError> {
+        let mut files = Vec::new();
+        for file in &self.files {
+            let safe = file.bodies.sync_data().and_then(|()| file.records.sync_data());
+            safe.map_err(|error| self.error(error))?;
+            files.push((file.name, file.first, file.len, file.newest));
+        }
+        let BatchFiles { next, next_file, newest, forgotten, .. } = *self;
+        Ok(SavedBatchFiles { files, next, next_file, newest, forgotten })
+    }
+
+    /// The checkpoint is there.
+    pub(crate) fn saved(&mut self) {
+        let condemned = self.condemned.iter_mut().flat_map(std::mem::take);
+        condemned.for_each(|name| remove(&self.folder, name));
+    }
+
+    /// The files as a checkpoint says. What came after it comes once more.
+    pub(crate) fn restore(&mut self, saved: SavedBatchFiles) -> Result<(), StreamError> {
+        self.stay();
+        for (name, first, len, newest) in saved.files {
+            let [bodies, records] = paths(&self.folder, name).map(|path| open_again(&path));
+            let bodies = bodies.map_err(|error| self.error(error))?;
+            let records = records.map_err(|error| self.error(error))?;
+            self.bytes += len;
+            self.files.push_back(BatchFile { name, first, bodies, records, len, newest });
+        }
+        self.bytes += u64::from(saved.next - self.files.front().map_or(0, |f| f.first)) * RECORD;
+        (self.next, self.next_file) = (saved.next, saved.next_file);
+        (self.newest, self.forgotten) = (saved.newest, saved.forgotten);
+        Ok(())
     }
 
     fn file(&self, batch: u32) -> Option<&BatchFile> {
@@ -173,7 +231,7 @@ impl BatchFiles {
 
 impl Drop for BatchFiles {
     fn drop(&mut self) {
-        if !self.stays {
+        if self.condemned.is_none() {
             self.files.iter().for_each(|file| remove(&self.folder, file.name));
         }
     }
@@ -205,10 +263,15 @@ impl BatchRecord {
     }
 }
 
-fn paths(folder: &Path, name: u32) -> [PathBuf; 2] {
-    [folder.join(format!("batches-{name:06}")), folder.join(format!("records-{name:06}"))]
+fn names(name: u32) -> [String; 2] {
+    [format!("batches-{name:06}"), format!("records-{name:06}")]
 }
 
+fn paths(folder: &Path, name: u32) -> [PathBuf; 2] {
+    names(name).map(|name| folder.join(name))
+}
+
+/// A file that cannot be removed takes room; it is not read any more.
 fn remove(folder: &Path, name: u32) {
     for path in paths(folder, name) {
         let _ = fs::remove_file(path);
@@ -218,6 +281,11 @@ fn remove(folder: &Path, name: u32) {
 /// A file of our own for reading and writing.
 pub(crate) fn open_new(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).open(path)
+}
+
+/// A file of our own that is there.
+pub(crate) fn open_again(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).open(path)
 }
 
 /// A batch in the native format.

@@ -9,14 +9,17 @@ use std::sync::Arc;
 
 use isolde_history::{Effect, History, Key, OpKind, Timestamp, TxnId, Value};
 
-use crate::batch_files::BatchFiles;
+use crate::batch_files::{BatchFiles, SavedBatchFiles};
 use crate::content::{NameId, What, name_id, word};
 use crate::error::StreamError;
-use crate::sorted_runs::SortedRuns;
+use crate::pack::packed;
+use crate::sorted_runs::{SavedRuns, SortedRuns};
 
 /// A transaction of the stream: its batch, and its place there. The order is that of arrival.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct TxnRef(u64);
+pub(crate) struct TxnRef(pub(crate) u64);
+
+packed!(TxnRef { 0 });
 
 impl TxnRef {
     pub(crate) fn new(batch: u32, txn: TxnId) -> TxnRef {
@@ -43,6 +46,8 @@ pub(crate) struct Bodies {
     /// Those that are in memory, from the first of them on.
     live: VecDeque<Live>,
     first: u32,
+    /// All batches before this are on disk.
+    written: u32,
     live_bytes: usize,
     /// Batches that were read again, the latest last.
     at_hand: VecDeque<(u32, Arc<History>)>,
@@ -53,6 +58,21 @@ pub(crate) struct Bodies {
     pub(crate) reloads: u64,
     /// Why something could not be written or read again.
     error: Option<StreamError>,
+}
+
+/// What a checkpoint says of batches.
+pub(crate) struct SavedBodies {
+    files: SavedBatchFiles,
+    runs: SavedRuns,
+}
+
+packed!(SavedBodies { files, runs });
+
+impl SavedBodies {
+    /// The names of the files that are needed.
+    pub(crate) fn names(&self) -> impl Iterator<Item = String> {
+        self.files.names().chain(self.runs.names())
+    }
 }
 
 struct Live {
@@ -156,20 +176,70 @@ impl Bodies {
         self.disk.is_some()
     }
 
-    /// Puts the oldest batches on disk until so many bytes of batches are in memory.
+    /// Lets go of the oldest batches until so many bytes of batches are in memory. What is let go of is on disk.
     pub(crate) fn store(&mut self, most: usize) -> Result<(), StreamError> {
-        let Some(disk) = &mut self.disk else { return Ok(()) };
-        while self.live_bytes > most
-            && let Some(oldest) = self.live.pop_front()
+        let (mut bytes, mut count) = (self.live_bytes, 0);
+        while bytes > most
+            && let Some(live) = self.live.get(count)
         {
-            disk.files.write(&oldest.history, oldest.arrived, oldest.latest)?;
-            note_all(&oldest.history, self.first, &mut disk.runs);
-            self.live_bytes -= bytes_of(&oldest.history);
-            self.first += 1;
+            bytes -= bytes_of(&live.history);
+            count += 1;
+        }
+        self.write(self.first + count as u32)?;
+        if self.disk.is_some() {
+            self.live.drain(..count);
+            (self.live_bytes, self.first) = (bytes, self.first + count as u32);
+        }
+        Ok(())
+    }
+
+    /// Writes batches up to a number to disk, if they are not there yet.
+    fn write(&mut self, end: u32) -> Result<(), StreamError> {
+        let Some(disk) = &mut self.disk else { return Ok(()) };
+        if self.written >= end {
+            return Ok(());
+        }
+        while self.written < end
+            && let Some(live) = self.live.get((self.written - self.first) as usize)
+        {
+            disk.files.write(&live.history, live.arrived, live.latest)?;
+            note_all(&live.history, self.written, &mut disk.runs);
+            self.written += 1;
         }
         disk.runs.freeze(disk.files.first())?;
         disk.files.forget_oldest(disk.runs.bytes());
         Ok(())
+    }
+
+    /// From now on checkpoints say what is needed of the disk.
+    pub(crate) fn stay(&mut self) {
+        if let Some(disk) = &mut self.disk {
+            disk.files.stay();
+            disk.runs.stay();
+        }
+    }
+
+    /// Writes everything to disk, and says what a checkpoint has to say of it.
+    pub(crate) fn save(&mut self) -> Result<Option<SavedBodies>, StreamError> {
+        self.write(self.next())?;
+        let Some(disk) = &self.disk else { return Ok(None) };
+        Ok(Some(SavedBodies { files: disk.files.save()?, runs: disk.runs.save()? }))
+    }
+
+    /// The checkpoint is there.
+    pub(crate) fn saved(&mut self) {
+        if let Some(disk) = &mut self.disk {
+            disk.files.saved();
+            disk.runs.saved();
+        }
+    }
+
+    /// The batches as a checkpoint says; none is in memory.
+    pub(crate) fn restore(&mut self, next: u32, saved: SavedBodies) -> Result<(), StreamError> {
+        (self.first, self.written) = (next, next);
+        let Some(disk) = &mut self.disk else { return Ok(()) };
+        disk.files.restore(saved.files)?;
+        disk.runs.restore(saved.runs)
     }
 
     /// What went wrong, if anything has.

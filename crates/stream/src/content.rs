@@ -9,6 +9,8 @@ use std::hash::{DefaultHasher, Hasher};
 
 use isolde_history::{Datum, Pool, Value};
 
+use crate::pack::packed;
+
 /// A value by its content.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Word(pub(crate) u64);
@@ -16,6 +18,9 @@ pub(crate) struct Word(pub(crate) u64);
 /// A name by its content: of a key or of a session.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct NameId(pub(crate) u64, pub(crate) u64);
+
+packed!(Word { 0 });
+packed!(NameId { 0, 1 });
 
 /// Mixes two words into one that is spread evenly.
 #[inline]

@@ -14,4 +14,18 @@ pub enum StreamError {
         /// Why.
         error: std::io::Error,
     },
+    /// Another stream writes to the folder.
+    #[error("{folder} is in use: another watch keeps its state there")]
+    InUse {
+        /// Where.
+        folder: String,
+    },
+    /// The state of an earlier stream cannot be used.
+    #[error("{file} cannot be used: {why}\n  hint: begin anew in another folder")]
+    State {
+        /// The file.
+        file: String,
+        /// Why.
+        why: String,
+    },
 }

@@ -1,9 +1,11 @@
 //! What is counted.
 
-use isolde_spec::Anomaly;
+use isolde_spec::{Anomaly, CATALOGUE};
+
+use crate::pack::Pack;
 
 /// What is counted beside the state.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Figures {
     by_anomaly: Vec<(Anomaly, i64)>,
     pub(crate) corrections: u64,
@@ -15,6 +17,40 @@ pub(crate) struct Figures {
     pub(crate) flipped: u64,
     pub(crate) rectified: Vec<u64>,
     pub(crate) longest_change: i64,
+}
+
+impl Pack for Figures {
+    fn pack(&self, out: &mut Vec<u8>) {
+        let named = self.by_anomaly.iter().map(|(anomaly, n)| (anomaly.name().to_owned(), *n));
+        named.collect::<Vec<(String, i64)>>().pack(out);
+        let Figures { corrections, doubts, too_late, unstamped, flips, flipped, .. } = *self;
+        vec![corrections, doubts, too_late, unstamped, flips, flipped].pack(out);
+        self.first_doubt.pack(out);
+        self.rectified.pack(out);
+        self.longest_change.pack(out);
+    }
+
+    fn unpack(input: &mut &[u8]) -> Option<Figures> {
+        let mut by_anomaly = Vec::new();
+        for (name, count) in Vec::<(String, i64)>::unpack(input)? {
+            let entry = CATALOGUE.iter().find(|entry| entry.name == name)?;
+            by_anomaly.push((entry.anomaly, count));
+        }
+        let [corrections, doubts, too_late, unstamped, flips, flipped] =
+            Vec::unpack(input)?.try_into().ok()?;
+        Some(Figures {
+            by_anomaly,
+            corrections,
+            doubts,
+            too_late,
+            unstamped,
+            flips,
+            flipped,
+            first_doubt: Option::unpack(input)?,
+            rectified: Vec::unpack(input)?,
+            longest_change: i64::unpack(input)?,
+        })
+    }
 }
 
 impl Figures {

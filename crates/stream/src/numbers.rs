@@ -7,6 +7,7 @@ use isolde_history::{History, TxnId};
 
 use crate::bodies::{Bodies, TxnRef};
 use crate::content::{NameId, name_id, word};
+use crate::pack::{Pack, packed};
 
 /// How many transactions of a session are remembered, for the source may send them once more.
 const REMEMBERED: usize = 64;
@@ -21,6 +22,23 @@ pub(crate) struct Numbers {
 struct Seen {
     last: i64,
     recent: VecDeque<(i64, TxnRef)>,
+}
+
+packed!(Seen { last, recent });
+
+impl Pack for Numbers {
+    fn pack(&self, out: &mut Vec<u8>) {
+        self.sessions.len().pack(out);
+        for (session, seen) in &self.sessions {
+            session.pack(out);
+            seen.pack(out);
+        }
+    }
+
+    fn unpack(input: &mut &[u8]) -> Option<Numbers> {
+        let sessions = Vec::<(NameId, Seen)>::unpack(input)?.into_iter().collect();
+        Some(Numbers { sessions })
+    }
 }
 
 /// What a number says.

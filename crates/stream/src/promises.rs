@@ -9,6 +9,7 @@ use hashbrown::HashMap;
 use isolde_history::{StreamPromise, Timestamp};
 
 use crate::content::NameId;
+use crate::pack::Pack;
 
 /// How far each session has come.
 #[derive(Default)]
@@ -22,6 +23,28 @@ pub(crate) struct Promises {
     /// What was promised for all sessions.
     all: Option<Timestamp>,
     low: Option<Timestamp>,
+}
+
+impl Pack for Promises {
+    fn pack(&self, out: &mut Vec<u8>) {
+        let sessions = self.sessions.iter().map(|(session, mark)| (*session, *mark));
+        let mut sessions: Vec<_> = sessions.collect();
+        sessions.sort_unstable();
+        sessions.pack(out);
+        self.all.pack(out);
+        self.low.pack(out);
+    }
+
+    fn unpack(input: &mut &[u8]) -> Option<Promises> {
+        let mut promises = Promises::default();
+        for (session, watermark) in Vec::<(NameId, Option<Timestamp>)>::unpack(input)? {
+            let promise = StreamPromise { session: None, watermark, end: false };
+            promises.add(Some(session), &promise);
+        }
+        promises.all = Option::unpack(input)?;
+        promises.low = Option::unpack(input)?;
+        Some(promises)
+    }
 }
 
 impl Promises {

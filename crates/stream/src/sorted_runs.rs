@@ -10,8 +10,9 @@ use std::io::{self, BufReader, BufWriter, Read as _, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::batch_files::open_new;
+use crate::batch_files::{open_again, open_new};
 use crate::error::StreamError;
+use crate::pack::packed;
 
 /// How many runs of a size are merged.
 const FAN: usize = 8;
@@ -26,7 +27,8 @@ pub(crate) struct SortedRuns {
     runs: Vec<Run>,
     next_name: u32,
     gathered: Vec<u64>,
-    stays: bool,
+    /// Runs that go with the next checkpoint, if there are any: until then the last one needs them.
+    condemned: Option<Vec<u32>>,
 }
 
 struct Run {
@@ -38,10 +40,25 @@ struct Run {
     fences: Vec<u32>,
 }
 
+/// What a checkpoint says of the runs: name, entries, how often they were merged, and the hashes in memory.
+pub(crate) struct SavedRuns {
+    runs: Vec<(u32, usize, u32, Vec<u32>)>,
+    next_name: u32,
+}
+
+packed!(SavedRuns { runs, next_name });
+
+impl SavedRuns {
+    /// The names of the files.
+    pub(crate) fn names(&self) -> impl Iterator<Item = String> {
+        self.runs.iter().map(|(name, ..)| file_name(*name))
+    }
+}
+
 impl SortedRuns {
     /// No runs yet, in a folder that has to be there.
     pub(crate) fn new(folder: PathBuf) -> SortedRuns {
-        SortedRuns { folder, runs: Vec::new(), next_name: 0, gathered: Vec::new(), stays: false }
+        SortedRuns { folder, runs: Vec::new(), next_name: 0, gathered: Vec::new(), condemned: None }
     }
 
     /// Something of this hash is in a batch.
@@ -90,6 +107,38 @@ impl SortedRuns {
         self.runs.iter().map(|run| (run.count * ENTRY) as u64).sum()
     }
 
+    /// From now on checkpoints say which runs are needed.
+    pub(crate) fn stay(&mut self) {
+        self.condemned.get_or_insert_default();
+    }
+
+    /// What a checkpoint says of the runs. All that was written is safe then.
+    pub(crate) fn save(&self) -> Result<SavedRuns, StreamError> {
+        let mut runs = Vec::new();
+        for run in &self.runs {
+            run.file.sync_data().map_err(|error| self.error(error))?;
+            runs.push((run.name, run.count, run.level, run.fences.clone()));
+        }
+        Ok(SavedRuns { runs, next_name: self.next_name })
+    }
+
+    /// The checkpoint is there.
+    pub(crate) fn saved(&mut self) {
+        let condemned = self.condemned.iter_mut().flat_map(std::mem::take);
+        condemned.for_each(|name| remove(&self.folder, name));
+    }
+
+    /// The runs as a checkpoint says.
+    pub(crate) fn restore(&mut self, saved: SavedRuns) -> Result<(), StreamError> {
+        self.stay();
+        for (name, count, level, fences) in saved.runs {
+            let file = open_again(&path(&self.folder, name)).map_err(|error| self.error(error))?;
+            self.runs.push(Run { name, file, count, level, fences });
+        }
+        self.next_name = saved.next_name;
+        Ok(())
+    }
+
     fn merge(&mut self, first_kept: u32) -> io::Result<()> {
         while let Some(last) = self.runs.last()
             && let level = last.level
@@ -111,8 +160,10 @@ impl SortedRuns {
                 }
             };
             self.runs.push(run);
-            for run in old {
-                let _ = fs::remove_file(path(&self.folder, run.name));
+            let old = old.iter().map(|run| run.name);
+            match &mut self.condemned {
+                Some(condemned) => condemned.extend(old),
+                None => old.for_each(|name| remove(&self.folder, name)),
             }
         }
         Ok(())
@@ -149,10 +200,8 @@ impl SortedRuns {
 
 impl Drop for SortedRuns {
     fn drop(&mut self) {
-        if !self.stays {
-            for run in &self.runs {
-                let _ = fs::remove_file(path(&self.folder, run.name));
-            }
+        if self.condemned.is_none() {
+            self.runs.iter().for_each(|run| remove(&self.folder, run.name));
         }
     }
 }
@@ -258,8 +307,16 @@ impl Iterator for Merged<'_> {
     }
 }
 
+fn file_name(name: u32) -> String {
+    format!("keys-{name:06}")
+}
+
 fn path(folder: &Path, name: u32) -> PathBuf {
-    folder.join(format!("keys-{name:06}"))
+    folder.join(file_name(name))
+}
+
+fn remove(folder: &Path, name: u32) {
+    let _ = fs::remove_file(path(folder, name));
 }
 
 #[cfg(test)]

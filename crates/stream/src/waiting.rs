@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use isolde_history::Timestamp;
 
+use crate::pack::Pack;
+
 /// Batches that are not final.
 #[derive(Default)]
 pub(crate) struct Waiting {
@@ -11,6 +13,21 @@ pub(crate) struct Waiting {
     by_number: BTreeMap<u32, (Timestamp, u32)>,
     /// How many transactions they have.
     pub(crate) txns: u64,
+}
+
+impl Pack for Waiting {
+    fn pack(&self, out: &mut Vec<u8>) {
+        let batches = self.by_number.iter().map(|(number, (last, txns))| (*number, *last, *txns));
+        batches.collect::<Vec<_>>().pack(out);
+    }
+
+    fn unpack(input: &mut &[u8]) -> Option<Waiting> {
+        let mut waiting = Waiting::default();
+        for (number, last, txns) in Vec::unpack(input)? {
+            waiting.add(last, number, txns);
+        }
+        Some(waiting)
+    }
 }
 
 impl Waiting {

@@ -195,7 +195,7 @@ impl Timestamps {
     }
 
     fn enter_readers(&mut self, slot: Slot, readers: &mut [Reader], arrival: &Arrival<'_>) {
-        let state = &mut self.keys[slot.0 as usize].1;
+        let (name, state) = &mut self.keys[slot.0 as usize];
         let unknown = readers.iter().filter(|reader| state.sees_nothing_known(reader.place()));
         self.figures.too_late += unknown.count() as u64;
         for reader in readers.iter().filter(|reader| !reader.inclusive) {
@@ -208,7 +208,7 @@ impl Timestamps {
         state.add_readers(readers, |reader| {
             *words.entry((slot, reader.word)).or_default() += 1;
             let stand = arrival.standing.stands[reader.txn.txn().index()];
-            waiting.push(pending(slot, reader, stand.start.max(stand.commit)));
+            waiting.push(pending((*name, slot), reader, stand.start.max(stand.commit)));
         });
     }
 

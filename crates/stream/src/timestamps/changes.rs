@@ -107,8 +107,8 @@ impl Timestamps {
         arrival: &Arrival<'_>,
         bodies: &mut Bodies,
     ) {
-        let state = &mut self.keys[slot.0 as usize].1;
-        let new = state.versions[at];
+        let (name, state) = &mut self.keys[slot.0 as usize];
+        let (name, new) = (*name, state.versions[at]);
         let mut finals = Vec::new();
         for i in state.affected(at) {
             let reader = state.readers[i];
@@ -135,13 +135,13 @@ impl Timestamps {
             }
             if self.finality.is(&reader) {
                 state.readers[i].is_final = true;
-                finals.push(pending(slot, &reader, None));
+                finals.push(pending((name, slot), &reader, None));
             } else if !right {
                 let until = bodies.get(reader.txn.batch()).and_then(|batch| {
                     let txn = batch.txn(reader.txn.txn());
                     txn.start_ts().max(txn.commit_ts())
                 });
-                self.pending.push(pending(slot, &reader, until));
+                self.pending.push(pending((name, slot), &reader, until));
             }
         }
         finals.dedup();
@@ -159,7 +159,7 @@ impl Timestamps {
         arrival: &Arrival<'_>,
         bodies: &mut Bodies,
     ) {
-        let state = &self.keys[slot.0 as usize].1;
+        let (name, state) = &self.keys[slot.0 as usize];
         let all = state.is_list == Some(true);
         let any = all || state.refused;
         if state.wrong == 0 || !(any || self.wrong_words.contains_key(&(slot, written))) {
@@ -168,7 +168,7 @@ impl Timestamps {
         let told = |r: &&Reader| r.wrong && r.is_final && r.txn != txn;
         let about_it = |r: &&Reader| all || r.not || r.word == written;
         let readers = state.readers.iter().filter(told).filter(about_it);
-        let mut again: Vec<Pending> = readers.map(|r| pending(slot, r, None)).collect();
+        let mut again: Vec<Pending> = readers.map(|r| pending((*name, slot), r, None)).collect();
         again.dedup();
         for of in again {
             self.review(of, txn, arrival, bodies);
@@ -229,13 +229,16 @@ impl Timestamps {
         if !self.about.complete {
             return;
         }
-        for slot in (0..self.keys.len() as u32).map(Slot) {
-            let state = &self.keys[slot.0 as usize].1;
+        let mut slots: Vec<Slot> = (0..self.keys.len() as u32).map(Slot).collect();
+        // In an order that does not depend on what has been in memory before.
+        slots.sort_unstable_by_key(|slot| self.keys[slot.0 as usize].0);
+        for slot in slots {
+            let (name, state) = &self.keys[slot.0 as usize];
             if state.wrong == 0 {
                 continue;
             }
             let told = state.readers.iter().filter(|r| r.told.is_some());
-            let mut again: Vec<Pending> = told.map(|r| pending(slot, r, None)).collect();
+            let mut again: Vec<Pending> = told.map(|r| pending((*name, slot), r, None)).collect();
             again.dedup();
             for of in again {
                 self.about.complete = true;

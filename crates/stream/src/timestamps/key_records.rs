@@ -61,4 +61,3 @@ impl Reader {
         (word == self.word) != self.not
     }
 }
-

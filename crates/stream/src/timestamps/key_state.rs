@@ -10,10 +10,10 @@
 use isolde_check::timestamps::rules::Place;
 use isolde_history::Timestamp;
 
-use crate::bodies::{BEFORE_ALL, TxnRef};
-use crate::content::{ListHash, Word};
 use super::key_records::{Other, Reader, Version};
 use super::records::Records;
+use crate::bodies::{BEFORE_ALL, TxnRef};
+use crate::content::{ListHash, Word};
 
 /// What is in memory of one key.
 #[derive(Debug)]
@@ -310,9 +310,8 @@ impl KeyState {
                 self.others.push(*other);
             }
         }
-        let is_new = |r: &&Reader| {
-            self.readers.binary_search_by_key(&r.order(), Reader::order).is_err()
-        };
+        let is_new =
+            |r: &&Reader| self.readers.binary_search_by_key(&r.order(), Reader::order).is_err();
         let mut new: Vec<Reader> = loaded.readers.iter().filter(is_new).copied().collect();
         let mut wrong = Vec::new();
         self.add_readers(&mut new, |reader| wrong.push(*reader));

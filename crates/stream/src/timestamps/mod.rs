@@ -11,6 +11,7 @@ mod key_records;
 mod key_state;
 mod records;
 mod reload;
+mod saved;
 
 use hashbrown::HashMap;
 use isolde_check::timestamps::rules::{Ordering, Place};
@@ -23,6 +24,8 @@ use crate::event::{Correction, Finding, Told, Trouble};
 use crate::figures::Figures;
 use crate::seen_filter::SeenFilter;
 use crate::settings::Settings;
+pub(crate) use saved::{SavedPending, SavedTimestamps};
+
 use excerpt::{About, Judged, Suspicion};
 use key_records::Reader;
 use key_state::KeyState;
@@ -38,6 +41,8 @@ pub(crate) struct Pending {
     /// When all that has to do with it has committed.
     pub(crate) until: Timestamp,
     pub(crate) txn: TxnRef,
+    /// Before the place in memory, so that the order is the same whatever has been in memory before.
+    name: NameId,
     slot: Slot,
     at: Timestamp,
     inclusive: bool,
@@ -208,11 +213,7 @@ impl Timestamps {
 
     /// Notes what readers are told to be, and hands back the findings that have changed, each with what the reader was
     /// told to be before.
-    fn assign(
-        &mut self,
-        of: Pending,
-        judged: Option<Judged>,
-    ) -> Vec<(Option<Anomaly>, Finding)> {
+    fn assign(&mut self, of: Pending, judged: Option<Judged>) -> Vec<(Option<Anomaly>, Finding)> {
         let Some(judged) = judged else {
             self.figures.too_late += 1;
             return Vec::new();
@@ -285,9 +286,10 @@ impl Timestamps {
 }
 
 /// A wrong read that is told when nothing of its time can come any more.
-fn pending(slot: Slot, reader: &Reader, until: Option<Timestamp>) -> Pending {
+fn pending((name, slot): (NameId, Slot), reader: &Reader, until: Option<Timestamp>) -> Pending {
     let until = until.map_or(reader.at, |until| until.max(reader.at));
-    Pending { until, txn: reader.txn, slot, at: reader.at, inclusive: reader.inclusive }
+    let Reader { at, inclusive, txn, .. } = *reader;
+    Pending { until, txn, name, slot, at, inclusive }
 }
 
 /// The order that the timestamps of a run give, for a promise.

@@ -80,7 +80,7 @@ impl Timestamps {
         // What stands at the floor or below it cannot be judged.
         records.readers.retain(|reader| floor.is_none_or(|floor| reader.at > floor));
         self.keys[slot.0 as usize].1.base_missing = base_missing;
-        self.restore(slot, &records, floor, bodies);
+        self.enter_again(slot, &records, floor, bodies);
         let mixed = lists == [true; 2] || is_list.is_some_and(|list| lists[usize::from(!list)]);
         if mixed || (whole && floor.is_some() && lists[1]) {
             self.doubt_key(slot);
@@ -89,7 +89,7 @@ impl Timestamps {
     }
 
     /// Enters what was read again. What was told of wrong reads among it is what is found of them now.
-    fn restore(
+    fn enter_again(
         &mut self,
         slot: Slot,
         records: &Records,
@@ -103,7 +103,7 @@ impl Timestamps {
         self.key_bytes = (self.key_bytes + after).saturating_sub(before);
         for reader in wrong {
             *self.wrong_words.entry((slot, reader.word)).or_default() += 1;
-            let of = super::pending(slot, &reader, None);
+            let of = super::pending((self.keys[slot.0 as usize].0, slot), &reader, None);
             if !self.finality.is(&reader) {
                 self.pending.push(of);
                 continue;

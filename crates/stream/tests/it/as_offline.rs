@@ -1,11 +1,13 @@
 //! Online, after corrections, is offline: whatever the order of arrival, the batches, the promises and the timeout.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use isolde_check::{Limits, Options, timestamps};
 use isolde_history::{History, HistoryBuilder, Sink, StreamPromise, Timestamp, notation};
 use isolde_spec::{Answer, Level, Promise};
-use isolde_stream::{Finding, Settings, Stream, Told};
+use isolde_stream::{Finding, Settings, Stream, StreamEvent, Told};
 
 use crate::made::{Made, MadeTxn, Random};
 
@@ -47,6 +49,8 @@ struct Feeding {
     batch: u64,
     /// Whether next to nothing may stay in memory.
     spills: bool,
+    /// Whether it is killed now and then.
+    killed: bool,
 }
 
 fn promise_lines(batch: &History, rest: &[MadeTxn]) -> History {
@@ -64,33 +68,81 @@ fn promise_lines(batch: &History, rest: &[MadeTxn]) -> History {
     with.finish()
 }
 
+/// A folder that goes away.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Folder {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let name = format!("isolde-stream-{}-{}", std::process::id(), NEXT.fetch_add(1, SeqCst));
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 fn online(made: &Made, txns: &[MadeTxn], promise: Promise, feeding: Feeding) -> (Found, Stream) {
     let mut settings = Settings { timeout: feeding.timeout, ..Settings::new(promise) };
-    let folder = std::env::temp_dir().join(format!("isolde-stream-test-{}", std::process::id()));
+    let folder = (feeding.spills || feeding.killed).then(Folder::new);
+    settings.folder = folder.as_ref().map(|folder| folder.0.clone());
     if feeding.spills {
-        std::fs::create_dir_all(&folder).unwrap();
-        (settings.memory, settings.folder) = (1, Some(folder));
+        settings.memory = 1;
     }
-    let mut stream = Stream::new(settings).unwrap();
+    let mut stream = match feeding.killed {
+        true => Stream::begin_in(settings.clone()).unwrap(),
+        false => Stream::new(settings.clone()).unwrap(),
+    };
     let mut random = Random::new(feeding.batch);
-    let (mut now, mut rest) = (0, txns);
-    let mut found = Found::default();
+    let (mut now, mut rest, mut count) = (0, txns, 0_u64);
+    let mut events = Vec::new();
     while !rest.is_empty() {
-        let count = (1 + random.below(feeding.batch) as usize).min(rest.len());
-        let (these, after) = rest.split_at(count);
+        let most = (1 + random.below(feeding.batch) as usize).min(rest.len());
+        let (these, after) = rest.split_at(most);
         rest = after;
         let mut batch = notation::parse(&made.text(these)).unwrap();
         if feeding.promises {
             batch = promise_lines(&batch, rest);
         }
-        stream.push(batch, now).unwrap();
+        count += 1;
+        stream.push_marked(batch, now, &count.to_le_bytes()).unwrap();
         now += 10;
+        if random.chance(30) {
+            stream.tick(now).unwrap();
+        }
+        events.extend(stream.take_events());
+        if feeding.killed && random.chance(30) {
+            stream.checkpoint(&events.len().to_le_bytes()).unwrap();
+        }
+        if feeding.killed && random.chance(40) {
+            drop(stream);
+            let resumed = Stream::resume(&settings).unwrap().unwrap();
+            assert_eq!(resumed.mark, count.to_le_bytes());
+            let saved = resumed.saved.try_into().map_or(0, usize::from_le_bytes);
+            let told: Vec<String> = events.drain(saved..).map(|e| format!("{e:?}")).collect();
+            stream = resumed.stream;
+            events.extend(stream.take_events());
+            let again: Vec<String> = events[saved..].iter().map(|e| format!("{e:?}")).collect();
+            assert_eq!(again, told, "{feeding:?}");
+        }
     }
     stream.finish(now).unwrap();
-    for (at, event) in stream.take_events().into_iter().enumerate() {
+    events.extend(stream.take_events());
+    (sum_of(&events, feeding, &stream), stream)
+}
+
+/// What stands in the end.
+fn sum_of(events: &[StreamEvent], feeding: Feeding, stream: &Stream) -> Found {
+    let mut found = Found::default();
+    for (at, event) in events.iter().enumerate() {
         assert_eq!(event.number, at as u64 + 1);
-        match event.what {
-            Told::Violation(finding) => *found.1.entry(place(&finding)).or_default() += 1,
+        match &event.what {
+            Told::Violation(finding) => *found.1.entry(place(finding)).or_default() += 1,
             Told::Correction(c) => {
                 assert!(!feeding.promises && feeding.timeout < 1_000, "a correction: {c:?}");
                 *found.1.entry(place(&c.finding)).or_default() += if c.adds { 1 } else { -1 };
@@ -100,7 +152,7 @@ fn online(made: &Made, txns: &[MadeTxn], promise: Promise, feeding: Feeding) -> 
     }
     found.1.retain(|_, count| *count != 0);
     found.0 = stream.status().by_anomaly.into_iter().collect();
-    (found, stream)
+    found
 }
 
 fn compare(seed: u64, serial: bool) -> bool {
@@ -117,6 +169,7 @@ fn compare(seed: u64, serial: bool) -> bool {
         promises: random.chance(40),
         batch: 1 + random.below(5),
         spills: random.chance(50),
+        killed: random.chance(25),
     };
     let (found, stream) = online(&made, &txns, promise, feeding);
     assert_eq!(found, expected, "seed {seed} {level} {feeding:?} {:?}\n{text}", stream.status());

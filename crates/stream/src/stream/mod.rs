@@ -1,14 +1,19 @@
 //! The stream: batches in, events out.
 
+mod resume;
+
 use std::collections::{BTreeSet, VecDeque};
 
 use isolde_history::{History, HistoryBuilder, StreamPromise, Timestamp, TxnId};
-use isolde_spec::{By, Level};
+use isolde_spec::{By, Level, Promise};
+
+pub use resume::Resumed;
 
 use crate::bodies::{Bodies, TxnRef};
 use crate::content::{NameId, name_id};
 use crate::error::StreamError;
 use crate::event::{StreamEvent, Told, Trouble};
+use crate::journal::Journal;
 use crate::numbers::{Numbered, Numbers};
 use crate::promises::Promises;
 use crate::settings::Settings;
@@ -54,6 +59,10 @@ pub struct Stream {
     missing: Option<String>,
     events: Vec<StreamEvent>,
     next_event: u64,
+    /// The mark of the last batch that has one.
+    mark: Vec<u8>,
+    /// Where it writes down what it is told, if it shall be possible to go on after it was killed.
+    journal: Option<Journal>,
 }
 
 impl Stream {
@@ -87,14 +96,39 @@ impl Stream {
             missing: None,
             events: Vec::new(),
             next_event: 1,
+            mark: Vec::new(),
+            journal: None,
         })
+    }
+
+    /// The promise that the transactions are held to.
+    pub fn promise(&self) -> Promise {
+        self.settings.promise
     }
 
     /// Takes a batch that arrived at a time, in milliseconds of any clock that never goes back. What is said of the run as
     /// a whole (initial state, facts) is taken from the first batch. Promises in the batch ([`History::promises`])
     /// speak of what comes after the batch.
     pub fn push(&mut self, batch: History, now: i64) -> Result<(), StreamError> {
+        self.push_marked(batch, now, &[])
+    }
+
+    /// The same. Where state is kept, the mark is kept with the batch: it says how far the source has been read.
+    pub fn push_marked(
+        &mut self,
+        batch: History,
+        now: i64,
+        mark: &[u8],
+    ) -> Result<(), StreamError> {
         self.now = self.now.max(now);
+        if let Some(journal) = &mut self.journal {
+            journal.batch(self.now, mark, &batch)?;
+        }
+        if !mark.is_empty() {
+            mark.clone_into(&mut self.mark);
+        }
+        // What is final by now is final for what comes now, whether or not a tick has said so before.
+        self.settle();
         let checker = self.checker.get_or_insert_with(|| Timestamps::new(&self.settings, &batch));
         if self.missing.is_some() {
             checker.about.complete = false;
@@ -116,6 +150,9 @@ impl Stream {
     /// Says that something is missing in the stream: a line that could not be read, for this reason.
     pub fn incomplete(&mut self, why: &str, now: i64) -> Result<(), StreamError> {
         self.now = self.now.max(now);
+        if let Some(journal) = &mut self.journal {
+            journal.incomplete(self.now, why)?;
+        }
         self.is_incomplete(why);
         self.pass_on();
         Ok(())
@@ -125,6 +162,11 @@ impl Stream {
     pub fn tick(&mut self, now: i64) -> Result<(), StreamError> {
         self.now = self.now.max(now);
         self.settle();
+        let told = self.checker.as_ref().is_some_and(|checker| !checker.told.is_empty());
+        if let Some(journal) = self.journal.as_mut().filter(|_| told) {
+            // What was told at this time is told at the same time again, and has the same number.
+            journal.tick(self.now)?;
+        }
         self.pass_on();
         self.bodies.take_error()
     }

@@ -1,0 +1,205 @@
+//! Going on where an earlier stream ended: checkpoints, and what was told since the last.
+
+use std::collections::VecDeque;
+
+use isolde_spec::{Level, Promise};
+
+use super::Stream;
+use crate::batch_files;
+use crate::bodies::SavedBodies;
+use crate::error::StreamError;
+use crate::journal::{Entry, Journal};
+use crate::numbers::Numbers;
+use crate::pack::{Pack, packed};
+use crate::promises::Promises;
+use crate::settings::Settings;
+use crate::timestamps::{SavedPending, SavedTimestamps, Timestamps};
+use crate::waiting::Waiting;
+
+/// A stream that goes on where an earlier one ended.
+pub struct Resumed {
+    /// The stream. What it has told since its last checkpoint it tells once more.
+    pub stream: Stream,
+    /// The mark of the last batch that is safe; empty if there is none.
+    pub mark: Vec<u8>,
+    /// What was saved with the last checkpoint.
+    pub saved: Vec<u8>,
+    /// The time of the stream: it does not go back before this.
+    pub now: i64,
+}
+
+impl Stream {
+    /// A stream that nothing has come from yet. What it is told it writes down in its folder first.
+    pub fn begin_in(settings: Settings) -> Result<Stream, StreamError> {
+        let mut stream = Stream::new(settings)?;
+        let folder = stream.settings.folder.clone().unwrap_or_default();
+        stream.bodies.stay();
+        stream.journal = Some(Journal::begin(folder)?);
+        stream.checkpoint(&[])?;
+        Ok(stream)
+    }
+
+    /// Goes on where a stream ended that wrote down what it was told in the same folder; `None` if none did. The promise
+    /// is that of the earlier stream.
+    pub fn resume(settings: &Settings) -> Result<Option<Resumed>, StreamError> {
+        let folder = settings.folder.clone().unwrap_or_default();
+        let Some((journal, state)) = Journal::open(folder)? else { return Ok(None) };
+        let broken = || journal.broken("it ends too early");
+        let mut input = &state[..];
+        let saved = Saved::unpack(&mut input).ok_or_else(broken)?;
+        let promise = saved.promise().ok_or_else(broken)?;
+        let mut stream = Stream::new(Settings { promise, ..settings.clone() })?;
+        let keep = saved.bodies.as_ref().map(|bodies| bodies.names().collect()).unwrap_or_default();
+        journal.remove_others(keep)?;
+        let (mut mark, blob) = (saved.mark.clone(), saved.saved.clone());
+        stream.restore(saved)?;
+        for entry in journal.entries()? {
+            match entry {
+                Entry::Batch { now, mark: next, history } => {
+                    stream.push(*history, now)?;
+                    if !next.is_empty() {
+                        mark = next;
+                    }
+                }
+                Entry::Tick { now } => stream.tick(now)?,
+                Entry::Incomplete { now, why } => stream.incomplete(&why, now)?,
+            }
+        }
+        stream.mark.clone_from(&mark);
+        stream.journal = Some(journal);
+        let now = stream.now;
+        Ok(Some(Resumed { stream, mark, saved: blob, now }))
+    }
+
+    /// What was pushed until now is safe from a loss of power, too.
+    pub fn make_safe(&mut self) -> Result<(), StreamError> {
+        self.journal.as_mut().map_or(Ok(()), Journal::make_safe)
+    }
+
+    /// Whether so much has been written down that a checkpoint would make going on faster.
+    pub fn checkpoint_due(&self) -> bool {
+        self.journal.as_ref().is_some_and(Journal::is_long)
+    }
+
+    /// Writes down the state as a whole, with whatever the caller wants to know again.
+    pub fn checkpoint(&mut self, saved: &[u8]) -> Result<(), StreamError> {
+        if self.journal.is_none() {
+            return Ok(());
+        }
+        let mut bytes = Vec::new();
+        self.save(saved)?.pack(&mut bytes);
+        if let Some(journal) = &mut self.journal {
+            journal.checkpoint(&bytes)?;
+        }
+        self.bodies.saved();
+        Ok(())
+    }
+
+    fn save(&mut self, blob: &[u8]) -> Result<Saved, StreamError> {
+        let checker = self.checker.as_ref();
+        let pending = self.by_time.iter();
+        let pending = pending.filter_map(|p| checker.and_then(|checker| checker.save_pending(p)));
+        let header = checker.map(|checker| batch_files::encode(&checker.about.header)).transpose();
+        let folder = self.settings.folder.as_ref().map(|f| f.display().to_string());
+        let wrong = |error| StreamError::Spill { folder: folder.unwrap_or_default(), error };
+        let header = header.map_err(wrong)?;
+        Ok(Saved {
+            level: self.settings.promise.level.name().to_owned(),
+            session_order: self.settings.promise.session_order,
+            mark: self.mark.clone(),
+            saved: blob.to_vec(),
+            header,
+            pending: pending.collect(),
+            checker: checker.map(Timestamps::save),
+            next: self.bodies.next(),
+            bodies: self.bodies.save()?,
+            promises: self.promises.packed(),
+            numbers: self.numbers.packed(),
+            waiting: self.waiting.packed(),
+            arrived: self.arrived.clone(),
+            missing: self.missing.clone(),
+            now: self.now,
+            counts: vec![self.txns, self.ops, self.late, self.repeated, self.next_event],
+        })
+    }
+
+    fn restore(&mut self, saved: Saved) -> Result<(), StreamError> {
+        let unpacked = || {
+            let promises = Promises::unpack(&mut &saved.promises[..])?;
+            let numbers = Numbers::unpack(&mut &saved.numbers[..])?;
+            let waiting = Waiting::unpack(&mut &saved.waiting[..])?;
+            Some((promises, numbers, waiting))
+        };
+        let folder = self.settings.folder.clone().unwrap_or_default();
+        let broken = || Journal::is_broken(&folder, "it cannot be understood");
+        (self.promises, self.numbers, self.waiting) = unpacked().ok_or_else(broken)?;
+        let [txns, ops, late, repeated, next_event] = saved.counts[..] else {
+            return Err(broken());
+        };
+        (self.txns, self.ops, self.late) = (txns, ops, late);
+        (self.repeated, self.next_event) = (repeated, next_event);
+        (self.arrived, self.missing, self.now) = (saved.arrived, saved.missing, saved.now);
+        self.mark = saved.mark;
+        if let Some(bodies) = saved.bodies {
+            self.bodies.restore(saved.next, bodies)?;
+        }
+        if let (Some(header), Some(checker)) = (saved.header, saved.checker) {
+            let header = batch_files::decode(header).map_err(|_| broken())?;
+            let mut restored = Timestamps::new(&self.settings, &header);
+            restored.restore(checker, saved.next);
+            for pending in &saved.pending {
+                let pending = restored.restore_pending(pending);
+                self.by_time.insert(pending);
+                self.by_arrival.insert((pending.txn, pending));
+            }
+            self.checker = Some(restored);
+        }
+        Ok(())
+    }
+}
+
+/// What a checkpoint holds.
+struct Saved {
+    level: String,
+    session_order: bool,
+    mark: Vec<u8>,
+    saved: Vec<u8>,
+    header: Option<Vec<u8>>,
+    checker: Option<SavedTimestamps>,
+    pending: Vec<SavedPending>,
+    next: u32,
+    bodies: Option<SavedBodies>,
+    promises: Vec<u8>,
+    numbers: Vec<u8>,
+    waiting: Vec<u8>,
+    arrived: VecDeque<i64>,
+    missing: Option<String>,
+    now: i64,
+    counts: Vec<u64>,
+}
+
+packed!(Saved {
+    level,
+    session_order,
+    mark,
+    saved,
+    header,
+    checker,
+    pending,
+    next,
+    bodies,
+    promises,
+    numbers,
+    waiting,
+    arrived,
+    missing,
+    now,
+    counts
+});
+
+impl Saved {
+    fn promise(&self) -> Option<Promise> {
+        let level = Level::ALL.into_iter().find(|level| level.name() == self.level)?;
+        Some(Promise { session_order: self.session_order, ..Promise::by_timestamps(level) })
+    }
+}
