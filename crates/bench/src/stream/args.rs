@@ -27,6 +27,18 @@ pub(super) enum Part {
     One,
     /// In order and delayed, with promises and without
     Rate,
+    /// From lines of JSON instead of decoded batches
+    Jsonl,
+    /// Key spaces: a thousand keys, TPC-C, Twitter
+    Keys,
+    /// By how much memory there is (figure 16)
+    Memory,
+    /// Collection policies, SI and SER (figure 12)
+    Collect,
+    /// How often verdicts flip, by the mean and the deviation of delays (figures 13, 14, 17 and 18)
+    Flips,
+    /// Many violations against none; snapshots held to serializability, online and offline (figure 25)
+    Violations,
 }
 
 /// One stream, and what it is held to.
@@ -50,6 +62,12 @@ pub(super) struct Case {
     /// How many keys, users or warehouses there are; what is usual for the workload if nothing is said
     #[arg(long)]
     pub(super) keys: Option<u32>,
+    /// Which share of the operations reads, from 0 to 1 (mix only)
+    #[arg(long, value_name = "SHARE")]
+    pub(super) reads: Option<f64>,
+    /// What the stream is fed: decoded batches, or lines that are decoded while the clock runs
+    #[arg(long, value_enum, default_value_t = From::Batches)]
+    pub(super) from: From,
     /// How many megabytes the stream may hold in memory
     #[arg(long, value_name = "MB", default_value_t = 512)]
     pub(super) memory: u64,
@@ -88,13 +106,20 @@ pub(super) enum YesNo {
     No,
 }
 
+/// What the stream is fed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(super) enum From {
+    Batches,
+    Jsonl,
+}
+
 impl Case {
     /// What the sessions do.
     pub(super) fn settings(&self) -> Settings {
         let usual = Settings::new(self.workload);
         let keys = self.keys.unwrap_or(usual.keys);
         let (max_txn_len, sessions, seed) = (self.ops, self.sessions, self.seed);
-        Settings { keys, max_txn_len, sessions, seed, ..usual }
+        Settings { keys, max_txn_len, reads: self.reads, sessions, seed, ..usual }
     }
 
     pub(super) fn database(&self) -> Database {
@@ -109,6 +134,7 @@ impl Case {
             format!("--ops={}", self.ops),
             format!("--batch={}", self.batch),
             format!("--workload={}", self.workload.name()),
+            format!("--from={}", plan::name(&self.from)),
             format!("--memory={}", self.memory),
             format!("--order={}", self.order),
             format!("--rate={}", self.rate),
@@ -120,6 +146,7 @@ impl Case {
             format!("--folder={}", self.folder.display()),
             format!("--seed={}", self.seed),
         ];
+        typed.extend(self.reads.map(|reads| format!("--reads={reads}")));
         typed.extend(self.keys.map(|keys| format!("--keys={keys}")));
         typed
     }

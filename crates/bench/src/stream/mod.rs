@@ -7,6 +7,7 @@ mod args;
 mod arrival;
 mod gauge;
 mod held;
+mod offline;
 mod one;
 mod parts;
 mod source;
@@ -30,6 +31,12 @@ pub(crate) fn run(args: &StreamArgs) -> Result<()> {
         match part {
             Part::One => println!("{}", one::measured(&args.case)?),
             Part::Rate => parts::rate(&args.case)?,
+            Part::Jsonl => parts::jsonl(&args.case)?,
+            Part::Keys => parts::keys(&args.case)?,
+            Part::Memory => parts::memory(&args.case)?,
+            Part::Collect => parts::collect(&args.case)?,
+            Part::Flips => parts::flips(&args.case)?,
+            Part::Violations => parts::violations(&args.case)?,
         }
     }
     Ok(())

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use isolde_history::{History, HistoryBuilder, read_lines};
 use isolde_spec::Promise;
 use isolde_stream::{Settings, Status, Stream, Told};
 use serde_json::{Value, json};
 
 use super::args::Case;
 use super::gauge::{Resident, thread_seconds};
-use super::source::{Batch, Source};
+use super::source::{Batch, Fed, Source};
 use crate::measure::round;
 use crate::plan;
 
@@ -50,8 +51,10 @@ struct Course {
     now: i64,
     batches: u64,
     txns: u64,
-    /// Processor time of judging alone.
+    /// Processor time of judging alone, and of decoding.
     cpu: f64,
+    decoding: f64,
+    text_bytes: u64,
     /// How many violations and corrections were told.
     told: u64,
     corrections: u64,
@@ -81,6 +84,8 @@ impl Course {
             batches: 0,
             txns: 0,
             cpu: 0.0,
+            decoding: 0.0,
+            text_bytes: 0,
             told: 0,
             corrections: 0,
             counted: 0,
@@ -94,13 +99,20 @@ impl Course {
 
     fn take(&mut self, batch: Batch) -> Result<()> {
         self.now = batch.now;
-        self.txns += batch.history.txn_count() as u64;
-        let before = thread_seconds();
-        self.stream.push(batch.history, batch.now)?;
+        self.txns += batch.txns;
+        let begun = thread_seconds();
+        let (history, bytes) = match batch.what {
+            Fed::Decoded(history) => (*history, 0),
+            Fed::Lines(text) => (decoded(&text)?, text.len()),
+        };
+        self.text_bytes += bytes as u64;
+        let decoded = thread_seconds();
+        self.decoding += decoded - begun;
+        self.stream.push(history, batch.now)?;
         self.events();
-        self.cpu += thread_seconds() - before;
+        self.cpu += thread_seconds() - decoded;
         self.batches += 1;
-        if self.batches % LOOK == 0 {
+        if self.batches.is_multiple_of(LOOK) {
             self.look();
         }
         Ok(())
@@ -120,7 +132,8 @@ impl Course {
         self.disk = self.disk.max(status.disk);
         self.resident.now_mb = self.resident.now_mb.max(resident.now_mb);
         self.resident.peak_mb = resident.peak_mb;
-        if self.txns >= self.slice * (self.slices.len() as u64 + 1) {
+        let before = self.slices.last().map_or(0, |slice| slice.txns);
+        if self.txns >= self.slice * (self.slices.len() as u64 + 1) && self.txns > before {
             let (txns, cpu, counted) = (self.txns, self.cpu, status.memory);
             self.slices.push(Slice { txns, cpu, counted, resident_mb: resident.now_mb });
         }
@@ -145,16 +158,25 @@ impl Course {
             "transactions": self.txns,
             "operations": status.ops,
             "sessions": case.sessions,
+            "from": plan::name(&case.from),
             "batch": case.batch,
             "order": case.order.to_string(),
             "arrivals_a_second": case.rate,
+            "timeout_ms": case.timeout,
             "promises": plan::name(&case.promises),
             "wrong_share": case.violations,
             "memory_limit_mb": case.memory,
             "seed": case.seed,
         });
-        line["rate"] = json!((self.txns as f64 / self.cpu).round());
-        line["rate_wall"] = json!((self.txns as f64 / seconds).round());
+        let per_second = |seconds: f64| json!((self.txns as f64 / seconds.max(1e-9)).round());
+        line["rate"] = per_second(self.cpu);
+        if self.text_bytes > 0 {
+            line["rate_of_decoding"] = per_second(self.decoding);
+            // On one core; the watch decodes on another one.
+            line["rate_with_decoding"] = per_second(self.decoding + self.cpu);
+            line["text_mb"] = json!(megabytes(self.text_bytes as usize));
+        }
+        line["rate_wall"] = per_second(seconds);
         line["cpu_seconds"] = json!(round(self.cpu));
         line["seconds"] = json!(round(seconds));
         line["counted_peak_mb"] = json!(megabytes(self.counted));
@@ -196,6 +218,12 @@ fn show(status: &Status, line: &mut Value) {
     line["late"] = json!(status.late);
     line["too_late"] = json!(status.too_late);
     line["doubts"] = json!(status.doubts);
+}
+
+fn decoded(text: &[u8]) -> Result<History> {
+    let mut builder = HistoryBuilder::new();
+    read_lines(text, "lines", &mut builder)?;
+    Ok(builder.finish())
 }
 
 fn megabytes(bytes: usize) -> f64 {

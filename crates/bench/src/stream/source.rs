@@ -7,13 +7,14 @@ use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Result, anyhow};
 use isolde_history::{
-    Event, History, HistoryBuilder, Key, Meta, Pool, Sink, SinkError, StreamPromise, Timestamp,
-    TxnDraft, Value, Warning,
+    Event, History, HistoryBuilder, JsonlWriter, Key, Meta, Pool, Sink, SinkError, StreamPromise,
+    Timestamp, TxnDraft, Value, Warning, info,
 };
+use isolde_spec::Level;
 use isolde_workload::Random;
 use isolde_workload::simulate::{self, Timestamps, simulate};
 
-use super::args::{Case, YesNo};
+use super::args::{Case, From, YesNo};
 use super::arrival::{Arrival, session_of};
 use super::held::{Held, HeldAccess};
 
@@ -26,8 +27,15 @@ const PROMISE_EVERY: u64 = 1_000;
 
 /// Some transactions, and when the last of them arrived, in milliseconds.
 pub(super) struct Batch {
-    pub(super) history: History,
+    pub(super) what: Fed,
+    pub(super) txns: u64,
     pub(super) now: i64,
+}
+
+/// What a batch is made of.
+pub(super) enum Fed {
+    Decoded(Box<History>),
+    Lines(Vec<u8>),
 }
 
 /// A source that is at work.
@@ -69,6 +77,20 @@ pub(super) fn simulated(case: &Case) -> simulate::Plan {
     }
 }
 
+/// Says that the order of commits is serial, where the history is held to that: whether it is true is asked.
+pub(super) fn say_level(level: Level, sink: &mut impl Sink) {
+    if level == Level::Serializable {
+        let (name, value) = (sink.pool().text(info::COMMIT_ORDER), sink.pool().text(info::SERIAL));
+        sink.meta().set(name, value);
+    }
+}
+
+fn lines(history: &History) -> Result<Vec<u8>, SinkError> {
+    let mut writer = JsonlWriter::new(Vec::new());
+    history.replay(&mut writer)?;
+    writer.finish()
+}
+
 /// Where the simulator's transactions go: through their delays into batches.
 struct Tap {
     sender: SyncSender<Batch>,
@@ -88,6 +110,8 @@ struct Tap {
     since_promise: u64,
     at: u64,
     sessions: u32,
+    from: From,
+    level: Level,
 }
 
 impl Tap {
@@ -108,6 +132,8 @@ impl Tap {
             since_promise: 0,
             at: 0,
             sessions: case.sessions,
+            from: case.from,
+            level: case.level,
         }
     }
 
@@ -132,8 +158,14 @@ impl Tap {
         }
         let mut batch = std::mem::take(&mut self.batch);
         batch.meta().initial = self.meta.initial.clone();
-        let batch = Batch { history: batch.finish(), now: (self.at / 1_000_000) as i64 };
-        let sent = self.sender.send(batch);
+        say_level(self.level, &mut batch);
+        let history = batch.finish();
+        let (txns, now) = (history.txn_count() as u64, (self.at / 1_000_000) as i64);
+        let what = match self.from {
+            From::Batches => Fed::Decoded(Box::new(history)),
+            From::Jsonl => Fed::Lines(lines(&history)?),
+        };
+        let sent = self.sender.send(Batch { what, txns, now });
         sent.map_err(|_| SinkError::Refused("nobody listens any more".to_owned()))
     }
 
@@ -236,5 +268,65 @@ impl Spoiler {
                 _ => {}
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use isolde_spec::Promise;
+    use isolde_stream::{Settings, Status, Stream};
+
+    use super::*;
+    use crate::stream::StreamArgs;
+
+    #[derive(Parser)]
+    struct Typed {
+        #[command(flatten)]
+        args: StreamArgs,
+    }
+
+    fn streamed(typed: &[&str]) -> Status {
+        let case = Typed::parse_from([&["bench", "--txns=3000"], typed].concat()).args.case;
+        let typed = [&["bench".to_owned()], &case.typed()[..]].concat();
+        let case = Typed::parse_from(typed).args.case;
+        let source = Source::start(&case).unwrap();
+        let promise = Promise::by_timestamps(case.level);
+        let mut stream = Stream::new(Settings::new(promise)).unwrap();
+        let mut now = 0;
+        while let Ok(batch) = source.batches.recv() {
+            let Fed::Decoded(history) = batch.what else { panic!("lines") };
+            assert!(batch.now >= now);
+            now = batch.now;
+            stream.push(*history, now).unwrap();
+        }
+        source.end().unwrap();
+        stream.finish(now).unwrap();
+        stream.status()
+    }
+
+    #[test]
+    fn a_stream_is_right_and_keeps_its_promises_however_it_is_delayed() {
+        let delayed = "--order=normal:100ms,10ms";
+        for typed in [
+            &["--order=in-order"][..],
+            &[delayed],
+            &[delayed, "--workload=tpcc"],
+            &[delayed, "--workload=twitter", "--batch=7"],
+            &[delayed, "--level=ser", "--promises=no"],
+        ] {
+            let status = streamed(typed);
+            assert_eq!(status.txns, 3_000, "{typed:?}");
+            let wrong = (status.violations, status.corrections, status.late, status.doubts);
+            assert_eq!(wrong, (0, 0, 0, 0), "{typed:?}");
+            assert_eq!(status.flips > 0, typed.contains(&delayed), "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn some_transactions_are_spoiled_and_no_promise_is_broken() {
+        let status = streamed(&["--violations=0.1", "--order=normal:100ms,10ms"]);
+        assert!((200..600).contains(&status.violations), "{status:?}");
+        assert_eq!((status.late, status.corrections), (0, 0));
     }
 }
