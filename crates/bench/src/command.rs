@@ -176,7 +176,8 @@ pub(crate) fn resident_mb(status: &str) -> Option<f64> {
     megabytes(status, "VmRSS:")
 }
 
-fn megabytes(status: &str, name: &str) -> Option<f64> {
+/// A line of it.
+pub(crate) fn megabytes(status: &str, name: &str) -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     let kilobytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kilobytes / 1024.0)

@@ -7,6 +7,7 @@
 //! cargo run --release -p isolde-bench -- violations
 //! cargo run --release -p isolde-bench -- report --violations 1,10000
 //! cargo run --release -p isolde-bench -- timestamps --only commands,stages --large
+//! cargo run --release -p isolde-bench -- stream --only rate --txns 2000000
 //! cargo run --release -p isolde-bench -- weak --levels causal --keys 100,1000,10000
 //! cargo run --release -p isolde-bench -- cas --concurrency 10,100 --format jsonl
 //! cargo run --release -p isolde-bench -- limits --only nested,ring --cap 60
@@ -28,6 +29,7 @@ mod plan;
 mod read;
 mod report;
 mod serial;
+mod stream;
 mod sweep;
 mod timestamps;
 mod violations;
@@ -66,6 +68,8 @@ enum What {
     /// How fast promises are decided by the server's timestamps (the experiments on Chronos)
     #[command(mut_arg("runs", |arg| arg.default_value("3")))]
     Timestamps(timestamps::TimestampsArgs),
+    /// How fast an endless stream is judged, and with how much memory (the experiments on Aion)
+    Stream(stream::StreamArgs),
     /// How long the whole command takes for weak levels of a file of reads and writes
     Weak(weak::WeakArgs),
     /// How long the whole command takes for linearizability of a file of compare-and-set, by how many
@@ -100,6 +104,7 @@ fn main() -> anyhow::Result<()> {
         What::Violations(args) => violations::run(&args),
         What::Report(args) => report::run(&args),
         What::Timestamps(args) => timestamps::run(&args),
+        What::Stream(args) => stream::run(&args),
         What::Weak(args) => weak::run(&args),
         What::Cas(args) => cas::run(&args),
         What::Limits(args) => limits::run(&args),

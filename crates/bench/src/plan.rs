@@ -112,7 +112,8 @@ pub(crate) fn kind(name: &str) -> Result<Kind, String> {
     kind.ok_or_else(|| format!("workloads are {}", Kind::ALL.map(Kind::name).join(", ")))
 }
 
-fn database(name: &str) -> Result<Database, String> {
+/// A simulated database by its name.
+pub(crate) fn database(name: &str) -> Result<Database, String> {
     let database = Database::named(name);
     database
         .ok_or_else(|| format!("databases are {}", Database::ALL.map(Database::name).join(", ")))

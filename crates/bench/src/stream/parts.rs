@@ -1,0 +1,158 @@
+//! Which streams each part measures. Each is a process of its own, so that no line has memory of another one.
+
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use isolde_spec::Level;
+use isolde_workload::simulate::Database;
+use isolde_workload::{Kind, Settings};
+use serde_json::{Value, json};
+
+use super::args::{Case, From, Order, YesNo};
+use super::offline;
+use crate::measure::round;
+
+const SI: Level = Level::SnapshotIsolation;
+const SER: Level = Level::Serializable;
+
+/// The delays of most experiments.
+const DELAYED: Order = Order::Delayed { mean: 100, deviation: 10 };
+
+/// In order and delayed, with promises and without.
+pub(super) fn rate(base: &Case) -> Result<()> {
+    for promises in [YesNo::Yes, YesNo::No] {
+        for order in [Order::InOrder, DELAYED] {
+            told("rate", &Case { order, promises, ..base.clone() })?;
+        }
+    }
+    Ok(())
+}
+
+/// From lines of JSON.
+pub(super) fn jsonl(base: &Case) -> Result<()> {
+    for order in [Order::InOrder, DELAYED] {
+        told("jsonl", &Case { order, from: From::Jsonl, ..base.clone() })?;
+    }
+    Ok(())
+}
+
+/// Key spaces. TPC-C and Twitter insert rows for ever.
+pub(super) fn keys(base: &Case) -> Result<()> {
+    for workload in [Kind::Mix, Kind::Tpcc, Kind::Twitter] {
+        for order in [Order::InOrder, DELAYED] {
+            told("keys", &Case { workload, order, ..base.clone() })?;
+        }
+    }
+    Ok(())
+}
+
+/// By how much memory there is.
+pub(super) fn memory(base: &Case) -> Result<()> {
+    for promises in [YesNo::Yes, YesNo::No] {
+        for memory in [64, 128, 256, 512] {
+            told("memory", &Case { memory, promises, order: DELAYED, ..base.clone() })?;
+        }
+    }
+    Ok(())
+}
+
+/// More memory than any stream here takes.
+const NO_LIMIT: u64 = 64 << 10;
+/// So little that something has to leave after every few batches.
+const NO_ROOM: u64 = 8;
+/// How many transactions the paper's streams have that measure throughput.
+const PAPER_TXNS: u64 = 500_000;
+
+/// The share of reads of the paper's serializable histories.
+const MANY_READS: Option<f64> = Some(0.9);
+
+/// The paper's three policies: nothing is collected, what is final is collected, there is never room.
+pub(super) fn collect(base: &Case) -> Result<()> {
+    let usual = Case { txns: PAPER_TXNS.min(base.txns), ..base.clone() };
+    let workloads = [(Kind::Mix, SI), (Kind::Mix, SER), (Kind::Twitter, SI), (Kind::Rubis, SI)];
+    for (workload, level) in workloads {
+        let reads = MANY_READS.filter(|_| workload == Kind::Mix && level == SER);
+        let case = Case { workload, level, reads, database: None, ..usual.clone() };
+        let policies = [
+            ("none", YesNo::No, NO_LIMIT),
+            ("final", YesNo::Yes, base.memory),
+            ("no room", YesNo::No, NO_ROOM),
+        ];
+        for (policy, promises, memory) in policies {
+            let mut line = measured(&Case { promises, memory, ..case.clone() })?;
+            line["policy"] = json!(policy);
+            print("collect", line);
+        }
+    }
+    Ok(())
+}
+
+/// Flips of the paper's default workload, each transaction on its own as its delay says. How many there are depends on
+/// how many transactions there are within a delay, so on the rate.
+pub(super) fn flips(base: &Case) -> Result<()> {
+    let settings = Settings::new(Kind::Mix);
+    let usual = Case {
+        txns: 10_000,
+        sessions: 50,
+        ops: settings.max_txn_len,
+        workload: Kind::Mix,
+        keys: None,
+        batch: 1,
+        promises: YesNo::No,
+        ..base.clone()
+    };
+    let means = [50, 100, 150, 200].map(|mean| (mean, 10));
+    let deviations = [1, 5, 20, 30, 40, 50].map(|deviation| (100, deviation));
+    for rate in [400, 10_000] {
+        for (mean, deviation) in means.into_iter().chain(deviations) {
+            let order = Order::Delayed { mean, deviation };
+            told("flips", &Case { rate, order, ..usual.clone() })?;
+        }
+    }
+    Ok(())
+}
+
+/// The usual share of violations.
+const WRONG: f64 = 0.02;
+
+/// Many violations against none, and snapshots held to serializability: as many online as offline.
+pub(super) fn violations(base: &Case) -> Result<()> {
+    for order in [Order::InOrder, DELAYED] {
+        let clean = told("violations", &Case { order, violations: 0.0, ..base.clone() })?;
+        let share = if base.violations > 0.0 { base.violations } else { WRONG };
+        let mut wrong = measured(&Case { order, violations: share, ..base.clone() })?;
+        let rate = |line: &Value| line["rate"].as_f64().unwrap_or(0.0);
+        wrong["of_clean"] = json!(round(rate(&wrong) / rate(&clean).max(1.0)));
+        print("violations", wrong);
+    }
+    let (txns, database) = (PAPER_TXNS.min(base.txns), Some(Database::Snapshot));
+    let reads = MANY_READS.filter(|_| base.workload == Kind::Mix);
+    let case = Case { txns, level: SER, database, reads, violations: 0.0, ..base.clone() };
+    for order in [Order::InOrder, DELAYED] {
+        let case = Case { order, ..case.clone() };
+        let mut line = measured(&case)?;
+        offline::compare(&case, &mut line)?;
+        print("violations", line);
+    }
+    Ok(())
+}
+
+/// Measures a stream in a process of its own, and prints its line.
+fn told(part: &str, case: &Case) -> Result<Value> {
+    let line = measured(case)?;
+    print(part, line.clone());
+    Ok(line)
+}
+
+fn print(part: &str, mut line: Value) {
+    line["part"] = json!(part);
+    println!("{line}");
+}
+
+fn measured(case: &Case) -> Result<Value> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["stream", "--only=one"]).args(case.typed()).stderr(Stdio::inherit());
+    let output = command.output().context("cannot start a process for a stream")?;
+    ensure!(output.status.success(), "a stream failed: {}", output.status);
+    serde_json::from_slice(&output.stdout).context("a stream told something else than a line")
+}
