@@ -25,6 +25,8 @@ fn told(messages: &[Message]) -> Vec<String> {
         }
         Message::Bad(why) => format!("bad {why}"),
         Message::Notice(text) => format!("notice {text}"),
+        Message::Header(_) => "header".to_owned(),
+        Message::Receipt(_) => "receipt".to_owned(),
         Message::Ended => "ended".to_owned(),
         Message::Failed(why) => format!("failed {why}"),
     };

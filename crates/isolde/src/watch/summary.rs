@@ -19,10 +19,10 @@ pub(super) fn print(args: &WatchArgs, outcome: &Outcome) -> Result<()> {
         }
         (true, false) => terminal::print_json(&to_json(outcome)),
         (false, true) => {
-            anstream::eprint!("{}", to_text(outcome));
+            anstream::eprint!("{}", to_text(args, outcome));
             Ok(())
         }
-        (false, false) => terminal::print(&to_text(outcome)),
+        (false, false) => terminal::print(&to_text(args, outcome)),
     }
 }
 
@@ -34,7 +34,7 @@ fn verdict(outcome: &Outcome) -> &'static str {
     }
 }
 
-fn to_text(outcome: &Outcome) -> String {
+fn to_text(args: &WatchArgs, outcome: &Outcome) -> String {
     let (figures, mut out) = (&outcome.figures, String::new());
     let status = &figures.status;
     let promise = outcome.promise.map_or_else(|| "no promise".to_owned(), |p| p.to_string());
@@ -67,7 +67,11 @@ fn to_text(outcome: &Outcome) -> String {
         "transactions committed without the timestamps that are needed",
     );
     say(status.repeated, "repeated", "transactions came twice and were left out");
-    say(status.open, "open", "transactions have no final verdict");
+    let open = match args.state.is_some() {
+        true => "transactions have no final verdict yet: the same command goes on with them",
+        false => "transactions have no final verdict",
+    };
+    say(status.open, "open", open);
     say(figures.bad, "bad lines", "lines could not be read; a violation may have been in them");
     if status.txns == 0 {
         out += "  nothing came, so nothing can be said\n";
