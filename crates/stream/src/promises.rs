@@ -61,6 +61,10 @@ impl Promises {
     pub(crate) fn add(&mut self, session: Option<NameId>, promise: &StreamPromise) {
         let Some(session) = session else {
             self.all = self.all.max(promise.watermark);
+            if promise.end {
+                // Nothing comes any more, of whatever session.
+                self.all = Some(Timestamp { physical: i64::MAX, logical: i64::MAX });
+            }
             return;
         };
         self.see(session);
