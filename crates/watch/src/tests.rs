@@ -4,6 +4,7 @@
 mod bytes;
 mod http;
 mod lines;
+mod places;
 
 use std::sync::Arc;
 

@@ -172,7 +172,7 @@ fn requests_that_were_not_answered_are_sent_again() {
             // The last line of a file ends the history; the header comes with the first body only.
             for body in &mut bodies {
                 eventually(|| post(&at, &body) == Some(200));
-                thread::sleep(Duration::from_millis(20));
+                thread::sleep(Duration::from_millis(50));
             }
             done.store(true, Ordering::SeqCst);
         });
