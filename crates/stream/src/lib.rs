@@ -13,6 +13,7 @@ mod figures;
 mod journal;
 mod numbers;
 mod pack;
+mod pending_heap;
 mod promises;
 mod seen_filter;
 mod settings;

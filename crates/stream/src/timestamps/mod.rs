@@ -28,7 +28,7 @@ pub(crate) use saved::{SavedPending, SavedTimestamps};
 
 use excerpt::{About, Judged, Suspicion};
 use key_records::Reader;
-use key_state::KeyState;
+use key_state::{KeyState, from_the_end};
 use records::Records;
 
 /// A key in memory.
@@ -124,6 +124,10 @@ impl Timestamps {
 
     /// Tells the wrong reads of a transaction on a key: nothing that keeps its promise changes them any more.
     pub(crate) fn settle(&mut self, pending: Pending, bodies: &mut Bodies) {
+        // The key may have left memory, which it does only if no wrong read of it is open.
+        if self.keys[pending.slot.0 as usize].0 != pending.name {
+            return;
+        }
         let range = self.readers_of(pending);
         let state = &mut self.keys[pending.slot.0 as usize].1;
         let mut open = false;
@@ -139,13 +143,21 @@ impl Timestamps {
         }
     }
 
+    /// Whether a read that was wrong still is, and is not told.
+    pub(crate) fn is_open(&self, pending: &Pending) -> bool {
+        let (name, state) = &self.keys[pending.slot.0 as usize];
+        let open = |reader: &Reader| reader.wrong && !reader.is_final;
+        *name == pending.name && state.readers[self.readers_of(*pending)].iter().any(open)
+    }
+
     /// The readers of one transaction at one place of a key.
     fn readers_of(&self, of: Pending) -> std::ops::Range<usize> {
         let readers = &self.keys[of.slot.0 as usize].1.readers;
         let key = |r: &Reader| (r.at, r.inclusive, r.txn);
         let wanted = (of.at, of.inclusive, of.txn);
-        let from = readers.partition_point(|r| key(r) < wanted);
-        let count = readers[from..].partition_point(|r| key(r) <= wanted);
+        let from = from_the_end(readers, |r| key(r) < wanted);
+        // There are few.
+        let count = readers[from..].iter().take_while(|r| key(r) == wanted).count();
         from..from + count
     }
 
@@ -273,6 +285,16 @@ impl Timestamps {
         if !std::mem::replace(&mut state.doubtful, true) {
             self.figures.doubt(true, Some("it is not known which versions a key had"));
         }
+    }
+
+    /// All batches before this are on disk, and what they say of keys has left memory.
+    pub(crate) fn trimmed(&self) -> u32 {
+        self.trimmed
+    }
+
+    /// The bytes that keys take.
+    pub(crate) fn key_bytes(&self) -> usize {
+        self.key_bytes
     }
 
     /// The keys in memory, and the bytes that they take.
