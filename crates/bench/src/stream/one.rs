@@ -9,7 +9,7 @@ use isolde_spec::Promise;
 use isolde_stream::{Settings, Status, Stream, Told};
 use serde_json::{Value, json};
 
-use super::args::Case;
+use super::args::StreamCase;
 use super::gauge::{Resident, thread_seconds};
 use super::source::{Batch, Fed, Source};
 use crate::measure::round;
@@ -23,7 +23,7 @@ const LOOK: u64 = 40;
 const HEAD_START: Duration = Duration::from_millis(300);
 
 /// Measures the stream, and gives a line.
-pub(super) fn measured(case: &Case) -> Result<Value> {
+pub(super) fn measured(case: &StreamCase) -> Result<Value> {
     let spill = SpillFolder::new(&case.folder)?;
     let mut settings = Settings::new(Promise::by_timestamps(case.level));
     settings.memory = usize::try_from(case.memory << 20).unwrap_or(usize::MAX);
@@ -77,7 +77,7 @@ struct Slice {
 }
 
 impl Course {
-    fn new(case: &Case, stream: Stream) -> Course {
+    fn new(case: &StreamCase, stream: Stream) -> Course {
         Course {
             stream,
             now: 0,
@@ -148,7 +148,7 @@ impl Course {
         Ok(())
     }
 
-    fn line(&self, case: &Case, seconds: f64) -> Value {
+    fn line(&self, case: &StreamCase, seconds: f64) -> Value {
         let status = self.stream.status();
         let mut line = json!({
             "bench": "stream",
