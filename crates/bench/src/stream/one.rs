@@ -215,6 +215,7 @@ fn show(status: &Status, line: &mut Value) {
     line["rectified"] = json!(status.rectified);
     line["longest_change_ms"] = json!(status.longest_change);
     line["reloads"] = json!(status.reloads);
+    line["keys_held"] = json!(status.keys);
     line["late"] = json!(status.late);
     line["too_late"] = json!(status.too_late);
     line["doubts"] = json!(status.doubts);

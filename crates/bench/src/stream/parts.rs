@@ -36,7 +36,8 @@ pub(super) fn jsonl(base: &StreamCase) -> Result<()> {
     Ok(())
 }
 
-/// Key spaces. TPC-C and Twitter insert rows for ever.
+/// Key spaces. New rows of TPC-C and Twitter take the places of the oldest, so that the number of keys is bounded;
+/// `--keys` makes it larger.
 pub(super) fn keys(base: &StreamCase) -> Result<()> {
     for workload in [Kind::Mix, Kind::Tpcc, Kind::Twitter] {
         for order in [ArrivalOrder::InOrder, DELAYED] {

@@ -86,7 +86,7 @@ impl Watched {
 }
 
 /// What the bars are.
-const RECTIFIED: &str = "Verdicts that were wrong at first: how long until they were right";
+const RECTIFIED: &str = "Wrong at first: how long until right";
 
 /// Milliseconds, short.
 fn told(milliseconds: u64) -> String {
