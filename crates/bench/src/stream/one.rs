@@ -170,6 +170,7 @@ impl Course {
         });
         let per_second = |seconds: f64| json!((self.txns as f64 / seconds.max(1e-9)).round());
         line["rate"] = per_second(self.cpu);
+        line["rate_of_operations"] = json!((status.ops as f64 / self.cpu.max(1e-9)).round());
         if self.text_bytes > 0 {
             line["rate_of_decoding"] = per_second(self.decoding);
             // On one core; the watch decodes on another one.

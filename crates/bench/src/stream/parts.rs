@@ -36,12 +36,17 @@ pub(super) fn jsonl(base: &StreamCase) -> Result<()> {
     Ok(())
 }
 
-/// Key spaces. New rows of TPC-C and Twitter take the places of the oldest, so that the number of keys is bounded;
-/// `--keys` makes it larger.
+/// More warehouses of TPC-C than the usual one, for a large key space.
+const WAREHOUSES: u32 = 100;
+
+/// Key spaces. New rows of TPC-C and Twitter take the places of the oldest, so that the number of keys is bounded.
 pub(super) fn keys(base: &StreamCase) -> Result<()> {
-    for workload in [Kind::Mix, Kind::Tpcc, Kind::Twitter] {
+    let many = base.keys.or(Some(WAREHOUSES));
+    let spaces =
+        [(Kind::Mix, base.keys), (Kind::Tpcc, None), (Kind::Tpcc, many), (Kind::Twitter, None)];
+    for (workload, keys) in spaces {
         for order in [ArrivalOrder::InOrder, DELAYED] {
-            told("keys", &StreamCase { workload, order, ..base.clone() })?;
+            told("keys", &StreamCase { workload, keys, order, ..base.clone() })?;
         }
     }
     Ok(())
