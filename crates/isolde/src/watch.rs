@@ -1,5 +1,7 @@
 //! `isolde watch`.
 
+mod curves;
+mod kept;
 mod promised;
 mod spill;
 mod status_line;
@@ -7,17 +9,20 @@ mod summary;
 mod told;
 
 use std::cell::RefCell;
+use std::path::PathBuf;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use isolde_history::History;
 use isolde_job::levels;
+use isolde_job::reports::Reports;
 use isolde_stream::{StreamEvent, Told};
-use isolde_watch::{News, Said, Watch, WatchPlan};
+use isolde_watch::{News, Said, Watch, WatchPlan, WatchSource};
 
 use crate::args::WatchArgs;
 use crate::exit::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
 use crate::interrupt::Interrupts;
 use crate::terminal;
+use kept::Kept;
 use spill::Spill;
 use status_line::StatusLine;
 use told::{EventLines, Shown};
@@ -29,11 +34,13 @@ pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
     let wanted = levels(args.level.as_slice())?.first().copied();
     let events = args.events.as_ref();
     let events = events.map(|path| EventLines::new(path, args.force)).transpose()?;
+    let mut reports = reports(args)?;
     let spill = Spill::new(args.spill.as_deref())?;
     let watch = Watch::open(plan(args, &spill)).map_err(|error| anyhow!("{error}"))?;
+    let name = watch.name().to_owned();
     interrupts.listen_for_watch()?;
     let mut view = View::new(args, events);
-    view.line.say(&format!("watching {}; Ctrl-C ends it", watch.name()));
+    view.line.say(&format!("watching {name}; Ctrl-C ends it"));
     if let Some(at) = &watch.metrics {
         view.line.say(&format!("metrics at http://{at}/metrics"));
     }
@@ -55,7 +62,17 @@ pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
     });
     view.line.clear();
     let outcome = outcome.map_err(|error| anyhow!("{error}"))?;
-    summary::print(args, &outcome)?;
+    let watched = summary::watched(&name, args, &outcome, view.kept.count());
+    reports.watch(&watched);
+    view.kept.add_to(&mut reports);
+    // Before the summary: a reader of that who goes away does not take the reports with them.
+    match reports.write() {
+        Ok(notices) => notices.iter().for_each(terminal::notice),
+        Err(error) => {
+            view.failed.get_or_insert(error);
+        }
+    }
+    summary::print(args, &watched)?;
     if let Some(failed) = &outcome.failed {
         terminal::error(&anyhow!("{failed}"));
     }
@@ -74,6 +91,23 @@ pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
         }
         None => Ok(code),
     }
+}
+
+/// Refuses what cannot be written before anything is read.
+fn reports(args: &WatchArgs) -> Result<Reports> {
+    let is_junit =
+        |file: &&PathBuf| file.extension().is_some_and(|e| e.eq_ignore_ascii_case("xml"));
+    if let Some(file) = args.report.iter().find(is_junit) {
+        let file = isolde_job::shown(file);
+        bail!(
+            "{file}: JUnit reports are about histories, not about a watch\n  hint: .html, .json and .txt can be written"
+        );
+    }
+    let inputs = match &args.source {
+        WatchSource::File(file) => vec![file.clone()],
+        _ => Vec::new(),
+    };
+    Reports::new(&args.report, args.force, &inputs, true)
 }
 
 fn plan(args: &WatchArgs, spill: &Spill) -> WatchPlan {
@@ -99,6 +133,7 @@ struct View {
     /// Whether violations are printed.
     prints: bool,
     shown: Shown,
+    kept: Kept,
     late: u64,
     troubles: u64,
     /// The first thing that could not be written.
@@ -113,6 +148,7 @@ impl View {
             events,
             prints: !args.json && !to_stdout,
             shown: Shown::default(),
+            kept: Kept::default(),
             late: 0,
             troubles: 0,
             failed: None,
@@ -135,6 +171,7 @@ impl View {
     }
 
     fn found(&mut self, event: &StreamEvent) {
+        self.kept.note(event);
         let written = self.events.as_mut().map_or(Ok(()), |events| events.write(event));
         if let Err(error) = written {
             // A reader that goes away does not change what is found, nor does a full disk: that is told at the end.

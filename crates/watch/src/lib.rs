@@ -19,6 +19,7 @@ mod native;
 mod open;
 mod piped;
 mod said;
+mod series;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -27,5 +28,6 @@ mod watch;
 pub use figures::Figures;
 pub use frame::MAX_LINE;
 pub use said::Said;
+pub use series::{Sample, Series};
 pub use source::WatchSource;
 pub use watch::{ChoosePromise, News, Outcome, Watch, WatchError, WatchPlan};

@@ -13,6 +13,7 @@ use crate::figures::Figures;
 use crate::metrics::{self, Board};
 use crate::open::{Opened, Opening};
 use crate::said::Said;
+use crate::series::{Sample, Series};
 use crate::source::WatchSource;
 
 /// How often the stream is told that time has passed.
@@ -83,6 +84,8 @@ pub enum News<'n> {
 pub struct Outcome {
     /// The last figures; every verdict is final.
     pub figures: Figures,
+    /// Figures over the whole time.
+    pub series: Series,
     /// The promise, if anything came.
     pub promise: Option<Promise>,
     /// Why the source could not be read on, if that was the end.
@@ -139,6 +142,7 @@ impl Watch {
             failed: None,
             over: false,
             figures: Figures::default(),
+            series: Series::default(),
             ticked: began,
             figured: (began, 0),
         };
@@ -174,6 +178,7 @@ struct Desk<'w, 't> {
     failed: Option<String>,
     over: bool,
     figures: Figures,
+    series: Series,
     ticked: Instant,
     /// When figures were told last, and how many transactions there were.
     figured: (Instant, u64),
@@ -272,6 +277,10 @@ impl Desk<'_, '_> {
             }
             self.events();
         }
+        if self.series.is_due(self.began.elapsed()) {
+            let status = self.stream.as_ref().map_or_else(nothing, Stream::status);
+            self.sample(&status);
+        }
         if self.figured.0.elapsed() >= FIGURES {
             self.measure();
             (self.tell)(News::Figures(&self.figures));
@@ -293,6 +302,11 @@ impl Desk<'_, '_> {
         self.watch.board.set(self.figures.clone());
     }
 
+    fn sample(&mut self, status: &Status) {
+        let (at, backlog) = (self.began.elapsed(), self.watch.fed.backlog());
+        self.series.push(Sample::new(status, at, self.figures.lag, backlog));
+    }
+
     fn finish(mut self) -> Result<Outcome, WatchError> {
         let now = self.now();
         if let Some(stream) = &mut self.stream {
@@ -300,8 +314,10 @@ impl Desk<'_, '_> {
         }
         self.events();
         self.measure();
-        let Desk { figures, promise, failed, .. } = self;
-        Ok(Outcome { figures, promise, failed })
+        let status = self.figures.status.clone();
+        self.sample(&status);
+        let Desk { figures, series, promise, failed, .. } = self;
+        Ok(Outcome { figures, series, promise, failed })
     }
 }
 

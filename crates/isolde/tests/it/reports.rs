@@ -265,7 +265,7 @@ fn the_handbook_knows_other_names() {
 
 /// What the schema says against a document.
 #[track_caller]
-fn is_as_the_schema_says(text: &str) {
+pub(crate) fn is_as_the_schema_says(text: &str) {
     let schema = fs::read_to_string(root().join("docs/report.schema.json")).unwrap();
     let schema: Value = serde_json::from_str(&schema).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
