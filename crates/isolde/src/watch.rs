@@ -10,6 +10,7 @@ use std::cell::RefCell;
 
 use anyhow::{Result, anyhow};
 use isolde_history::History;
+use isolde_job::found::{self, ShownFindings};
 use isolde_job::levels;
 use isolde_stream::{StreamEvent, Told};
 use isolde_watch::{News, Said, Watch, WatchPlan};
@@ -20,9 +21,9 @@ use crate::interrupt::Interrupts;
 use crate::terminal;
 use spill::Spill;
 use status_line::StatusLine;
-use told::{EventLines, Shown};
+use told::EventLines;
 
-/// How many bad lines are shown, and how many late transactions; more are counted.
+/// How many bad lines are shown, how many late transactions, and how many violations of an anomaly; more are counted.
 const MOST_SHOWN: u64 = 20;
 
 pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
@@ -98,7 +99,7 @@ struct View {
     events: Option<EventLines>,
     /// Whether violations are printed.
     prints: bool,
-    shown: Shown,
+    shown: ShownFindings,
     late: u64,
     troubles: u64,
     /// The first thing that could not be written.
@@ -112,7 +113,7 @@ impl View {
             line: StatusLine::new(),
             events,
             prints: !args.json && !to_stdout,
-            shown: Shown::default(),
+            shown: ShownFindings::new(MOST_SHOWN),
             late: 0,
             troubles: 0,
             failed: None,
@@ -148,17 +149,17 @@ impl View {
             Told::Late { .. } => {
                 self.late += 1;
                 if self.late <= MOST_SHOWN {
-                    self.line.warn(&told::sentence(event));
+                    self.line.warn(&found::sentence(event));
                 }
             }
             Told::Trouble(_) => {
                 self.troubles += 1;
                 if self.troubles <= MOST_SHOWN {
-                    self.line.warn(&told::sentence(event));
+                    self.line.warn(&found::sentence(event));
                 }
             }
             Told::Violation(_) | Told::Correction(_) | Told::Renamed(_) => {
-                let text = self.shown.text(event).filter(|_| self.prints);
+                let text = self.shown.text(event, terminal::style()).filter(|_| self.prints);
                 self.line.clear();
                 if let Some(Err(error)) = text.map(|text| terminal::print(&text)) {
                     self.failed.get_or_insert(error);

@@ -14,6 +14,7 @@ mod event;
 pub mod excerpts;
 mod fitting;
 mod folder;
+pub mod found;
 pub mod load;
 mod notice;
 mod one_run;
