@@ -160,10 +160,12 @@ fn progress_to_json(progress: &Progress) -> Value {
     })
 }
 
-/// When it was found by the stream's own clock; `at` is that of the command.
+/// The time by the stream's own clock gets a name of its own: `at` is that of whoever writes events down.
 fn found_to_json(event: &StreamEvent) -> Value {
     let mut told = found::to_json(event);
-    told["found_at"] = json!(event.at as f64 / 1e3);
+    if let Some(at) = told.as_object_mut().and_then(|told| told.remove("at")) {
+        told["found_at_ms"] = at;
+    }
     told
 }
 

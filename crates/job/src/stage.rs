@@ -145,13 +145,12 @@ impl Stage {
                 return Err(explain(&*self.target, &error));
             }
         };
-        let online = online.map(|online| online.end(watch)).transpose()?;
+        let online = online.map(|online| online.end(ran.interrupted, watch)).transpose()?;
         self.tell(&ran, file, watch);
         Ok((ran, online))
     }
 
     /// Plays the workload; a stream, if there is one, gets what the tape gets.
-
     fn play(
         &self,
         workload: &Workload,

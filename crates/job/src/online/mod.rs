@@ -10,7 +10,7 @@ mod tape;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -88,8 +88,9 @@ impl Online {
         }
     }
 
-    /// Tells the rest of what is found, after the tape was handed back.
-    pub(crate) fn end(mut self, watch: Watch<'_>) -> Result<OnlineOutcome> {
+    /// Tells the rest of what is found, after the tape was handed back. Whether the run was ended before it was through is
+    /// known by then.
+    pub(crate) fn end(mut self, interrupted: bool, watch: Watch<'_>) -> Result<OnlineOutcome> {
         // A tape that was never asked for feeds nothing.
         drop(self.sender.take());
         let fed = self.fed.take().unwrap_or_default();
@@ -113,7 +114,7 @@ impl Online {
                 format!("the check could not keep up, and held the run back for {seconds:.2} s");
             watch(&Event::Notice(&Notice::Warning(text)));
         }
-        let stopped = self.stops && self.violated && self.halt.load(Ordering::SeqCst);
+        let stopped = self.stops && self.violated && interrupted;
         Ok(OnlineOutcome::new(self.promise, checked, &fed, stopped))
     }
 }

@@ -119,11 +119,7 @@ impl OnlineOutcome {
         let status = &self.status;
         match status.holds() {
             Some(true) => "nothing was found".to_owned(),
-            Some(false) => format!(
-                "{} {} told while the run went on",
-                counted(&status.by_anomaly),
-                if status.violations == 1 { "was" } else { "were" }
-            ),
+            Some(false) => format!("violated ({})", counted(&status.by_anomaly)),
             None => match &self.first_doubt {
                 Some(why) => format!("unknown ({why})"),
                 None => "unknown".to_owned(),
@@ -222,4 +218,55 @@ fn counted(counts: &[(&str, u64)]) -> String {
     }
     let words = counts.iter().map(|(name, count)| format!("{} x {name}", number(*count)));
     words.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use isolde_spec::{Counted, Level, Procedure};
+
+    use super::*;
+
+    fn online(by_anomaly: &[(&'static str, u64)], doubts: u64) -> Status {
+        let violations = by_anomaly.iter().map(|(_, count)| count).sum();
+        Status { txns: 9, by_anomaly: by_anomaly.to_vec(), violations, doubts, ..Status::default() }
+    }
+
+    fn offline(answer: Answer, counts: &[(Anomaly, u64)]) -> Verdict {
+        let counted = |&(anomaly, count): &(Anomaly, u64)| Counted {
+            anomaly,
+            count,
+            at_least: false,
+            positions: Vec::new(),
+        };
+        Verdict {
+            promise: Promise::by_timestamps(Level::Serializable),
+            answer,
+            counts: counts.iter().map(counted).collect(),
+            notes: Vec::new(),
+            procedure: Procedure::default(),
+        }
+    }
+
+    #[test]
+    fn counts_and_answers_have_to_be_the_same() {
+        let violated = || Answer::Violated(Vec::new());
+        let unknown = || Answer::Unknown(String::new());
+        let stale = [("StaleRead", 2)];
+        let same = |status: &Status, verdict: &Verdict| {
+            assert_eq!(agreement(status, verdict), Agreement::Agrees);
+        };
+        same(&online(&[], 0), &offline(Answer::Holds, &[]));
+        same(&online(&[], 1), &offline(unknown(), &[]));
+        same(&online(&stale, 0), &offline(violated(), &[(Anomaly::StaleRead, 2)]));
+        // What the server lost is found when the run is over.
+        same(&online(&[], 0), &offline(violated(), &[(Anomaly::LostCommit, 1)]));
+        let differs = |status: &Status, verdict: &Verdict, how: &str| {
+            assert_eq!(agreement(status, verdict), Agreement::Differs(how.to_owned()));
+        };
+        let verdict = offline(violated(), &[(Anomaly::StaleRead, 1)]);
+        differs(&online(&stale, 0), &verdict, "online 2 x StaleRead, of the record 1 x StaleRead");
+        differs(&online(&[], 0), &verdict, "online nothing, of the record 1 x StaleRead");
+        let verdict = offline(unknown(), &[]);
+        differs(&online(&[], 0), &verdict, "online it holds, of the record it is unknown");
+    }
 }
