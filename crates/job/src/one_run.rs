@@ -39,8 +39,8 @@ pub(crate) fn run(
     let file = folder.file(HISTORY);
     watch(&Event::Began { number, seed, file: &file });
     let spill = folder.file(SPILL);
-    let online = online(plan, stage, levels, &spill)?;
-    let ran = stage.run_online(seed, &file, online, stop, watch);
+    let online = online(plan, stage, levels, &spill);
+    let ran = online.and_then(|online| stage.run_online(seed, &file, online, stop, watch));
     // What did not fit into memory is of no use any more.
     let _ = fs::remove_dir_all(&spill);
     let (ran, mut online) = ran.inspect_err(|_| folder.remove_if_empty())?;
