@@ -13,6 +13,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use isolde_history::History;
+use isolde_job::found::{self, ShownFindings};
 use isolde_job::levels;
 use isolde_job::reports::Reports;
 use isolde_stream::{StreamEvent, Told};
@@ -25,9 +26,9 @@ use crate::terminal;
 use kept::Kept;
 use spill::Spill;
 use status_line::StatusLine;
-use told::{EventLines, Shown};
+use told::EventLines;
 
-/// How many bad lines are shown, and how many late transactions; more are counted.
+/// How many bad lines are shown, how many late transactions, and how many violations of an anomaly; more are counted.
 const MOST_SHOWN: u64 = 20;
 
 pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
@@ -132,7 +133,7 @@ struct View {
     events: Option<EventLines>,
     /// Whether violations are printed.
     prints: bool,
-    shown: Shown,
+    shown: ShownFindings,
     kept: Kept,
     late: u64,
     troubles: u64,
@@ -147,7 +148,7 @@ impl View {
             line: StatusLine::new(),
             events,
             prints: !args.json && !to_stdout,
-            shown: Shown::default(),
+            shown: ShownFindings::new(MOST_SHOWN),
             kept: Kept::default(),
             late: 0,
             troubles: 0,
@@ -185,17 +186,17 @@ impl View {
             Told::Late { .. } => {
                 self.late += 1;
                 if self.late <= MOST_SHOWN {
-                    self.line.warn(&told::sentence(event));
+                    self.line.warn(&found::sentence(event));
                 }
             }
             Told::Trouble(_) => {
                 self.troubles += 1;
                 if self.troubles <= MOST_SHOWN {
-                    self.line.warn(&told::sentence(event));
+                    self.line.warn(&found::sentence(event));
                 }
             }
             Told::Violation(_) | Told::Correction(_) | Told::Renamed(_) => {
-                let text = self.shown.text(event).filter(|_| self.prints);
+                let text = self.shown.text(event, terminal::style()).filter(|_| self.prints);
                 self.line.clear();
                 if let Some(Err(error)) = text.map(|text| terminal::print(&text)) {
                     self.failed.get_or_insert(error);

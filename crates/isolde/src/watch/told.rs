@@ -1,21 +1,11 @@
-//! What a stream tells, for people and for machines.
+//! What a stream tells, written as it is told.
 
-use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use isolde_history::notation::to_text;
-use isolde_job::output;
-use isolde_report::{Exhibit, Telling, exhibit_to_text, transactions_to_text};
-use isolde_spec::Anomaly;
-use isolde_stream::{Finding, StreamEvent, Told};
-use serde_json::{Value, json};
-
-use crate::terminal;
-
-/// How many violations of an anomaly are shown; more are counted.
-const MOST: u64 = 20;
+use isolde_job::{found, output};
+use isolde_stream::StreamEvent;
 
 /// The first line of a file of events: the version of its format.
 const FIRST: &str = "{\"isolde-events\":1}\n";
@@ -39,110 +29,8 @@ impl EventLines {
 
     /// Writes one line at once: a reader on the other end of a pipe waits for it.
     pub(crate) fn write(&mut self, event: &StreamEvent) -> io::Result<()> {
-        let line = to_json(event).to_string() + "\n";
+        let line = found::to_json(event).to_string() + "\n";
         self.out.write_all(line.as_bytes())?;
         self.out.flush()
-    }
-}
-
-fn kind(what: &Told) -> &'static str {
-    match what {
-        Told::Violation(_) => "violation",
-        Told::Correction(_) => "correction",
-        Told::Renamed(_) => "renamed",
-        Told::Late { .. } => "late",
-        Told::Trouble(_) => "trouble",
-    }
-}
-
-fn finding(what: &Told) -> Option<&Finding> {
-    match what {
-        Told::Violation(finding) | Told::Renamed(finding) => Some(finding),
-        Told::Correction(correction) => Some(&correction.finding),
-        Told::Late { .. } | Told::Trouble(_) => None,
-    }
-}
-
-fn to_json(event: &StreamEvent) -> Value {
-    let mut told = json!({
-        "number": event.number,
-        "at": event.at,
-        "kind": kind(&event.what),
-        "text": sentence(event),
-    });
-    if let Some(found) = finding(&event.what) {
-        told["anomaly"] = json!(found.anomaly.name());
-        told["axiom"] = json!(found.axiom.name());
-        told["transaction"] = json!(found.txn);
-        told["key"] = json!(found.key);
-        told["history"] = json!(to_text(&found.history));
-    }
-    match &event.what {
-        Told::Correction(correction) => {
-            told["adds"] = json!(correction.adds);
-            told["late"] = json!(correction.late);
-        }
-        Told::Late { txn } => told["transaction"] = json!(txn),
-        _ => {}
-    }
-    told
-}
-
-/// The witness as reports show it.
-fn exhibit(found: &Finding, number: usize) -> Option<Exhibit> {
-    let witness = found.witness()?;
-    Some(Exhibit::new(&found.history, found.verdict.promise, number, witness))
-}
-
-/// What an event says, in a sentence.
-pub(crate) fn sentence(event: &StreamEvent) -> String {
-    let story = finding(&event.what).map(|found| {
-        exhibit(found, 1).map_or_else(|| found.anomaly.name().to_owned(), |exhibit| exhibit.story)
-    });
-    let story = story.unwrap_or_default();
-    match &event.what {
-        Told::Violation(_) | Told::Renamed(_) => story,
-        Told::Correction(correction) if correction.adds => {
-            format!("{} came late, and shows a violation: {story}", correction.late)
-        }
-        Told::Correction(correction) => {
-            format!("{} came late, and withdraws a violation: {story}", correction.late)
-        }
-        Told::Late { txn } => format!("{txn} came later than its source had promised"),
-        Told::Trouble(trouble) => trouble.to_string(),
-    }
-}
-
-/// How many violations of each anomaly have been shown.
-#[derive(Default)]
-pub(crate) struct Shown(HashMap<Anomaly, u64>);
-
-impl Shown {
-    /// A violation in the words of a report, with its small history; nothing if enough were shown.
-    pub(crate) fn text(&mut self, event: &StreamEvent) -> Option<String> {
-        let found = finding(&event.what)?;
-        let shown = self.0.entry(found.anomaly).or_default();
-        *shown += 1;
-        if *shown > MOST {
-            let name = found.anomaly.name();
-            let text = format!("more violations are {name}; they are only counted from now on\n\n");
-            return (*shown == MOST + 1).then_some(text);
-        }
-        let number = event.number;
-        let mut text = match &event.what {
-            Told::Correction(_) | Told::Renamed(_) => {
-                format!("{number}. {}: {}\n", kind(&event.what), sentence(event))
-            }
-            _ => format!("{number}. {}\n", found.txn),
-        };
-        // What is withdrawn needs no proof.
-        let withdrawn = matches!(&event.what, Told::Correction(correction) if !correction.adds);
-        if let Some(exhibit) = exhibit(found, *shown as usize).filter(|_| !withdrawn) {
-            let telling = Telling { style: terminal::style(), ..Telling::default() };
-            text += &exhibit_to_text(&found.history, &exhibit, &telling);
-            text += &transactions_to_text(&found.history, &exhibit);
-        }
-        text.push('\n');
-        Some(text)
     }
 }

@@ -297,4 +297,6 @@ fn whatever_is_printed_as_json_is_as_the_schema_says() {
     let run = ["test", "fjall", "--txns", "500", "--seed", "3", "--out", &out, "--report", &file];
     is_as_the_schema_says(&says(0, &[&run[..], &["--json"]].concat()));
     is_as_the_schema_says(&fs::read_to_string(&file).unwrap());
+    let online = ["test", "faulty", "--txns", "500", "--seed", "3", "--out", &out, "--online"];
+    is_as_the_schema_says(&says(0, &[&online[..], &["--json"]].concat()));
 }

@@ -222,6 +222,12 @@ impl Stream {
         status
     }
 
+    /// How far verdicts are final: of all that lies before the timestamp, by promises, and of so many batches, counting
+    /// those with transactions, by time.
+    pub fn final_until(&self) -> (Option<Timestamp>, u32) {
+        self.checker.as_ref().map_or((None, 0), |c| (c.finality.low, c.finality.batch))
+    }
+
     /// Why the first of the reads that stay unknown does, for a person.
     pub fn first_doubt(&self) -> Option<&str> {
         self.checker.as_ref()?.figures.first_doubt.as_deref()
