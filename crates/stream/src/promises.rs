@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use hashbrown::HashMap;
 use isolde_history::{StreamPromise, Timestamp};
 
+use crate::bodies::AFTER_ALL;
 use crate::content::NameId;
 use crate::pack::Pack;
 
@@ -60,7 +61,9 @@ impl Promises {
     /// Notes a promise; `session` is whose it is.
     pub(crate) fn add(&mut self, session: Option<NameId>, promise: &StreamPromise) {
         let Some(session) = session else {
-            self.all = self.all.max(promise.watermark);
+            // The end of all is a promise that nothing comes at all.
+            let mark = if promise.end { Some(AFTER_ALL) } else { promise.watermark };
+            self.all = self.all.max(mark);
             return;
         };
         self.see(session);
@@ -93,9 +96,9 @@ impl Promises {
         }
     }
 
-    /// Whether all sessions promise, so that time says nothing.
+    /// Whether all sessions promise, so that time says nothing. Once all have ended, only time tells whether more come.
     pub(crate) fn are_made(&self) -> bool {
-        self.all.is_some() || (self.silent == 0 && (!self.counts.is_empty() || self.low.is_some()))
+        self.all.is_some() || (self.silent == 0 && !self.counts.is_empty())
     }
 
     /// Nothing that keeps its promise comes below this.
@@ -127,6 +130,19 @@ mod tests {
 
     fn promise(mark: i64, end: bool) -> StreamPromise {
         StreamPromise { session: None, watermark: Some(Timestamp::plain(mark)), end }
+    }
+
+    #[test]
+    fn the_end_of_all_sessions_leaves_the_rest_to_time_and_the_end_of_all_to_nothing() {
+        let a = NameId(4, 0);
+        let mut promises = Promises::default();
+        promises.add(Some(a), &promise(10, false));
+        assert!(promises.are_made());
+        promises.add(Some(a), &promise(10, true));
+        assert!(!promises.are_made());
+        promises.add(None, &StreamPromise { session: None, watermark: None, end: true });
+        assert!(promises.are_made());
+        assert_eq!(promises.low(), Some(AFTER_ALL));
     }
 
     #[test]

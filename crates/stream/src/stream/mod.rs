@@ -215,6 +215,7 @@ impl Stream {
             status.doubts = figures.doubts;
             status.unstamped = figures.unstamped;
             (status.flips, status.flipped) = (figures.flips, figures.flipped);
+            status.flipped_txns = figures.flipped_txns;
             status.rectified = figures.rectified.clone();
             status.longest_change = figures.longest_change;
             status.keys = checker.held().0;

@@ -13,7 +13,7 @@ mod records;
 mod reload;
 mod saved;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use isolde_check::timestamps::rules::{Ordering, Place};
 use isolde_history::{History, Timestamp, info};
 use isolde_spec::{Anomaly, Axiom, Level, Promise};
@@ -87,6 +87,8 @@ pub(crate) struct Timestamps {
     records: Records,
     /// What binds each session.
     bounds: HashMap<NameId, (Timestamp, TxnRef)>,
+    /// Transactions of which a verdict has changed, as far as they are in memory.
+    flipped: HashSet<TxnRef>,
     /// How many wrong readers saw a word of a key.
     wrong_words: HashMap<(Slot, Word), u32>,
     /// Wrong reads that are not told yet.
@@ -114,6 +116,7 @@ impl Timestamps {
             most_reloaded: (settings.memory / 4).max(8 << 20),
             records: Records::default(),
             bounds: HashMap::new(),
+            flipped: HashSet::new(),
             wrong_words: HashMap::new(),
             pending: Vec::new(),
             told: Vec::new(),
@@ -302,6 +305,7 @@ impl Timestamps {
         let tables = self.slots.capacity() * (size_of::<(NameId, Slot)>() + 1)
             + self.bounds.capacity() * (size_of::<(NameId, (Timestamp, TxnRef))>() + 1)
             + self.wrong_words.capacity() * (size_of::<((Slot, Word), u32)>() + 1)
+            + self.flipped.capacity() * (size_of::<TxnRef>() + 1)
             + self.left.heap_bytes();
         (self.slots.len(), self.key_bytes + tables)
     }

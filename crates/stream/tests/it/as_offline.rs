@@ -144,7 +144,10 @@ fn sum_of(events: &[StreamEvent], feeding: Feeding, stream: &Stream) -> Found {
         match &event.what {
             Told::Violation(finding) => *found.1.entry(place(finding)).or_default() += 1,
             Told::Correction(c) => {
-                assert!(!feeding.promises && feeding.timeout < 1_000, "a correction: {c:?}");
+                assert!(
+                    !feeding.promises && feeding.timeout < 1_000,
+                    "a correction: {c:?} {feeding:?}"
+                );
                 *found.1.entry(place(&c.finding)).or_default() += if c.adds { 1 } else { -1 };
             }
             Told::Renamed(_) | Told::Late { .. } | Told::Trouble(_) => {}
@@ -171,6 +174,9 @@ fn compare(seed: u64, serial: bool) -> bool {
         spills: random.chance(50),
         killed: random.chance(25),
     };
+    if std::env::var_os("ISOLDE_SAY").is_some() {
+        eprintln!("seed {seed}\n{text}");
+    }
     let (found, stream) = online(&made, &txns, promise, feeding);
     assert_eq!(found, expected, "seed {seed} {level} {feeding:?} {:?}\n{text}", stream.status());
     let holds = stream.status().holds();
