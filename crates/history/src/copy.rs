@@ -59,17 +59,7 @@ impl History {
     /// values that keys start with.
     pub fn copy_meta(&self, given: &[(Key, Value)], sink: &mut dyn Sink) {
         let mut copier = Copier { from: self.pool(), to: sink.pool(), known: HashMap::new() };
-        let meta = self.meta();
-        let info =
-            meta.info.iter().map(|(name, value)| (copier.value(*name), copier.value(*value)));
-        let info = info.collect();
-        let default = meta.initial.default.map(|value| copier.value(value));
-        let given = given.iter().map(|&(key, value)| {
-            let name = copier.value(copier.from.key_name(key));
-            (copier.to.key(name), copier.value(value))
-        });
-        let initial = InitialState { default, given: given.collect() };
-        *sink.meta() = Meta { info, initial, clock: meta.clock, complete: meta.complete };
+        *sink.meta() = copier.meta(self.meta(), given);
     }
 
     fn copy_attrs(
@@ -98,14 +88,24 @@ impl History {
 }
 
 /// Reads identifiers of one pool as those of another, which learns them when they are needed.
-struct Copier<'p> {
-    from: &'p Pool,
-    to: &'p mut Pool,
+pub(crate) struct Copier<'p> {
+    pub(crate) from: &'p Pool,
+    pub(crate) to: &'p mut Pool,
     /// By their index in the one pool, what they are in the other.
-    known: HashMap<u32, Value>,
+    pub(crate) known: HashMap<u32, Value>,
 }
 
 impl Copier<'_> {
+    /// What is known of a run as a whole, with some of the values that keys start with.
+    pub(crate) fn meta(&mut self, meta: &Meta, given: &[(Key, Value)]) -> Meta {
+        let info = meta.info.iter().map(|(name, value)| (self.value(*name), self.value(*value)));
+        let info = info.collect();
+        let default = meta.initial.default.map(|value| self.value(value));
+        let given = given.iter().map(|&(key, value)| (self.key(key), self.value(value)));
+        let initial = InitialState { default, given: given.collect() };
+        Meta { info, initial, clock: meta.clock, complete: meta.complete }
+    }
+
     /// Adds the statements with the operations that stay. For each operation of the transaction: its place
     /// in the draft.
     fn statements(
@@ -131,7 +131,7 @@ impl Copier<'_> {
         kept
     }
 
-    fn operation(&mut self, op: &Op<'_>, draft: &mut TxnDraft) {
+    pub(crate) fn operation(&mut self, op: &Op<'_>, draft: &mut TxnDraft) {
         let payload = if !op.kind().has_elements() {
             self.value(Value::from_trusted_bits(op.payload)).to_bits()
         } else if op.payload == Run::UNOBSERVED {
@@ -156,7 +156,7 @@ impl Copier<'_> {
         draft.payloads.push(payload);
     }
 
-    fn key(&mut self, key: Key) -> Key {
+    pub(crate) fn key(&mut self, key: Key) -> Key {
         if key == Key::NONE {
             return key;
         }
@@ -164,7 +164,7 @@ impl Copier<'_> {
         self.to.key(name)
     }
 
-    fn value(&mut self, value: Value) -> Value {
+    pub(crate) fn value(&mut self, value: Value) -> Value {
         let Some(index) = value.pool_index() else { return value };
         if let Some(&known) = self.known.get(&index) {
             return known;

@@ -14,7 +14,11 @@ pub(crate) fn in_order<T: Sync, R: Send, E>(
     work: impl Fn(&T) -> R + Sync,
     mut take: impl FnMut(&T, R) -> Result<(), E>,
 ) -> Result<(), E> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    // To ask how many there are takes longer than a small piece of work.
+    let cores = match items {
+        [] | [_] => 1,
+        _ => std::thread::available_parallelism().map_or(1, usize::from),
+    };
     let queue = Queue {
         state: Mutex::new(QueueState { ready: BTreeMap::new(), next: 0, taken: 0, stop: false }),
         change: Condvar::new(),

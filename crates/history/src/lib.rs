@@ -10,6 +10,7 @@ pub(crate) mod arbitrary;
 mod attributes;
 mod builder;
 mod columns;
+mod copies;
 mod copy;
 mod draft;
 mod draft_view;
@@ -55,6 +56,7 @@ mod value;
 
 pub use attributes::{Entity, names};
 pub use builder::{HistoryBuilder, Warnings};
+pub use copies::Copies;
 pub use draft::TxnDraft;
 pub use draft_view::DraftStmt;
 pub use error::{Fault, Position, ReadError, SinkError, Warning};

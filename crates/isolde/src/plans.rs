@@ -1,7 +1,9 @@
 //! From what was typed to what a job shall do.
 
 use anyhow::Result;
-use isolde_job::{CommandLine, Driving, Often, RunPlan, ServerPlan, TestPlan, WorkloadPlan};
+use isolde_job::{
+    CommandLine, Driving, Often, OnlinePlan, RunPlan, ServerPlan, TestPlan, WorkloadPlan,
+};
 use isolde_run::Fault;
 use isolde_spec::Anomaly;
 
@@ -68,6 +70,7 @@ pub(crate) fn test(args: &TestArgs) -> Result<TestPlan> {
         folder: args.out.clone(),
         keep_all: args.keep_history,
         all_witnesses: args.all,
+        online: args.online.then_some(OnlinePlan { stop: args.stop }),
     })
 }
 

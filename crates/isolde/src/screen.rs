@@ -1,11 +1,15 @@
 //! The events of a job on the terminal: what goes on, and what went wrong.
 
-use isolde_job::{Event, Place, quoted};
+use isolde_job::{Event, Notice, Place, found, quoted};
+use isolde_stream::{StreamEvent, Told};
 
 use crate::event_log::EventLog;
 use crate::interrupt::Interrupts;
 use crate::progress::Progress;
 use crate::{bar, terminal};
+
+/// How often it is told that something is wrong with a stream.
+const MOST_WARNINGS: u64 = 20;
 
 /// What a terminal shows of a job, whatever comes out of it.
 pub(crate) struct Screen<'s> {
@@ -13,13 +17,15 @@ pub(crate) struct Screen<'s> {
     log: Option<EventLog>,
     /// What turns or grows at the moment.
     bar: Option<Progress>,
+    /// How often there was something wrong with a stream.
+    warned: u64,
     /// The first thing that could not be written.
     failed: Option<anyhow::Error>,
 }
 
 impl<'s> Screen<'s> {
     pub(crate) fn new(interrupts: &'s Interrupts, log: Option<EventLog>) -> Screen<'s> {
-        Screen { interrupts, log, bar: None, failed: None }
+        Screen { interrupts, log, bar: None, warned: 0, failed: None }
     }
 
     /// Shows an event; the results of runs are for the command to print.
@@ -44,6 +50,7 @@ impl<'s> Screen<'s> {
                 let bar = self.bar.get_or_insert_with(|| bar::bar(limits));
                 bar::show(bar, limits, progress);
             }
+            Event::Found { event } => self.found(event),
             Event::Ran { .. } => self.clear(),
             Event::Hung { hung, file } => anstream::eprintln!(
                 "{}: the database hangs: no transaction has ended for {:.2} s, and {} sessions are left \
@@ -64,6 +71,16 @@ impl<'s> Screen<'s> {
             }
             Event::Notice(notice) => terminal::notice(notice),
             Event::Began { .. } | Event::Kept { .. } | Event::Over { .. } => {}
+        }
+    }
+
+    /// Warns of what is wrong with a stream; violations are for the command to print.
+    fn found(&mut self, event: &StreamEvent) {
+        self.clear();
+        let wrong = matches!(event.what, Told::Late { .. } | Told::Trouble(_));
+        self.warned += u64::from(wrong);
+        if wrong && self.warned <= MOST_WARNINGS {
+            terminal::notice(&Notice::Warning(found::sentence(event)));
         }
     }
 

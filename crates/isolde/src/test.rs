@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use isolde_job::found::ShownFindings;
 use isolde_job::reports::Reports;
 use isolde_job::{Event, Place, Trial, Trials};
+use isolde_stream::StreamEvent;
 use serde_json::Value;
 
 use crate::args::TestArgs;
@@ -12,6 +14,9 @@ use crate::event_log::EventLog;
 use crate::interrupt::Interrupts;
 use crate::screen::Screen;
 use crate::{plans, terminal};
+
+/// How many violations of an anomaly are shown while runs go on; the report shows the others.
+const MOST_SHOWN: u64 = 3;
 
 pub(crate) fn run(args: &TestArgs, interrupts: &Interrupts) -> Result<u8> {
     let plan = plans::test(args)?;
@@ -21,9 +26,11 @@ pub(crate) fn run(args: &TestArgs, interrupts: &Interrupts) -> Result<u8> {
     let several = args.trials.is_some() || args.repeat.is_some() || args.budget.is_some();
     let mut screen = Screen::new(interrupts, log);
     let mut place = None;
+    let mut shown = ShownFindings::new(MOST_SHOWN);
     let tested = isolde_job::test(&plan, interrupts.stop(), &mut |event| {
         screen.show(event);
         match event {
+            Event::Found { event } => screen.note(print_found(args, event, &mut shown)),
             Event::Opened { place: opened } => place = Some((*opened).clone()),
             Event::Tested { trial, place } => {
                 add(&mut reports, trial, place);
@@ -51,6 +58,15 @@ pub(crate) fn run(args: &TestArgs, interrupts: &Interrupts) -> Result<u8> {
     let code = tested?.worst().exit_code();
     written?.iter().for_each(terminal::notice);
     Ok(interrupts.exit_code(code))
+}
+
+/// Prints a violation that is found while a run goes on, where texts are printed.
+fn print_found(args: &TestArgs, event: &StreamEvent, shown: &mut ShownFindings) -> Result<()> {
+    let to_stdout = args.events.as_ref().is_some_and(|path| path.as_os_str() == "-");
+    if args.json || to_stdout {
+        return Ok(());
+    }
+    shown.text(event, terminal::style()).map_or(Ok(()), |text| terminal::print(&text))
 }
 
 fn add(reports: &mut Reports, trial: &Trial, place: &Place) {

@@ -1,21 +1,25 @@
 //! `isolde watch`.
 
+mod curves;
 mod event_lines;
+mod kept;
 mod promised;
 mod spill;
 mod status_line;
 mod summary;
-mod told;
 
 use std::cell::RefCell;
+use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use isolde_history::History;
+use isolde_job::found::{self, ShownFindings};
+use isolde_job::reports::Reports;
 use isolde_job::{levels, shown};
 use isolde_report::number;
 use isolde_spec::Level;
 use isolde_stream::{StreamEvent, Told};
-use isolde_watch::{News, Said, Watch, WatchPlan};
+use isolde_watch::{News, Said, Watch, WatchPlan, WatchSource};
 use serde_json::json;
 
 use crate::args::WatchArgs;
@@ -23,23 +27,25 @@ use crate::exit::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
 use crate::interrupt::Interrupts;
 use crate::terminal;
 use event_lines::{EventLines, OfState};
+use kept::Kept;
 use spill::Spill;
 use status_line::StatusLine;
-use told::Shown;
 
-/// How many bad lines are shown, and how many late transactions; more are counted.
+/// How many bad lines are shown, how many late transactions, and how many violations of an anomaly; more are counted.
 const MOST_SHOWN: u64 = 20;
 
 pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
     let wanted = levels(args.level.as_slice())?.first().copied();
+    let mut reports = reports(args)?;
     // A state has room of its own for what does not fit into memory.
     let spill = args.state.is_none().then(|| Spill::new(args.spill.as_deref())).transpose()?;
     let watch = Watch::open(plan(args, spill.as_ref())).map_err(|error| anyhow!("{error}"))?;
     is_held_to(args, wanted, &watch)?;
     let events = open_events(args, &watch)?;
+    let name = watch.name().to_owned();
     interrupts.listen_for_watch()?;
     let mut view = View::new(args, events);
-    view.line.say(&format!("watching {}; Ctrl-C ends it", watch.name()));
+    view.line.say(&format!("watching {name}; Ctrl-C ends it"));
     if let Some(at) = &watch.metrics {
         view.line.say(&format!("metrics at http://{at}/metrics"));
     }
@@ -61,7 +67,17 @@ pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
     });
     view.line.clear();
     let outcome = outcome.map_err(|error| anyhow!("{error}"))?;
-    summary::print(args, &outcome)?;
+    let watched = summary::watched(&name, args, &outcome, view.kept.count());
+    reports.watch(&watched);
+    view.kept.add_to(&mut reports);
+    // Before the summary: a reader of that who goes away does not take the reports with them.
+    match reports.write() {
+        Ok(notices) => notices.iter().for_each(terminal::notice),
+        Err(error) => {
+            view.failed.get_or_insert(error);
+        }
+    }
+    summary::print(args, &watched)?;
     if let Some(failed) = &outcome.failed {
         terminal::error(&anyhow!("{failed}"));
     }
@@ -80,6 +96,23 @@ pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
         }
         None => Ok(code),
     }
+}
+
+/// Refuses what cannot be written before anything is read.
+fn reports(args: &WatchArgs) -> Result<Reports> {
+    let is_junit =
+        |file: &&PathBuf| file.extension().is_some_and(|e| e.eq_ignore_ascii_case("xml"));
+    if let Some(file) = args.report.iter().find(is_junit) {
+        let file = shown(file);
+        bail!(
+            "{file}: JUnit reports are about histories, not about a watch\n  hint: .html, .json and .txt can be written"
+        );
+    }
+    let inputs = match &args.source {
+        WatchSource::File(file) => vec![file.clone()],
+        _ => Vec::new(),
+    };
+    Reports::new(&args.report, args.force, &inputs, true)
 }
 
 /// A watch that goes on is held to what it was held to before.
@@ -129,7 +162,8 @@ struct View {
     events: Option<EventLines>,
     /// Whether violations are printed.
     prints: bool,
-    shown: Shown,
+    shown: ShownFindings,
+    kept: Kept,
     late: u64,
     troubles: u64,
     /// The first thing that could not be written.
@@ -143,7 +177,8 @@ impl View {
             line: StatusLine::new(),
             events,
             prints: !args.json && !to_stdout,
-            shown: Shown::default(),
+            shown: ShownFindings::new(MOST_SHOWN),
+            kept: Kept::default(),
             late: 0,
             troubles: 0,
             failed: None,
@@ -194,6 +229,7 @@ impl View {
     }
 
     fn found(&mut self, event: &StreamEvent) {
+        self.kept.note(event);
         let written = self.events.as_mut().map_or(Ok(()), |events| events.write(event));
         if let Err(error) = written {
             self.lost_events(error);
@@ -202,17 +238,17 @@ impl View {
             Told::Late { .. } => {
                 self.late += 1;
                 if self.late <= MOST_SHOWN {
-                    self.line.warn(&told::sentence(event));
+                    self.line.warn(&found::sentence(event));
                 }
             }
             Told::Trouble(_) => {
                 self.troubles += 1;
                 if self.troubles <= MOST_SHOWN {
-                    self.line.warn(&told::sentence(event));
+                    self.line.warn(&found::sentence(event));
                 }
             }
             Told::Violation(_) | Told::Correction(_) | Told::Renamed(_) => {
-                let text = self.shown.text(event).filter(|_| self.prints);
+                let text = self.shown.text(event, terminal::style()).filter(|_| self.prints);
                 self.line.clear();
                 if let Some(Err(error)) = text.map(|text| terminal::print(&text)) {
                     self.failed.get_or_insert(error);

@@ -96,7 +96,7 @@ const SHOWN: [Level; 2] = [Level::ReadCommitted, Level::SnapshotIsolation];
 
 /// The parts of levels that snapshots can judge: all that has rules if no level is named. What is stronger than
 /// snapshot isolation is snapshot isolation and more, and the rest of it is judged by values.
-fn shown_parts(levels: &[Level]) -> Vec<Level> {
+pub(crate) fn shown_parts(levels: &[Level]) -> Vec<Level> {
     let wanted = |shown: &Level| levels.is_empty() || levels.iter().any(|l| l.implies(*shown));
     SHOWN.into_iter().filter(wanted).collect()
 }
@@ -120,7 +120,7 @@ fn shown_for(history: &History, levels: &[Level]) -> Result<Vec<Level>> {
 
 /// The part of a level that timestamps can judge. Serializability does not imply snapshot isolation here:
 /// with locks, transactions that wrote one key may overlap.
-fn timed_part(level: Level) -> Option<Level> {
+pub(crate) fn timed_part(level: Level) -> Option<Level> {
     TIMED.into_iter().rev().find(|timed| level.implies(*timed))
 }
 

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use isolde_run::{Hung, Limits, Progress, Ran};
 use isolde_spec::Verdict;
+use isolde_stream::StreamEvent;
 use serde_json::{Value, json};
 
+use crate::found;
 use crate::notice::Notice;
 use crate::place::Place;
 use crate::ran;
@@ -15,7 +17,7 @@ use crate::trial::Trial;
 use crate::trials::Trials;
 
 /// Something that a job tells, in the order in which it happens: opening, opened, then for each run began,
-/// progress, ran (hung), checking, decided, tested, kept; and at last over.
+/// progress (found), ran (hung), checking, decided, tested, kept; and at last over.
 #[derive(Clone, Copy)]
 pub enum Event<'e> {
     /// The database is being opened; a server may take some seconds to start.
@@ -43,6 +45,11 @@ pub enum Event<'e> {
         limits: &'e Limits,
         /// The counts.
         progress: &'e Progress,
+    },
+    /// A stream that the run feeds tells something: a violation, most often.
+    Found {
+        /// What it tells.
+        event: &'e StreamEvent,
     },
     /// The run is over, and recorded.
     Ran {
@@ -100,6 +107,7 @@ impl Event<'_> {
             Event::Opened { .. } => "opened",
             Event::Began { .. } => "began",
             Event::Progress { .. } => "progress",
+            Event::Found { .. } => "found",
             Event::Ran { .. } => "ran",
             Event::Hung { .. } => "hung",
             Event::Checking { .. } => "checking",
@@ -120,6 +128,7 @@ impl Event<'_> {
                 json!({"number": number, "seed": seed, "file": file.display().to_string()})
             }
             Event::Progress { progress, .. } => progress_to_json(progress),
+            Event::Found { event } => found_to_json(event),
             Event::Ran { ran } => ran::to_json(ran, None),
             Event::Hung { hung, file } => json!({
                 "sessions": hung.sessions,
@@ -149,6 +158,15 @@ fn progress_to_json(progress: &Progress) -> Value {
         "lost_connections": progress.lost,
         "silence_seconds": progress.silence.as_secs_f64(),
     })
+}
+
+/// The time by the stream's own clock gets a name of its own: `at` is that of whoever writes events down.
+fn found_to_json(event: &StreamEvent) -> Value {
+    let mut told = found::to_json(event);
+    if let Some(at) = told.as_object_mut().and_then(|told| told.remove("at")) {
+        told["found_at_ms"] = at;
+    }
+    told
 }
 
 fn verdict_to_json(verdict: &Verdict) -> Value {

@@ -9,6 +9,9 @@ use anyhow::{Context, Result, bail};
 /// What the history of a run is called.
 pub(crate) const HISTORY: &str = "history.isolde";
 
+/// What the folder is called for what a stream cannot hold in memory.
+pub(crate) const SPILL: &str = "online";
+
 /// Where a run is recorded.
 #[derive(Debug)]
 pub(crate) struct Folder {

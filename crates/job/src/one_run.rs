@@ -1,9 +1,11 @@
 //! One run of a test: recorded, checked, and kept if something was found.
 
 use std::fs;
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use isolde_history::History;
 use isolde_report::{Decided, HtmlReport, Style};
 use isolde_run::Ran;
 use isolde_spec::Level;
@@ -12,9 +14,11 @@ use isolde_target::Failure;
 use crate::asking::Asking;
 use crate::bounds::Bounds;
 use crate::event::{Event, Watch};
-use crate::folder::{Folder, HISTORY};
+use crate::folder::{Folder, HISTORY, SPILL};
+use crate::notice::Notice;
+use crate::online::{Agreement, Online, OnlineOutcome};
 use crate::place::Place;
-use crate::plan::TestPlan;
+use crate::plan::{OnlinePlan, TestPlan};
 use crate::stage::Stage;
 use crate::stop::Stop;
 use crate::trial::Trial;
@@ -34,8 +38,12 @@ pub(crate) fn run(
     let folder = Folder::new(&plan.folder, &name)?;
     let file = folder.file(HISTORY);
     watch(&Event::Began { number, seed, file: &file });
-    let ran = stage.run(seed, &file, stop, watch);
-    let ran = ran.inspect_err(|_| folder.remove_if_empty())?;
+    let spill = folder.file(SPILL);
+    let online = online(plan, stage, levels, &spill);
+    let ran = online.and_then(|online| stage.run_online(seed, &file, online, stop, watch));
+    // What did not fit into memory is of no use any more.
+    let _ = fs::remove_dir_all(&spill);
+    let (ran, mut online) = ran.inspect_err(|_| folder.remove_if_empty())?;
     let began = Instant::now();
     watch(&Event::Checking { file: &file });
     let format = Some(load::named("isolde")?);
@@ -50,9 +58,15 @@ pub(crate) fn run(
     let mut told = |verdict: &_| watch(&Event::Decided { verdict });
     let decided = asking.decide(&history, levels, &mut told)?;
     let verification = began.elapsed();
-    let outcome = outcome(&ran, &decided);
+    if let Some(online) = &mut online {
+        compare(online, (&history, &decided, &ran), &asking, plan, stop);
+        say_what_is_wrong(online, &file, watch);
+    }
+    let outcome = with_online(outcome(&ran, &decided), online.as_ref());
+    let differs = |o: &OnlineOutcome| matches!(o.agreement, Agreement::Differs(_));
+    let differs = online.as_ref().is_some_and(differs);
     let found = matches!(outcome, TrialOutcome::Violated | TrialOutcome::AtFault);
-    let keep = plan.keep_all || found;
+    let keep = plan.keep_all || found || differs;
     let ended_by = stop.ended_by();
     Ok(Trial {
         number,
@@ -63,10 +77,68 @@ pub(crate) fn run(
         verification,
         outcome,
         keep,
+        online,
         ended_by,
         folder,
         asking,
     })
+}
+
+/// The stream that checks the run while it goes on, if that is wanted.
+fn online(
+    plan: &TestPlan,
+    stage: &Stage,
+    levels: &[Level],
+    spill: &Path,
+) -> Result<Option<Online>> {
+    let Some(OnlinePlan { stop }) = plan.online else { return Ok(None) };
+    let promise = stage.online_promise(levels)?;
+    fs::create_dir(spill).with_context(|| format!("cannot make {}", spill.display()))?;
+    Online::start(promise, stop, spill).map(Some)
+}
+
+/// Holds what the stream said against the same promise, asked of the record.
+fn compare(
+    online: &mut OnlineOutcome,
+    (history, decided, ran): (&History, &[Decided], &Ran),
+    asking: &Asking,
+    plan: &TestPlan,
+    stop: &Stop,
+) {
+    let promise = online.promise;
+    let same = decided.iter().find(|decided| decided.verdict.promise == promise);
+    let asked = same.is_none().then(|| asking.ask(history, promise));
+    let Some(verdict) = same.map(|decided| &decided.verdict).or(asked.as_ref()) else { return };
+    let limited = asking.bounds.is_late() || stop.check_ended() || plan.check_memory.is_some();
+    online.compare(verdict, ran.progress.committed, limited);
+}
+
+/// Tells what is wrong with the stream itself.
+fn say_what_is_wrong(online: &OnlineOutcome, file: &Path, watch: Watch<'_>) {
+    if let Some(why) = &online.failed {
+        watch(&Event::Notice(&Notice::Warning(format!(
+            "the run could not be checked online: {why}"
+        ))));
+    }
+    if let Agreement::Differs(how) = &online.agreement {
+        let file = file.display();
+        let text = format!(
+            "the online verdict and the check of the record disagree: {how}\n  This is a fault of Isolde: neither \
+             of them can be trusted. Please report it, with {file}"
+        );
+        watch(&Event::Notice(&Notice::Warning(text)));
+    }
+}
+
+/// What a run says if it was checked online, too.
+fn with_online(outcome: TrialOutcome, online: Option<&OnlineOutcome>) -> TrialOutcome {
+    match online {
+        Some(online) if matches!(online.agreement, Agreement::Differs(_)) => TrialOutcome::Unknown,
+        Some(online) if online.failed.is_some() && outcome != TrialOutcome::Violated => {
+            TrialOutcome::AtFault
+        }
+        _ => outcome,
+    }
 }
 
 /// Writes the reports beside the history, where something was found; removes everything else.

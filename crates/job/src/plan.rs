@@ -253,6 +253,15 @@ pub struct TestPlan {
     pub keep_all: bool,
     /// Whether the text of a report shows every witness that was kept.
     pub all_witnesses: bool,
+    /// Whether runs are checked while they go on, and how.
+    pub online: Option<OnlinePlan>,
+}
+
+/// Runs that are checked while they go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct OnlinePlan {
+    /// Whether the first violation ends the run.
+    pub stop: bool,
 }
 
 impl TestPlan {
@@ -267,6 +276,7 @@ impl TestPlan {
             folder: PathBuf::from("isolde-runs"),
             keep_all: false,
             all_witnesses: false,
+            online: None,
         }
     }
 }

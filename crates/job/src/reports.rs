@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use isolde_history::printable;
 use isolde_report::{
-    Case, Exhibit, HtmlReport, Junit, REPORT_VERSION, Telling, case_to_json, compared_to_text, dot,
-    fault_to_json, faults_to_text, summary_to_text, svg, to_text,
+    Case, Exhibit, HtmlReport, Junit, REPORT_VERSION, Telling, Watched, case_to_json,
+    compared_to_text, dot, fault_to_json, faults_to_text, summary_to_text, svg, to_text,
 };
 use serde_json::{Value, json};
 
@@ -34,6 +34,8 @@ pub struct Reports {
     force: bool,
     /// How many histories could not be checked.
     faults: usize,
+    /// How a watch went, for machines.
+    watched: Option<Value>,
 }
 
 impl Reports {
@@ -72,7 +74,21 @@ impl Reports {
             };
             reports.push((file.clone(), kind));
         }
-        Ok(Reports { reports, force, faults: 0 })
+        Ok(Reports { reports, force, faults: 0, watched: None })
+    }
+
+    /// Says how a watch went. What it found is added after that.
+    pub fn watch(&mut self, watched: &Watched) {
+        self.watched = Some(watched.to_json_with_series());
+        for (_, kind) in &mut self.reports {
+            match kind {
+                Kind::Html(report) => report.watch(watched),
+                Kind::Text(text) => {
+                    *text += &format!("{}\n{}\n", printable(&watched.source), watched.to_text());
+                }
+                Kind::Json(_) | Kind::Junit(_) | Kind::Picture(..) => {}
+            }
+        }
     }
 
     /// Adds a history that could not be checked: what is missing must not look as if it held.
@@ -113,7 +129,10 @@ impl Reports {
             let text = match kind {
                 Kind::Html(report) => report.finish(),
                 Kind::Json(all) => {
-                    let report = json!({"isolde_report": REPORT_VERSION, "histories": all});
+                    let mut report = json!({"isolde_report": REPORT_VERSION, "histories": all});
+                    if let Some(watched) = &self.watched {
+                        report["watch"] = watched.clone();
+                    }
                     serde_json::to_string_pretty(&report)? + "\n"
                 }
                 Kind::Junit(report) => report.finish(),

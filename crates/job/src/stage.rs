@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use isolde_history::{JsonlWriter, NativeWriter, OpKind, SinkError};
 use isolde_run::{Controls, Options, Progress, Ran, RunError, Stuck, Tape, within};
-use isolde_spec::Level;
+use isolde_spec::{Level, Promise};
 use isolde_target::{Failure, Offer, Target, without_password};
 use isolde_workload::{Kind, Settings, Workload};
 
@@ -17,6 +17,7 @@ use crate::command_line::quoted;
 use crate::event::{Event, Watch};
 use crate::load::{self, Reading};
 use crate::notice::Notice;
+use crate::online::{self, Online, OnlineOutcome};
 use crate::output;
 use crate::place::Place;
 use crate::plan::{RunPlan, ServerPlan};
@@ -99,16 +100,33 @@ impl Stage {
 
     /// One run, recorded in a file of its own. Where it never began there is no file.
     pub fn run(&self, seed: u64, file: &Path, stop: &Stop, watch: Watch<'_>) -> Result<Ran> {
+        self.run_online(seed, file, None, stop, watch).map(|(ran, _)| ran)
+    }
+
+    /// What a run is held to if it is checked while it goes on.
+    pub(crate) fn online_promise(&self, levels: &[Level]) -> Result<Promise> {
+        online::promise(&*self.target, &self.place.offer, levels)
+    }
+
+    /// One run, recorded in a file of its own, of which a stream gets all that it needs.
+    pub(crate) fn run_online(
+        &self,
+        seed: u64,
+        file: &Path,
+        mut online: Option<Online>,
+        stop: &Stop,
+        watch: Watch<'_>,
+    ) -> Result<(Ran, Option<OnlineOutcome>)> {
         let workload = workload(Settings { seed, ..self.place.settings.clone() })?;
         let named = || format!("cannot write {}", shown(file));
         let out = output::create(file, self.overwrite)?;
         let ran = if file.extension().is_some_and(|e| e == "jsonl") {
             let mut tape = JsonlWriter::new(BufWriter::new(out));
-            let ran = self.play(&workload, &mut tape, stop, watch);
+            let ran = self.play(&workload, &mut tape, &mut online, stop, watch);
             ran.map(|ran| (ran, tape.finish().map(drop)))
         } else {
             let mut tape = NativeWriter::new(out).with_context(named)?;
-            let ran = self.play(&workload, &mut tape, stop, watch);
+            let ran = self.play(&workload, &mut tape, &mut online, stop, watch);
             ran.map(|ran| (ran, tape.finish().map(drop)))
         };
         // A record that could not be written gets no end: readers shall see that it is torn.
@@ -127,21 +145,46 @@ impl Stage {
                 return Err(explain(&*self.target, &error));
             }
         };
+        let online = online.map(|online| online.end(ran.interrupted, watch)).transpose()?;
         self.tell(&ran, file, watch);
-        Ok(ran)
+        Ok((ran, online))
     }
 
+    /// Plays the workload; a stream, if there is one, gets what the tape gets.
     fn play(
         &self,
         workload: &Workload,
         tape: &mut dyn Tape,
+        online: &mut Option<Online>,
         stop: &Stop,
         watch: Watch<'_>,
     ) -> Result<Ran, RunError> {
         self.place.describe(workload, tape);
+        let Some(online) = online else {
+            return self.drive(workload, tape, stop.run_flag(), watch);
+        };
+        let (mut fed, halt) = (online.tape(tape), online.halt());
+        let ran = self.drive(workload, &mut fed, &halt, &mut |event| {
+            watch(event);
+            online.tell(watch);
+            if stop.run_ended() {
+                halt.store(true, Ordering::SeqCst);
+            }
+        });
+        online.hand_back(fed);
+        ran
+    }
+
+    fn drive(
+        &self,
+        workload: &Workload,
+        tape: &mut dyn Tape,
+        stop: &AtomicBool,
+        watch: Watch<'_>,
+    ) -> Result<Ran, RunError> {
         let limits = &self.options.limits;
         let mut watch = |progress: &Progress| watch(&Event::Progress { limits, progress });
-        let mut controls = Controls { stop: stop.run_flag(), watch: &mut watch };
+        let mut controls = Controls { stop, watch: &mut watch };
         let first_table = self.next_table.load(Ordering::Relaxed);
         let options = Options { first_table, ..self.options.clone() };
         let target = &self.target;

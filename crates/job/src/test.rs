@@ -32,6 +32,10 @@ fn repeat(plan: &TestPlan, stage: &Stage, stop: &Stop, watch: Watch<'_>) -> Resu
     let began = Instant::now();
     let promised = [stage.place().offer.promises];
     let levels = if plan.levels.is_empty() { &promised } else { plan.levels.as_slice() };
+    if plan.online.is_some() {
+        // Why not is said before anything runs.
+        stage.online_promise(levels)?;
+    }
     let mut trials = Trials::of(levels);
     for number in 0..plan.often.most {
         let over = plan.often.budget.is_some_and(|budget| began.elapsed() >= budget);

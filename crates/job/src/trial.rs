@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::asking::Asking;
 use crate::command_line::quoted;
 use crate::folder::{Folder, HISTORY};
+use crate::online::OnlineOutcome;
 use crate::place::Place;
 use crate::ran;
 use crate::stop::EndedBy;
@@ -36,6 +37,8 @@ pub struct Trial {
     pub outcome: TrialOutcome,
     /// Whether there is something in it that the user will want to look at.
     pub keep: bool,
+    /// What was found while it went on, if that was wanted.
+    pub online: Option<OnlineOutcome>,
     /// What ended the job, if something did before it was through.
     pub(crate) ended_by: Option<EndedBy>,
     pub(crate) folder: Folder,
@@ -62,11 +65,14 @@ impl Trial {
     /// All that a report says of it.
     pub fn case(&self, place: &Place) -> Case<'_> {
         let row = |name: &str, text: String| (name.to_owned(), text);
-        let about = vec![
+        let mut about = vec![
             row("database", place.line()),
             row("workload", place.workload(self.seed)),
             row("run", ran::to_text(&self.ran, self.ended_by)),
         ];
+        if let Some(online) = &self.online {
+            about.push(row("online", online.in_a_line(self.ran.progress.elapsed)));
+        }
         let file = self.folder.file(HISTORY).display().to_string();
         let again = self.again(place).map(|again| row("run it again", again));
         Case {
@@ -120,6 +126,9 @@ impl Trial {
             text += &to_text(&self.history, decided, &telling);
         }
         text += &compared_to_text(&self.decided);
+        if let Some(online) = &self.online {
+            text += &online.to_text(self.ran.progress.elapsed);
+        }
         let memory = ran::peak_memory()
             .map_or(String::new(), |bytes| format!(", peak memory {} MB", bytes.div_ceil(1 << 20)));
         text += &format!(
@@ -157,6 +166,9 @@ impl Trial {
         report["generation_seconds"] = json!(self.ran.progress.elapsed.as_secs_f64());
         report["verification_seconds"] = json!(self.verification.as_secs_f64());
         report["peak_memory_bytes"] = json!(ran::peak_memory());
+        if let Some(online) = &self.online {
+            report["online"] = online.to_json(self.ran.progress.elapsed);
+        }
         let folder = self.keep.then(|| self.folder.path.display().to_string());
         report["folder"] = json!(folder);
         report["outcome"] = json!(self.outcome.name());
@@ -178,7 +190,7 @@ impl Trial {
             let level = d.verdict.promise.level.name().to_owned();
             (level, json!(d.verdict.holds()))
         });
-        json!({
+        let mut told = json!({
             "number": self.number,
             "seed": self.seed,
             "outcome": self.outcome.name(),
@@ -187,7 +199,11 @@ impl Trial {
             "generation_seconds": self.ran.progress.elapsed.as_secs_f64(),
             "verification_seconds": self.verification.as_secs_f64(),
             "folder": self.keep.then(|| self.folder.path.display().to_string()),
-        })
+        });
+        if let Some(online) = &self.online {
+            told["online"] = online.to_json(self.ran.progress.elapsed);
+        }
+        told
     }
 
     /// The command that makes the same run again, if a command made this one.

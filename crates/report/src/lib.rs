@@ -2,6 +2,7 @@
 
 mod case;
 mod course;
+mod curve;
 mod decided;
 mod exhibit;
 mod forced;
@@ -17,10 +18,12 @@ mod stuck;
 mod style;
 mod text;
 mod timed;
+mod watched;
 mod wrap;
 mod xml;
 
 pub use case::Case;
+pub use curve::Curve;
 pub use decided::Decided;
 pub use exhibit::{
     Basis, Blamed, Exhibit, Fact, Link, Part, PartOp, Role, Row, StuckOrder, Timeline, What,
@@ -34,5 +37,6 @@ pub use text::{
     Telling, compared_to_text, exhibit_to_line, exhibit_to_text, faults_to_text, notes_to_text,
     summary_to_json, summary_to_text, to_text, transactions_to_text,
 };
+pub use watched::{Watched, WatchedFigure};
 pub use wrap::{number, paragraph};
 pub use xml::escape;

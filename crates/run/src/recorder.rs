@@ -99,7 +99,10 @@ impl<'t> Recorder<'t> {
                 Err(TryRecvError::Empty) if abandoned.load(Ordering::SeqCst) => {
                     return self.tape.save();
                 }
-                Err(TryRecvError::Empty) => std::thread::sleep(NAP),
+                Err(TryRecvError::Empty) => {
+                    self.tape.rest();
+                    std::thread::sleep(NAP);
+                }
                 Err(TryRecvError::Disconnected) => return self.tape.save(),
             }
             if saved.elapsed() >= SAVE_EVERY {

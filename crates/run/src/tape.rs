@@ -11,6 +11,9 @@ use isolde_history::{
 pub trait Tape: Sink + Send {
     /// Whatever happens to this process from now on, what was recorded so far is kept.
     fn save(&mut self) -> Result<(), SinkError>;
+
+    /// For the moment there is nothing more to record.
+    fn rest(&mut self) {}
 }
 
 impl<W: Write + Send> Tape for NativeWriter<W> {

@@ -49,6 +49,7 @@ pub(crate) struct Bodies {
     /// All batches before this are on disk.
     written: u32,
     live_bytes: usize,
+    live_txns: u64,
     /// Batches that were read again, the latest last.
     at_hand: VecDeque<(u32, Arc<History>)>,
     at_hand_bytes: usize,
@@ -106,6 +107,7 @@ impl Bodies {
         let history = Arc::new(batch);
         let number = self.next();
         self.live_bytes += bytes_of(&history);
+        self.live_txns += history.txn_count() as u64;
         self.live.push_back(Live { history: history.clone(), arrived, latest });
         (number, history)
     }
@@ -113,11 +115,6 @@ impl Bodies {
     /// The number of the next batch.
     pub(crate) fn next(&self) -> u32 {
         self.first + self.live.len() as u32
-    }
-
-    /// The first batch that is in memory: all before it are on disk, or not kept any more.
-    pub(crate) fn first_live(&self) -> u32 {
-        self.first
     }
 
     /// A batch, from wherever it is. `None` if it is not kept any more.
@@ -176,21 +173,42 @@ impl Bodies {
         self.disk.is_some()
     }
 
-    /// Lets go of the oldest batches until so many bytes of batches are in memory. What is let go of is on disk.
-    pub(crate) fn store(&mut self, most: usize) -> Result<(), StreamError> {
-        let (mut bytes, mut count) = (self.live_bytes, 0);
-        while bytes > most
-            && let Some(live) = self.live.get(count)
+    /// Writes the older half of the batches that came since a number to disk, and says where the other half begins.
+    pub(crate) fn write_half(&mut self, since: u32) -> Result<u32, StreamError> {
+        let from = (since.max(self.first) - self.first) as usize;
+        let new = self.live.iter().skip(from).map(|live| bytes_of(&live.history));
+        let (mut left, mut end) = (new.clone().sum::<usize>() / 2, since.max(self.first));
+        for bytes in new {
+            end += 1;
+            if bytes >= left {
+                break;
+            }
+            left -= bytes;
+        }
+        self.write(end)?;
+        Ok(end)
+    }
+
+    /// Lets go of the oldest batches that are on disk until so many bytes of batches are in memory.
+    pub(crate) fn let_go(&mut self, most: usize) {
+        while self.live_bytes > most
+            && self.first < self.written
+            && let Some(oldest) = self.live.pop_front()
         {
-            bytes -= bytes_of(&live.history);
-            count += 1;
+            self.live_bytes -= bytes_of(&oldest.history);
+            self.live_txns -= oldest.history.txn_count() as u64;
+            self.first += 1;
         }
-        self.write(self.first + count as u32)?;
-        if self.disk.is_some() {
-            self.live.drain(..count);
-            (self.live_bytes, self.first) = (bytes, self.first + count as u32);
-        }
-        Ok(())
+    }
+
+    /// How many transactions and bytes came in batches in memory since a number.
+    pub(crate) fn since(&self, number: u32) -> (u64, usize) {
+        let from = (number.max(self.first) - self.first) as usize;
+        let new = self.live.len().saturating_sub(from);
+        // Batches are much of a size.
+        let share =
+            |all: usize| (all as u128 * new as u128 / self.live.len().max(1) as u128) as usize;
+        (share(self.live_txns as usize) as u64, share(self.live_bytes))
     }
 
     /// Writes batches up to a number to disk, if they are not there yet.
@@ -245,11 +263,6 @@ impl Bodies {
     /// What went wrong, if anything has.
     pub(crate) fn take_error(&mut self) -> Result<(), StreamError> {
         self.error.take().map_or(Ok(()), Err)
-    }
-
-    /// The bytes of batches in memory that are on no disk.
-    pub(crate) fn live_bytes(&self) -> usize {
-        self.live_bytes
     }
 
     /// The bytes in memory.

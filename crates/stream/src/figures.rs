@@ -15,6 +15,7 @@ pub(crate) struct Figures {
     pub(crate) unstamped: u64,
     pub(crate) flips: u64,
     pub(crate) flipped: u64,
+    pub(crate) flipped_txns: u64,
     pub(crate) rectified: Vec<u64>,
     pub(crate) longest_change: i64,
 }
@@ -24,7 +25,8 @@ impl Pack for Figures {
         let named = self.by_anomaly.iter().map(|(anomaly, n)| (anomaly.name().to_owned(), *n));
         named.collect::<Vec<(String, i64)>>().pack(out);
         let Figures { corrections, doubts, too_late, unstamped, flips, flipped, .. } = *self;
-        vec![corrections, doubts, too_late, unstamped, flips, flipped].pack(out);
+        let flipped = [flips, flipped, self.flipped_txns];
+        [&[corrections, doubts, too_late, unstamped], &flipped[..]].concat().pack(out);
         self.first_doubt.pack(out);
         self.rectified.pack(out);
         self.longest_change.pack(out);
@@ -36,7 +38,7 @@ impl Pack for Figures {
             let entry = CATALOGUE.iter().find(|entry| entry.name == name)?;
             by_anomaly.push((entry.anomaly, count));
         }
-        let [corrections, doubts, too_late, unstamped, flips, flipped] =
+        let [corrections, doubts, too_late, unstamped, flips, flipped, flipped_txns] =
             Vec::unpack(input)?.try_into().ok()?;
         Some(Figures {
             by_anomaly,
@@ -46,6 +48,7 @@ impl Pack for Figures {
             unstamped,
             flips,
             flipped,
+            flipped_txns,
             first_doubt: Option::unpack(input)?,
             rectified: Vec::unpack(input)?,
             longest_change: i64::unpack(input)?,

@@ -4,6 +4,7 @@
 //! numbered events. It has no socket, no thread, and no clock but what it is told: the same batches at the same
 //! times give the same events.
 
+mod arrivals;
 mod batch_files;
 mod bodies;
 mod content;
@@ -13,6 +14,7 @@ mod figures;
 mod journal;
 mod numbers;
 mod pack;
+mod pending_heap;
 mod promises;
 mod seen_filter;
 mod settings;
@@ -22,6 +24,7 @@ mod stream;
 mod timestamps;
 mod waiting;
 
+pub use arrivals::{Arrivals, SourceId};
 pub use error::StreamError;
 pub use event::{Correction, Finding, StreamEvent, Told, Trouble};
 pub use settings::Settings;

@@ -8,8 +8,12 @@ use std::collections::BTreeMap;
 use hashbrown::HashMap;
 use isolde_history::{StreamPromise, Timestamp};
 
+use crate::bodies::AFTER_ALL;
 use crate::content::NameId;
 use crate::pack::Pack;
+
+/// So many sessions without a promise are none that will make one.
+const MOST_SILENT: u32 = 1 << 15;
 
 /// How far each session has come.
 #[derive(Default)]
@@ -20,6 +24,8 @@ pub(crate) struct Promises {
     counts: BTreeMap<Timestamp, u32>,
     /// How many sessions have made none.
     silent: u32,
+    /// There are so many of these that they are not counted any more: only a promise for all sessions counts.
+    crowded: bool,
     /// What was promised for all sessions.
     all: Option<Timestamp>,
     low: Option<Timestamp>,
@@ -33,6 +39,7 @@ impl Pack for Promises {
         sessions.pack(out);
         self.all.pack(out);
         self.low.pack(out);
+        self.crowded.pack(out);
     }
 
     fn unpack(input: &mut &[u8]) -> Option<Promises> {
@@ -43,6 +50,7 @@ impl Pack for Promises {
         }
         promises.all = Option::unpack(input)?;
         promises.low = Option::unpack(input)?;
+        promises.crowded = bool::unpack(input)?;
         Some(promises)
     }
 }
@@ -50,6 +58,14 @@ impl Pack for Promises {
 impl Promises {
     /// A session is there.
     pub(crate) fn see(&mut self, session: NameId) {
+        if self.crowded {
+            return;
+        }
+        if self.silent == MOST_SILENT {
+            self.crowded = true;
+            (self.sessions, self.counts) = (HashMap::new(), BTreeMap::new());
+            return;
+        }
         let silent = &mut self.silent;
         self.sessions.entry(session).or_insert_with(|| {
             *silent += 1;
@@ -60,14 +76,15 @@ impl Promises {
     /// Notes a promise; `session` is whose it is.
     pub(crate) fn add(&mut self, session: Option<NameId>, promise: &StreamPromise) {
         let Some(session) = session else {
-            self.all = self.all.max(promise.watermark);
-            if promise.end {
-                // Nothing comes any more, of whatever session.
-                self.all = Some(Timestamp { physical: i64::MAX, logical: i64::MAX });
-            }
+            // The end of all is a promise that nothing comes at all.
+            let mark = if promise.end { Some(AFTER_ALL) } else { promise.watermark };
+            self.all = self.all.max(mark);
             return;
         };
         self.see(session);
+        if self.crowded {
+            return;
+        }
         if let Some(mark) = promise.watermark {
             let before = self.sessions.insert(session, Some(mark)).flatten();
             // A smaller promise than an earlier one says nothing.
@@ -97,15 +114,15 @@ impl Promises {
         }
     }
 
-    /// Whether all sessions promise, so that time says nothing.
+    /// Whether all sessions promise, so that time says nothing. Once all have ended, only time tells whether more come.
     pub(crate) fn are_made(&self) -> bool {
-        self.all.is_some() || (self.silent == 0 && (!self.counts.is_empty() || self.low.is_some()))
+        self.all.is_some() || (self.silent == 0 && !self.crowded && !self.counts.is_empty())
     }
 
     /// Nothing that keeps its promise comes below this.
     pub(crate) fn low(&mut self) -> Option<Timestamp> {
         let least = match self.silent {
-            0 => self.counts.first_key_value().map(|(mark, _)| *mark),
+            0 if !self.crowded => self.counts.first_key_value().map(|(mark, _)| *mark),
             _ => None,
         };
         self.low = self.low.max(self.all.max(least));
@@ -131,6 +148,19 @@ mod tests {
 
     fn promise(mark: i64, end: bool) -> StreamPromise {
         StreamPromise { session: None, watermark: Some(Timestamp::plain(mark)), end }
+    }
+
+    #[test]
+    fn the_end_of_all_sessions_leaves_the_rest_to_time_and_the_end_of_all_to_nothing() {
+        let a = NameId(4, 0);
+        let mut promises = Promises::default();
+        promises.add(Some(a), &promise(10, false));
+        assert!(promises.are_made());
+        promises.add(Some(a), &promise(10, true));
+        assert!(!promises.are_made());
+        promises.add(None, &StreamPromise { session: None, watermark: None, end: true });
+        assert!(promises.are_made());
+        assert_eq!(promises.low(), Some(AFTER_ALL));
     }
 
     #[test]

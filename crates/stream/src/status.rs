@@ -29,6 +29,8 @@ pub struct Status {
     pub flips: u64,
     /// Pairs of a transaction and a key of which the verdict changed.
     pub flipped: u64,
+    /// Transactions of which a verdict changed.
+    pub flipped_txns: u64,
     /// How long it took until a verdict that was wrong at first was right, in milliseconds: counts of less than 1, 2, 4,
     /// 8 and so on.
     pub rectified: Vec<u64>,

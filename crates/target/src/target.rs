@@ -75,6 +75,12 @@ pub trait Target: Send + Sync {
     /// The levels that it offers, weakest first.
     fn offers(&self) -> &'static [Offer];
 
+    /// Whether sessions tell when transactions happened ([`Session::timestamps`]), as far as that is known before
+    /// they do.
+    fn tells_timestamps(&self) -> bool {
+        false
+    }
+
     /// What it claims of the order of the commit timestamps that sessions at that offer tell
     /// ([`Session::timestamps`]).
     fn commit_order(&self, _offer: &Offer) -> CommitOrder {

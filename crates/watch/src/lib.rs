@@ -24,6 +24,7 @@ mod piped;
 mod place;
 mod receipt;
 mod said;
+mod series;
 mod source;
 mod state;
 #[cfg(test)]
@@ -34,5 +35,6 @@ pub use error::WatchError;
 pub use figures::Figures;
 pub use frame::MAX_LINE;
 pub use said::Said;
+pub use series::{Sample, Series};
 pub use source::WatchSource;
 pub use watch::{ChoosePromise, News, Outcome, Watch, WatchPlan};

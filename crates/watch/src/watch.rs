@@ -17,6 +17,7 @@ use crate::metrics::{self, Board};
 use crate::open::{Opened, Opening};
 use crate::place::Place;
 use crate::said::Said;
+use crate::series::{Sample, Series};
 use crate::source::WatchSource;
 use crate::state::StateOf;
 
@@ -86,6 +87,12 @@ pub enum News<'n> {
 pub struct Outcome {
     /// The last figures; every verdict is final, unless the watch can go on.
     pub figures: Figures,
+    /// Figures over the whole time of this watch.
+    pub series: Series,
+    /// How many transactions an earlier watch had that went on.
+    pub before: u64,
+    /// Whether it can go on where it ended.
+    pub goes_on: bool,
     /// The promise, if anything came.
     pub promise: Option<Promise>,
     /// Why the source could not be read on, if that was the end.
@@ -160,6 +167,7 @@ impl Watch {
             tell,
             began,
             before: 0,
+            earlier: 0,
             stream: None,
             promise: None,
             missing: None,
@@ -167,6 +175,7 @@ impl Watch {
             over: false,
             ended: false,
             figures: Figures::default(),
+            series: Series::default(),
             ticked: began,
             figured: (began, 0),
         };
@@ -213,6 +222,8 @@ struct Desk<'w, 't> {
     began: Instant,
     /// The time of the stream when this watch began, in milliseconds.
     before: i64,
+    /// How many transactions had come by then.
+    earlier: u64,
     stream: Option<Stream>,
     promise: Option<Promise>,
     /// Why something is missing that came before the stream began.
@@ -222,6 +233,7 @@ struct Desk<'w, 't> {
     /// Whether the source has ended, so that nothing more will ever come.
     ended: bool,
     figures: Figures,
+    series: Series,
     ticked: Instant,
     /// When figures were told last, and how many transactions there were.
     figured: (Instant, u64),
@@ -244,7 +256,7 @@ impl Desk<'_, '_> {
             stream.incomplete(&why, self.before)?;
         }
         let (promise, txns) = (stream.promise(), stream.status().txns);
-        self.figured.1 = txns;
+        (self.figured.1, self.earlier) = (txns, txns);
         self.promise = Some(promise);
         (self.tell)(News::GoesOn(promise, txns));
         self.stream = Some(stream);
@@ -386,6 +398,10 @@ impl Desk<'_, '_> {
         if self.stream.as_ref().is_some_and(Stream::checkpoint_due) {
             self.checkpoint()?;
         }
+        if self.series.is_due(self.began.elapsed()) {
+            let status = self.stream.as_ref().map_or_else(nothing, Stream::status);
+            self.sample(&status);
+        }
         if self.figured.0.elapsed() >= FIGURES {
             self.measure();
             (self.tell)(News::Figures(&self.figures));
@@ -407,6 +423,11 @@ impl Desk<'_, '_> {
         self.watch.board.set(self.figures.clone());
     }
 
+    fn sample(&mut self, status: &Status) {
+        let (at, backlog) = (self.began.elapsed(), self.watch.fed.backlog());
+        self.series.push(Sample::new(status, at, self.figures.lag, backlog));
+    }
+
     fn finish(mut self) -> Result<Outcome, WatchError> {
         let now = self.now();
         // What can go on is not over: verdicts that are open stay so.
@@ -419,8 +440,10 @@ impl Desk<'_, '_> {
         self.events();
         self.checkpoint()?;
         self.measure();
-        let Desk { figures, promise, failed, .. } = self;
-        Ok(Outcome { figures, promise, failed })
+        let status = self.figures.status.clone();
+        self.sample(&status);
+        let Desk { figures, series, promise, failed, earlier: before, .. } = self;
+        Ok(Outcome { figures, series, before, goes_on, promise, failed })
     }
 }
 

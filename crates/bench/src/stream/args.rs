@@ -15,14 +15,14 @@ use crate::plan;
 pub(crate) struct StreamArgs {
     /// Only these parts; `one` is the stream that the other options say, in this process
     #[arg(long, value_enum, value_delimiter = ',')]
-    pub(super) only: Vec<Part>,
+    pub(super) only: Vec<StreamPart>,
     #[command(flatten)]
-    pub(super) case: Case,
+    pub(super) case: StreamCase,
 }
 
 /// What is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(super) enum Part {
+pub(super) enum StreamPart {
     /// One stream, as the other options say
     One,
     /// In order and delayed, with promises and without
@@ -43,7 +43,7 @@ pub(super) enum Part {
 
 /// One stream, and what it is held to.
 #[derive(clap::Args, Clone, Debug)]
-pub(super) struct Case {
+pub(super) struct StreamCase {
     /// How many transactions
     #[arg(long, default_value_t = 20_000_000)]
     pub(super) txns: u64,
@@ -66,14 +66,14 @@ pub(super) struct Case {
     #[arg(long, value_name = "SHARE")]
     pub(super) reads: Option<f64>,
     /// What the stream is fed: decoded batches, or lines that are decoded while the clock runs
-    #[arg(long, value_enum, default_value_t = From::Batches)]
-    pub(super) from: From,
+    #[arg(long, value_enum, default_value_t = FedAs::Batches)]
+    pub(super) from: FedAs,
     /// How many megabytes the stream may hold in memory
     #[arg(long, value_name = "MB", default_value_t = 512)]
     pub(super) memory: u64,
     /// How transactions arrive: in-order, or normal:100ms,10ms
     #[arg(long, default_value = "in-order")]
-    pub(super) order: Order,
+    pub(super) order: ArrivalOrder,
     /// How many transactions a second there are by the clock that the stream is told
     #[arg(long, default_value_t = 400_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) rate: u64,
@@ -108,12 +108,12 @@ pub(super) enum YesNo {
 
 /// What the stream is fed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(super) enum From {
+pub(super) enum FedAs {
     Batches,
     Jsonl,
 }
 
-impl Case {
+impl StreamCase {
     /// What the sessions do.
     pub(super) fn settings(&self) -> Settings {
         let usual = Settings::new(self.workload);
@@ -159,33 +159,33 @@ fn level(name: &str) -> Result<Level, String> {
 
 /// How transactions arrive.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum Order {
+pub(super) enum ArrivalOrder {
     /// As they committed.
     InOrder,
     /// Each later by a normal variate, in milliseconds; those of a session keep their order.
     Delayed { mean: u32, deviation: u32 },
 }
 
-impl fmt::Display for Order {
+impl fmt::Display for ArrivalOrder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Order::InOrder => f.write_str("in-order"),
-            Order::Delayed { mean, deviation } => write!(f, "normal:{mean}ms,{deviation}ms"),
+            ArrivalOrder::InOrder => f.write_str("in-order"),
+            ArrivalOrder::Delayed { mean, deviation } => write!(f, "normal:{mean}ms,{deviation}ms"),
         }
     }
 }
 
-impl FromStr for Order {
+impl FromStr for ArrivalOrder {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Order, String> {
+    fn from_str(text: &str) -> Result<ArrivalOrder, String> {
         if text == "in-order" {
-            return Ok(Order::InOrder);
+            return Ok(ArrivalOrder::InOrder);
         }
         let times = text.strip_prefix("normal:").and_then(|times| times.split_once(','));
         let ms = |text: &str| text.strip_suffix("ms")?.parse().ok();
         let delayed = times.and_then(|(mean, deviation)| {
-            Some(Order::Delayed { mean: ms(mean)?, deviation: ms(deviation)? })
+            Some(ArrivalOrder::Delayed { mean: ms(mean)?, deviation: ms(deviation)? })
         });
         delayed.ok_or_else(|| "expected in-order, or delays such as normal:100ms,10ms".to_owned())
     }
@@ -198,10 +198,10 @@ mod tests {
     #[test]
     fn orders_are_written_as_they_are_read() {
         for text in ["in-order", "normal:100ms,10ms"] {
-            assert_eq!(text.parse::<Order>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<ArrivalOrder>().unwrap().to_string(), text);
         }
         for wrong in ["", "normal", "normal:1s,1s", "normal:100ms"] {
-            assert!(wrong.parse::<Order>().is_err(), "{wrong}");
+            assert!(wrong.parse::<ArrivalOrder>().is_err(), "{wrong}");
         }
     }
 }

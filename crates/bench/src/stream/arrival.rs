@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use isolde_history::Timestamp;
 use isolde_workload::Random;
 
-use super::args::{Case, Order};
+use super::args::{ArrivalOrder, StreamCase};
 use super::held::Held;
 
 /// A transaction that has arrived, and when, in nanoseconds.
@@ -39,11 +39,11 @@ pub(super) struct Arrival {
 }
 
 impl Arrival {
-    pub(super) fn new(case: &Case) -> Arrival {
+    pub(super) fn new(case: &StreamCase) -> Arrival {
         let sessions = case.sessions as usize;
         let delay = match case.order {
-            Order::InOrder => None,
-            Order::Delayed { mean, deviation } => {
+            ArrivalOrder::InOrder => None,
+            ArrivalOrder::Delayed { mean, deviation } => {
                 Some((f64::from(mean) * 1e6, f64::from(deviation) * 1e6))
             }
         };

@@ -13,30 +13,30 @@ mod parts;
 mod source;
 
 use anyhow::Result;
-use args::Part;
+use args::StreamPart;
 use clap::ValueEnum;
 
 pub(crate) use args::StreamArgs;
 
 pub(crate) fn run(args: &StreamArgs) -> Result<()> {
-    for part in Part::value_variants() {
+    for part in StreamPart::value_variants() {
         // Without a wish, every part but the one that says nothing of its own.
         let wanted = match args.only.is_empty() {
-            true => *part != Part::One,
+            true => *part != StreamPart::One,
             false => args.only.contains(part),
         };
         if !wanted {
             continue;
         }
         match part {
-            Part::One => println!("{}", one::measured(&args.case)?),
-            Part::Rate => parts::rate(&args.case)?,
-            Part::Jsonl => parts::jsonl(&args.case)?,
-            Part::Keys => parts::keys(&args.case)?,
-            Part::Memory => parts::memory(&args.case)?,
-            Part::Collect => parts::collect(&args.case)?,
-            Part::Flips => parts::flips(&args.case)?,
-            Part::Violations => parts::violations(&args.case)?,
+            StreamPart::One => println!("{}", one::measured(&args.case)?),
+            StreamPart::Rate => parts::rate(&args.case)?,
+            StreamPart::Jsonl => parts::jsonl(&args.case)?,
+            StreamPart::Keys => parts::keys(&args.case)?,
+            StreamPart::Memory => parts::memory(&args.case)?,
+            StreamPart::Collect => parts::collect(&args.case)?,
+            StreamPart::Flips => parts::flips(&args.case)?,
+            StreamPart::Violations => parts::violations(&args.case)?,
         }
     }
     Ok(())

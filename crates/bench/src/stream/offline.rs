@@ -9,12 +9,12 @@ use isolde_spec::Promise;
 use isolde_workload::simulate::simulate;
 use serde_json::{Value, json};
 
-use super::args::Case;
+use super::args::StreamCase;
 use super::source::{say_level, simulated};
 use crate::measure::round;
 
 /// Adds to the line of a stream how many violations the whole history has.
-pub(super) fn compare(case: &Case, line: &mut Value) -> Result<()> {
+pub(super) fn compare(case: &StreamCase, line: &mut Value) -> Result<()> {
     let mut builder = HistoryBuilder::new();
     simulate(&simulated(case), &mut builder)?;
     say_level(case.level, &mut builder);

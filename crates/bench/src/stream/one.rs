@@ -9,7 +9,7 @@ use isolde_spec::Promise;
 use isolde_stream::{Settings, Status, Stream, Told};
 use serde_json::{Value, json};
 
-use super::args::Case;
+use super::args::StreamCase;
 use super::gauge::{Resident, thread_seconds};
 use super::source::{Batch, Fed, Source};
 use crate::measure::round;
@@ -23,7 +23,7 @@ const LOOK: u64 = 40;
 const HEAD_START: Duration = Duration::from_millis(300);
 
 /// Measures the stream, and gives a line.
-pub(super) fn measured(case: &Case) -> Result<Value> {
+pub(super) fn measured(case: &StreamCase) -> Result<Value> {
     let spill = SpillFolder::new(&case.folder)?;
     let mut settings = Settings::new(Promise::by_timestamps(case.level));
     settings.memory = usize::try_from(case.memory << 20).unwrap_or(usize::MAX);
@@ -77,7 +77,7 @@ struct Slice {
 }
 
 impl Course {
-    fn new(case: &Case, stream: Stream) -> Course {
+    fn new(case: &StreamCase, stream: Stream) -> Course {
         Course {
             stream,
             now: 0,
@@ -148,7 +148,7 @@ impl Course {
         Ok(())
     }
 
-    fn line(&self, case: &Case, seconds: f64) -> Value {
+    fn line(&self, case: &StreamCase, seconds: f64) -> Value {
         let status = self.stream.status();
         let mut line = json!({
             "bench": "stream",
@@ -170,6 +170,7 @@ impl Course {
         });
         let per_second = |seconds: f64| json!((self.txns as f64 / seconds.max(1e-9)).round());
         line["rate"] = per_second(self.cpu);
+        line["rate_of_operations"] = json!((status.ops as f64 / self.cpu.max(1e-9)).round());
         if self.text_bytes > 0 {
             line["rate_of_decoding"] = per_second(self.decoding);
             // On one core; the watch decodes on another one.
@@ -215,6 +216,7 @@ fn show(status: &Status, line: &mut Value) {
     line["rectified"] = json!(status.rectified);
     line["longest_change_ms"] = json!(status.longest_change);
     line["reloads"] = json!(status.reloads);
+    line["keys_held"] = json!(status.keys);
     line["late"] = json!(status.late);
     line["too_late"] = json!(status.too_late);
     line["doubts"] = json!(status.doubts);

@@ -8,7 +8,7 @@ use isolde_workload::simulate::Database;
 use isolde_workload::{Kind, Settings};
 use serde_json::{Value, json};
 
-use super::args::{Case, From, Order, YesNo};
+use super::args::{ArrivalOrder, FedAs, StreamCase, YesNo};
 use super::offline;
 use crate::measure::round;
 
@@ -16,41 +16,47 @@ const SI: Level = Level::SnapshotIsolation;
 const SER: Level = Level::Serializable;
 
 /// The delays of most experiments.
-const DELAYED: Order = Order::Delayed { mean: 100, deviation: 10 };
+const DELAYED: ArrivalOrder = ArrivalOrder::Delayed { mean: 100, deviation: 10 };
 
 /// In order and delayed, with promises and without.
-pub(super) fn rate(base: &Case) -> Result<()> {
+pub(super) fn rate(base: &StreamCase) -> Result<()> {
     for promises in [YesNo::Yes, YesNo::No] {
-        for order in [Order::InOrder, DELAYED] {
-            told("rate", &Case { order, promises, ..base.clone() })?;
+        for order in [ArrivalOrder::InOrder, DELAYED] {
+            told("rate", &StreamCase { order, promises, ..base.clone() })?;
         }
     }
     Ok(())
 }
 
 /// From lines of JSON.
-pub(super) fn jsonl(base: &Case) -> Result<()> {
-    for order in [Order::InOrder, DELAYED] {
-        told("jsonl", &Case { order, from: From::Jsonl, ..base.clone() })?;
+pub(super) fn jsonl(base: &StreamCase) -> Result<()> {
+    for order in [ArrivalOrder::InOrder, DELAYED] {
+        told("jsonl", &StreamCase { order, from: FedAs::Jsonl, ..base.clone() })?;
     }
     Ok(())
 }
 
-/// Key spaces. TPC-C and Twitter insert rows for ever.
-pub(super) fn keys(base: &Case) -> Result<()> {
-    for workload in [Kind::Mix, Kind::Tpcc, Kind::Twitter] {
-        for order in [Order::InOrder, DELAYED] {
-            told("keys", &Case { workload, order, ..base.clone() })?;
+/// More warehouses of TPC-C than the usual one, for a large key space.
+const WAREHOUSES: u32 = 100;
+
+/// Key spaces. New rows of TPC-C and Twitter take the places of the oldest, so that the number of keys is bounded.
+pub(super) fn keys(base: &StreamCase) -> Result<()> {
+    let many = base.keys.or(Some(WAREHOUSES));
+    let spaces =
+        [(Kind::Mix, base.keys), (Kind::Tpcc, None), (Kind::Tpcc, many), (Kind::Twitter, None)];
+    for (workload, keys) in spaces {
+        for order in [ArrivalOrder::InOrder, DELAYED] {
+            told("keys", &StreamCase { workload, keys, order, ..base.clone() })?;
         }
     }
     Ok(())
 }
 
 /// By how much memory there is.
-pub(super) fn memory(base: &Case) -> Result<()> {
+pub(super) fn memory(base: &StreamCase) -> Result<()> {
     for promises in [YesNo::Yes, YesNo::No] {
         for memory in [64, 128, 256, 512] {
-            told("memory", &Case { memory, promises, order: DELAYED, ..base.clone() })?;
+            told("memory", &StreamCase { memory, promises, order: DELAYED, ..base.clone() })?;
         }
     }
     Ok(())
@@ -67,19 +73,19 @@ const PAPER_TXNS: u64 = 500_000;
 const MANY_READS: Option<f64> = Some(0.9);
 
 /// The paper's three policies: nothing is collected, what is final is collected, there is never room.
-pub(super) fn collect(base: &Case) -> Result<()> {
-    let usual = Case { txns: PAPER_TXNS.min(base.txns), ..base.clone() };
+pub(super) fn collect(base: &StreamCase) -> Result<()> {
+    let usual = StreamCase { txns: PAPER_TXNS.min(base.txns), ..base.clone() };
     let workloads = [(Kind::Mix, SI), (Kind::Mix, SER), (Kind::Twitter, SI), (Kind::Rubis, SI)];
     for (workload, level) in workloads {
         let reads = MANY_READS.filter(|_| workload == Kind::Mix && level == SER);
-        let case = Case { workload, level, reads, database: None, ..usual.clone() };
+        let case = StreamCase { workload, level, reads, database: None, ..usual.clone() };
         let policies = [
             ("none", YesNo::No, NO_LIMIT),
             ("final", YesNo::Yes, base.memory),
             ("no room", YesNo::No, NO_ROOM),
         ];
         for (policy, promises, memory) in policies {
-            let mut line = measured(&Case { promises, memory, ..case.clone() })?;
+            let mut line = measured(&StreamCase { promises, memory, ..case.clone() })?;
             line["policy"] = json!(policy);
             print("collect", line);
         }
@@ -89,9 +95,9 @@ pub(super) fn collect(base: &Case) -> Result<()> {
 
 /// Flips of the paper's default workload, each transaction on its own as its delay says. How many there are depends on
 /// how many transactions there are within a delay, so on the rate.
-pub(super) fn flips(base: &Case) -> Result<()> {
+pub(super) fn flips(base: &StreamCase) -> Result<()> {
     let settings = Settings::new(Kind::Mix);
-    let usual = Case {
+    let usual = StreamCase {
         txns: 10_000,
         sessions: 50,
         ops: settings.max_txn_len,
@@ -105,8 +111,8 @@ pub(super) fn flips(base: &Case) -> Result<()> {
     let deviations = [1, 5, 20, 30, 40, 50].map(|deviation| (100, deviation));
     for rate in [400, 10_000] {
         for (mean, deviation) in means.into_iter().chain(deviations) {
-            let order = Order::Delayed { mean, deviation };
-            told("flips", &Case { rate, order, ..usual.clone() })?;
+            let order = ArrivalOrder::Delayed { mean, deviation };
+            told("flips", &StreamCase { rate, order, ..usual.clone() })?;
         }
     }
     Ok(())
@@ -116,20 +122,20 @@ pub(super) fn flips(base: &Case) -> Result<()> {
 const WRONG: f64 = 0.02;
 
 /// Many violations against none, and snapshots held to serializability: as many online as offline.
-pub(super) fn violations(base: &Case) -> Result<()> {
-    for order in [Order::InOrder, DELAYED] {
-        let clean = told("violations", &Case { order, violations: 0.0, ..base.clone() })?;
+pub(super) fn violations(base: &StreamCase) -> Result<()> {
+    for order in [ArrivalOrder::InOrder, DELAYED] {
+        let clean = told("violations", &StreamCase { order, violations: 0.0, ..base.clone() })?;
         let share = if base.violations > 0.0 { base.violations } else { WRONG };
-        let mut wrong = measured(&Case { order, violations: share, ..base.clone() })?;
+        let mut wrong = measured(&StreamCase { order, violations: share, ..base.clone() })?;
         let rate = |line: &Value| line["rate"].as_f64().unwrap_or(0.0);
         wrong["of_clean"] = json!(round(rate(&wrong) / rate(&clean).max(1.0)));
         print("violations", wrong);
     }
     let (txns, database) = (PAPER_TXNS.min(base.txns), Some(Database::Snapshot));
     let reads = MANY_READS.filter(|_| base.workload == Kind::Mix);
-    let case = Case { txns, level: SER, database, reads, violations: 0.0, ..base.clone() };
-    for order in [Order::InOrder, DELAYED] {
-        let case = Case { order, ..case.clone() };
+    let case = StreamCase { txns, level: SER, database, reads, violations: 0.0, ..base.clone() };
+    for order in [ArrivalOrder::InOrder, DELAYED] {
+        let case = StreamCase { order, ..case.clone() };
         let mut line = measured(&case)?;
         offline::compare(&case, &mut line)?;
         print("violations", line);
@@ -138,7 +144,7 @@ pub(super) fn violations(base: &Case) -> Result<()> {
 }
 
 /// Measures a stream in a process of its own, and prints its line.
-fn told(part: &str, case: &Case) -> Result<Value> {
+fn told(part: &str, case: &StreamCase) -> Result<Value> {
     let line = measured(case)?;
     print(part, line.clone());
     Ok(line)
@@ -149,7 +155,7 @@ fn print(part: &str, mut line: Value) {
     println!("{line}");
 }
 
-fn measured(case: &Case) -> Result<Value> {
+fn measured(case: &StreamCase) -> Result<Value> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["stream", "--only=one"]).args(case.typed()).stderr(Stdio::inherit());
     let output = command.output().context("cannot start a process for a stream")?;

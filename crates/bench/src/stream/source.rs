@@ -14,7 +14,7 @@ use isolde_spec::Level;
 use isolde_workload::Random;
 use isolde_workload::simulate::{self, Timestamps, simulate};
 
-use super::args::{Case, From, YesNo};
+use super::args::{FedAs, StreamCase, YesNo};
 use super::arrival::{Arrival, session_of};
 use super::held::{Held, HeldAccess};
 
@@ -46,7 +46,7 @@ pub(super) struct Source {
 
 impl Source {
     /// Begins to make batches.
-    pub(super) fn start(case: &Case) -> Result<Source> {
+    pub(super) fn start(case: &StreamCase) -> Result<Source> {
         let (sender, batches) = sync_channel(WAITING);
         let case = case.clone();
         let make = move || {
@@ -66,7 +66,7 @@ impl Source {
 }
 
 /// What is simulated.
-pub(super) fn simulated(case: &Case) -> simulate::Plan {
+pub(super) fn simulated(case: &StreamCase) -> simulate::Plan {
     simulate::Plan {
         workload: case.settings(),
         database: case.database(),
@@ -110,12 +110,12 @@ struct Tap {
     since_promise: u64,
     at: u64,
     sessions: u32,
-    from: From,
+    from: FedAs,
     level: Level,
 }
 
 impl Tap {
-    fn new(case: &Case, sender: SyncSender<Batch>) -> Tap {
+    fn new(case: &StreamCase, sender: SyncSender<Batch>) -> Tap {
         Tap {
             sender,
             pool: Pool::new(),
@@ -162,8 +162,8 @@ impl Tap {
         let history = batch.finish();
         let (txns, now) = (history.txn_count() as u64, (self.at / 1_000_000) as i64);
         let what = match self.from {
-            From::Batches => Fed::Decoded(Box::new(history)),
-            From::Jsonl => Fed::Lines(lines(&history)?),
+            FedAs::Batches => Fed::Decoded(Box::new(history)),
+            FedAs::Jsonl => Fed::Lines(lines(&history)?),
         };
         let sent = self.sender.send(Batch { what, txns, now });
         sent.map_err(|_| SinkError::Refused("nobody listens any more".to_owned()))
@@ -243,7 +243,7 @@ struct Spoiler {
 }
 
 impl Spoiler {
-    fn new(case: &Case) -> Spoiler {
+    fn new(case: &StreamCase) -> Spoiler {
         let random = Random::stream(case.seed, u64::from(u32::MAX) + 1);
         Spoiler { share: case.violations, old: HashMap::new(), random }
     }

@@ -30,6 +30,7 @@ use crate::typed;
                   isolde test postgres --isolation repeatable-read --level ser --favour WriteSkew\n  \
                   isolde test mariadb --isolation repeatable-read --level si --repeat 100 --budget 10m\n  \
                   isolde test postgres://me@localhost/db --workload append --duration 30s\n  \
+                  isolde test etcd --online --stop --duration 10m\n  \
                   isolde test mariadb --isolation repeatable-read --level si --trials 50 --commits 3k"
 )]
 pub(crate) struct TestArgs {
@@ -49,6 +50,13 @@ pub(crate) struct TestArgs {
     /// Start no other run after this time; alone, run again until a violation is found
     #[arg(long, value_name = "TIME", value_parser = typed::duration)]
     pub(crate) budget: Option<Duration>,
+    /// Check each run while it goes on, and tell violations at once: by the timestamps of the database, for si and ser (etcd,
+    /// faulty, drivers that tell timestamps). At the end the record is checked as well, and has to say the same
+    #[arg(long)]
+    pub(crate) online: bool,
+    /// End a run at the first violation that is found while it goes on
+    #[arg(long, requires = "online")]
+    pub(crate) stop: bool,
     /// How long the check of a run may take, such as 30s or 5m; what is not decided by then is unknown
     /// [default: never]
     #[arg(long, value_name = "TIME", value_parser = typed::duration)]

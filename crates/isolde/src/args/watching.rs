@@ -28,7 +28,7 @@ use crate::typed::{bytes, duration, fact};
                   is at fault, 3 unknown; if several apply, 1 before 2 before 3.\n\n\
                   Examples:\n  recorder | isolde watch -\n  \
                   isolde watch history.jsonl --until-end\n  \
-                  isolde watch run.isolde --events found.jsonl\n  \
+                  isolde watch run.isolde --events found.jsonl --report watch.html\n  \
                   isolde watch tcp:127.0.0.1:9000 --level si --metrics 127.0.0.1:9090\n  \
                   isolde watch unix:/tmp/isolde.sock --timeout 10s --memory 2G\n  \
                   isolde watch run.jsonl --state run.state --events found.jsonl\n  \
@@ -83,7 +83,12 @@ pub(crate) struct WatchArgs {
     /// has nothing else (the summary goes to standard error, unless --json is given)
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
-    /// Overwrite the file of --events if it exists
+    /// Write a report at the end, of the kind that the name says: .html (figures, charts over time, the first hundred
+    /// violations with their small histories), .json (docs/report.schema.json), .txt, .svg or .dot (the first
+    /// violation); one --report each for several
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Vec<PathBuf>,
+    /// Overwrite the files of --events and --report if they exist
     #[arg(long)]
     pub(crate) force: bool,
     /// Show how it is doing at http://HOST:PORT/metrics, for Prometheus

@@ -6,11 +6,9 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Wri
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
-use isolde_job::{output, shown};
+use isolde_job::{found, output, shown};
 use isolde_stream::StreamEvent;
 use serde_json::{Value, json};
-
-use super::told;
 
 /// The version of the format, which the first line says.
 const VERSION: u64 = 1;
@@ -102,7 +100,7 @@ impl EventLines {
 
     /// Writes one line at once: a reader on the other end of a pipe waits for it.
     pub(super) fn write(&mut self, event: &StreamEvent) -> io::Result<()> {
-        self.line(&told::to_json(event))
+        self.line(&found::to_json(event))
     }
 
     fn line(&mut self, line: &Value) -> io::Result<()> {

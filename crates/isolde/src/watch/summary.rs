@@ -1,112 +1,161 @@
 //! What a watch found, at its end.
 
-use std::fmt::Write as _;
-
 use anyhow::Result;
-use isolde_report::number;
+use isolde_report::{Watched, WatchedFigure, number};
 use isolde_watch::Outcome;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use super::curves;
 use crate::args::WatchArgs;
 use crate::terminal;
 
 /// Prints it: to standard output, unless that is for events only.
-pub(super) fn print(args: &WatchArgs, outcome: &Outcome) -> Result<()> {
+pub(super) fn print(args: &WatchArgs, watched: &Watched) -> Result<()> {
     let events = args.events.as_ref().is_some_and(|path| path.as_os_str() == "-");
     match (args.json, events) {
         (true, true) => {
-            terminal::print(&(json!({ "summary": to_json(outcome) }).to_string() + "\n"))
+            terminal::print(&(json!({ "summary": watched.to_json() }).to_string() + "\n"))
         }
-        (true, false) => terminal::print_json(&to_json(outcome)),
+        (true, false) => terminal::print_json(&watched.to_json()),
         (false, true) => {
-            anstream::eprint!("{}", to_text(args, outcome));
+            anstream::eprint!("{}", watched.to_text());
             Ok(())
         }
-        (false, false) => terminal::print(&to_text(args, outcome)),
+        (false, false) => terminal::print(&watched.to_text()),
     }
 }
 
-fn verdict(outcome: &Outcome) -> &'static str {
-    match outcome.figures.status.holds() {
-        Some(true) => "nothing was found",
-        Some(false) => "violated",
-        None => "unknown",
+/// A watch as reports have it. So many of its violations are shown one by one.
+pub(super) fn watched(source: &str, args: &WatchArgs, outcome: &Outcome, shown: u64) -> Watched {
+    let status = &outcome.figures.status;
+    let hint = (status.corrections > 0 && !status.promised).then(|| {
+        let enough = status.longest_change / 1000 + 1;
+        format!("--timeout {enough}s would have waited long enough")
+    });
+    let (seconds, curves) = curves::of(&outcome.series, args.memory);
+    Watched {
+        source: source.to_owned(),
+        promise: outcome.promise.map(|promise| promise.to_string()),
+        holds: status.holds(),
+        figures: figures(outcome),
+        hint,
+        seconds,
+        curves,
+        rectified: status.rectified.clone(),
+        not_shown: status.violations.saturating_sub(shown),
     }
 }
 
-fn to_text(args: &WatchArgs, outcome: &Outcome) -> String {
-    let (figures, mut out) = (&outcome.figures, String::new());
+fn figures(outcome: &Outcome) -> Vec<WatchedFigure> {
+    let mut all = traffic(outcome);
+    all.extend(counts(outcome));
+    all.extend(state(outcome));
+    all
+}
+
+/// A figure of which people are told in these words, if there are any.
+fn figure(
+    key: &'static str,
+    value: Value,
+    name: &'static str,
+    text: Option<String>,
+) -> WatchedFigure {
+    WatchedFigure { key, value, name, text }
+}
+
+/// A figure for machines only.
+fn quiet(key: &'static str, value: Value) -> WatchedFigure {
+    figure(key, value, key, None)
+}
+
+/// A count, told only if there is something to count.
+fn counted(key: &'static str, count: u64, name: &'static str, what: &str) -> WatchedFigure {
+    let text = (count > 0).then(|| format!("{} {what}", number(count)));
+    figure(key, json!(count), name, text)
+}
+
+/// How much came, and what it took.
+fn traffic(outcome: &Outcome) -> Vec<WatchedFigure> {
+    let figures = &outcome.figures;
     let status = &figures.status;
-    let promise = outcome.promise.map_or_else(|| "no promise".to_owned(), |p| p.to_string());
-    let _ = writeln!(out, "{promise}: {}", verdict(outcome));
     let seconds = figures.elapsed.as_secs_f64();
+    let rate = status.txns.saturating_sub(outcome.before) as f64 / seconds.max(1e-3);
     let (txns, ops) = (number(status.txns), number(status.ops));
-    let _ = writeln!(out, "  transactions  {txns}, with {ops} operations, in {seconds:.1} s");
-    if status.violations > 0 {
-        let _ = writeln!(out, "  violations    {}", number(status.violations));
-        for (anomaly, count) in &status.by_anomaly {
-            let _ = writeln!(out, "    {anomaly}: {}", number(*count));
-        }
-    }
-    let mut say = |count: u64, name: &str, what: &str| {
-        if count > 0 {
-            let _ = writeln!(out, "  {name:<12}  {} {what}", number(count));
-        }
+    let samples = outcome.series.samples();
+    let memory = samples.iter().map(|sample| sample.memory).max().unwrap_or(0);
+    let disk = samples.iter().map(|sample| sample.disk).max().unwrap_or(0);
+    let on_disk = match disk {
+        0 => String::new(),
+        _ => format!(", {} MB on disk", number(disk >> 20)),
     };
-    say(status.corrections, "corrections", "final verdicts changed when a transaction came late");
-    say(status.late, "late", "transactions came later than promised");
-    say(
-        status.too_late,
-        "too late",
-        "transactions needed what is not kept any more: --keep keeps more",
-    );
-    say(status.doubts, "doubts", "reads and conflicts stay unknown");
-    say(
-        status.unstamped,
-        "unstamped",
-        "transactions committed without the timestamps that are needed",
-    );
-    say(status.repeated, "repeated", "transactions came twice and were left out");
-    let open = match args.state.is_some() {
+    let came = match status.txns {
+        0 => "0: nothing came, so nothing can be said".to_owned(),
+        _ => format!("{txns}, with {ops} operations, in {seconds:.1} s"),
+    };
+    let held = format!("{} MB at most{on_disk}", number(memory >> 20));
+    vec![
+        figure("transactions", json!(status.txns), "transactions", Some(came)),
+        quiet("operations", json!(status.ops)),
+        quiet("seconds", json!(seconds)),
+        figure("rate", json!(rate), "rate", Some(format!("{} a second", number(rate.round())))),
+        figure("memory_bytes", json!(memory), "memory", Some(held)),
+        quiet("disk_bytes", json!(disk)),
+        quiet("reloads", json!(status.reloads)),
+    ]
+}
+
+/// What was found, and how often verdicts changed.
+fn counts(outcome: &Outcome) -> Vec<WatchedFigure> {
+    let status = &outcome.figures.status;
+    let named = status.by_anomaly.iter();
+    let by_anomaly: Map<String, Value> =
+        named.clone().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
+    let lines = named.map(|(name, count)| format!("\n{name}: {}", number(*count)));
+    let found =
+        (status.violations > 0).then(|| number(status.violations) + &lines.collect::<String>());
+    let flips = (status.flips > 0).then(|| {
+        let (flips, longest) = (number(status.flips), number(status.longest_change));
+        format!("{flips} verdicts on reads changed while they were open, at most {longest} ms after their transactions had come")
+    });
+    vec![
+        figure("violations", json!(status.violations), "violations", found),
+        quiet("by_anomaly", Value::Object(by_anomaly)),
+        counted(
+            "corrections",
+            status.corrections,
+            "corrections",
+            "final verdicts changed when a transaction came late",
+        ),
+        figure("flips", json!(status.flips), "flips", flips),
+        quiet("flipped", json!(status.flipped)),
+        quiet("longest_change", json!(status.longest_change)),
+    ]
+}
+
+/// What is late, missing or open.
+fn state(outcome: &Outcome) -> Vec<WatchedFigure> {
+    let (figures, status) = (&outcome.figures, &outcome.figures.status);
+    let too_late = "transactions needed what is not kept any more: --keep keeps more";
+    let unstamped = "transactions committed without the timestamps that are needed";
+    let bad = "lines could not be read; a violation may have been in them";
+    let open = match outcome.goes_on {
         true => "transactions have no final verdict yet: the same command goes on with them",
         false => "transactions have no final verdict",
     };
-    say(status.open, "open", open);
-    say(figures.bad, "bad lines", "lines could not be read; a violation may have been in them");
-    if status.txns == 0 {
-        out += "  nothing came, so nothing can be said\n";
-    }
-    if status.corrections > 0 && !status.promised {
-        let enough = status.longest_change / 1000 + 1;
-        let _ = writeln!(out, "  hint: --timeout {enough}s would have waited long enough");
-    }
-    out
-}
-
-fn to_json(outcome: &Outcome) -> Value {
-    let figures = &outcome.figures;
-    let status = &figures.status;
-    let violations: serde_json::Map<String, Value> =
-        status.by_anomaly.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
-    json!({
-        "promise": outcome.promise.map(|promise| promise.to_string()),
-        "holds": status.holds(),
-        "transactions": status.txns,
-        "operations": status.ops,
-        "seconds": figures.elapsed.as_secs_f64(),
-        "violations": status.violations,
-        "by_anomaly": violations,
-        "corrections": status.corrections,
-        "longest_change": status.longest_change,
-        "late": status.late,
-        "too_late": status.too_late,
-        "doubts": status.doubts,
-        "unstamped": status.unstamped,
-        "repeated": status.repeated,
-        "open": status.open,
-        "flips": status.flips,
-        "bad_lines": figures.bad,
-        "complete": status.complete,
-        "failed": outcome.failed,
-    })
+    vec![
+        counted("late", status.late, "late", "transactions came later than promised"),
+        counted("too_late", status.too_late, "too late", too_late),
+        counted("doubts", status.doubts, "doubts", "reads and conflicts stay unknown"),
+        counted("unstamped", status.unstamped, "unstamped", unstamped),
+        counted(
+            "repeated",
+            status.repeated,
+            "repeated",
+            "transactions came twice and were left out",
+        ),
+        counted("open", status.open, "open", open),
+        counted("bad_lines", figures.bad, "bad lines", bad),
+        quiet("complete", json!(status.complete)),
+        quiet("failed", json!(outcome.failed)),
+    ]
 }

@@ -265,7 +265,7 @@ fn the_handbook_knows_other_names() {
 
 /// What the schema says against a document.
 #[track_caller]
-fn is_as_the_schema_says(text: &str) {
+pub(crate) fn is_as_the_schema_says(text: &str) {
     let schema = fs::read_to_string(root().join("docs/report.schema.json")).unwrap();
     let schema: Value = serde_json::from_str(&schema).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
@@ -297,4 +297,6 @@ fn whatever_is_printed_as_json_is_as_the_schema_says() {
     let run = ["test", "fjall", "--txns", "500", "--seed", "3", "--out", &out, "--report", &file];
     is_as_the_schema_says(&says(0, &[&run[..], &["--json"]].concat()));
     is_as_the_schema_says(&fs::read_to_string(&file).unwrap());
+    let online = ["test", "faulty", "--txns", "500", "--seed", "3", "--out", &out, "--online"];
+    is_as_the_schema_says(&says(0, &[&online[..], &["--json"]].concat()));
 }

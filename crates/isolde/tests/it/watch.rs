@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::common::{Folder, Ran};
+use crate::reports::is_as_the_schema_says;
 use crate::trouble::signal;
 
 pub(crate) const HEADER: &str =
@@ -360,4 +361,60 @@ fn nothing_is_left_in_the_folder_for_what_does_not_fit() {
     assert_eq!(inside(), 0);
     let ran = piped(&folder, &["--spill", "no/such"], "");
     assert!(ran.code == Some(2) && ran.err.contains("cannot write to no/such"), "{ran:#?}");
+}
+
+#[test]
+fn a_report_has_figures_over_time_and_the_violations() {
+    let folder = Folder::new("watch-report");
+    let files =
+        ["watch.html", "watch.json", "watch.txt", "watch.svg"].map(|name| folder.file(name));
+    let mut args = Vec::new();
+    files.iter().for_each(|file| args.extend(["--report", file.as_str()]));
+    let text = [HEADER, A, B, STALE].concat();
+    let ran = piped(&folder, &args, &text);
+    assert_eq!(ran.code, Some(1), "{ran:#?}");
+    let [html, report, text_report, svg] =
+        files.each_ref().map(|file| fs::read_to_string(file).unwrap());
+    assert!(
+        html.contains("snapshot-isolation by timestamps: violated")
+            && html.contains("StaleRead by ")
+    );
+    assert!(svg.starts_with("<svg"));
+    assert!(text_report.contains("violations    1") && text_report.contains("StaleRead: "));
+    is_as_the_schema_says(&report);
+    let report = json(&report);
+    let watch = &report["watch"];
+    assert_eq!((&watch["violations"], &watch["transactions"]), (&1.into(), &3.into()));
+    let samples = watch["series"]["seconds"].as_array().unwrap().len();
+    assert!(
+        watch["series"]
+            .as_object()
+            .unwrap()
+            .values()
+            .all(|of| of.as_array().unwrap().len() == samples)
+    );
+    assert_eq!(watch["series"]["violations"][samples - 1], 1.0);
+    assert_eq!(report["histories"].as_array().unwrap().len(), 1);
+    // What is there is not overwritten, and nothing is read in vain.
+    let ran = piped(&folder, &args, "");
+    assert!(ran.code == Some(2) && ran.err.contains("--force"), "{ran:#?}");
+    let ran = piped(&folder, &["--report", "x.xml"], "");
+    assert!(ran.code == Some(2) && ran.err.contains("JUnit"), "{ran:#?}");
+}
+
+#[test]
+fn a_violation_that_is_withdrawn_is_not_in_the_report() {
+    let folder = Folder::new("watch-report-withdrawn");
+    let file = folder.file("watch.json");
+    // The reader comes before the version that it read, and is final at once.
+    let read = "{\"session\":\"c\",\"ops\":[[\"r\",\"x\",2]],\"ts\":[5,6]}\n";
+    let mut watching = Watching::start(&folder, &["-", "--timeout", "1ms", "--report", &file]);
+    watching.send(&[HEADER, A, read].concat());
+    std::thread::sleep(Duration::from_millis(400));
+    watching.send(B);
+    let ran = watching.end();
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    assert!(ran.out.contains("corrections   1"), "{ran:#?}");
+    let report = json(&fs::read_to_string(&file).unwrap());
+    assert_eq!(report["histories"].as_array().unwrap().len(), 0);
 }

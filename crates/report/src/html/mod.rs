@@ -14,6 +14,7 @@ use std::fmt::Write;
 use crate::case::Case;
 use crate::picture::picture_css;
 use crate::text::{Telling, faults_to_text, summary_to_text, to_text};
+use crate::watched::Watched;
 use crate::wrap::{number, shorten};
 use crate::xml::escape;
 
@@ -58,6 +59,8 @@ pub struct HtmlReport {
     plain: String,
     /// The histories that could not be checked, as a list.
     faults: String,
+    /// How a watch went, and what was watched.
+    watched: Option<(String, String)>,
 }
 
 impl HtmlReport {
@@ -70,6 +73,7 @@ impl HtmlReport {
             data: data::Data::default(),
             plain: String::new(),
             faults: String::new(),
+            watched: None,
         }
     }
 
@@ -94,6 +98,11 @@ impl HtmlReport {
         self.plain.push('\n');
     }
 
+    /// Says how a watch went. Its violations are added as histories of their own.
+    pub fn watch(&mut self, watched: &Watched) {
+        self.watched = Some((watched.source.clone(), watched.to_html()));
+    }
+
     /// Adds a history that could not be checked.
     pub fn add_fault(&mut self, name: &str, error: &str) {
         let (name, error) = (escape(name), escape(error));
@@ -112,6 +121,9 @@ impl HtmlReport {
 
     /// The title; where it says nothing, what the page is about.
     fn heading(&self) -> String {
+        if let Some((source, _)) = &self.watched {
+            return shorten(source, MOST_HEADING);
+        }
         match (self.title.as_str(), &self.first, self.count) {
             ("" | "Isolde", Some(name), 1) => shorten(name, MOST_HEADING),
             ("" | "Isolde", _, count) if count > 1 => format!("{} histories", number(count)),
@@ -125,6 +137,7 @@ impl HtmlReport {
         let title = escape(&heading);
         let plain = escape(&self.plain);
         let faults = self.faults();
+        let watched = self.watched.map_or_else(String::new, |(_, html)| html);
         let data = self.data.into_json(&heading);
         let style = lean(STYLE);
         let picture = lean(picture_css());
@@ -137,6 +150,7 @@ impl HtmlReport {
             ("COLOURS", COLOURS),
             ("PLAIN", &plain),
             ("FAULTS", &faults),
+            ("WATCHED", &watched),
             ("DATA", &data),
             ("SCRIPT", &script),
         ];

@@ -1,6 +1,7 @@
 //! The course of a run: commits per second, and above them what was done to the servers meanwhile.
 
 use super::geometry::{Rect, Size, half};
+use super::round::{plain, round_up};
 use super::sheet::{Picture, Sheet};
 use super::text::{cut, width};
 use crate::course::{Bin, Course, Lane};
@@ -123,23 +124,6 @@ fn draw_violations(sheet: &mut Sheet, frame: &Frame, course: &Course, top: f64) 
 
 fn total(bin: &Bin) -> u64 {
     bin.committed + bin.aborted + bin.unknown
-}
-
-/// A round number that is not less, and not much more.
-fn round_up(value: f64) -> f64 {
-    let power = 10_f64.powf(value.max(1e-9).log10().floor());
-    let steps = [1.0, 2.0, 2.5, 4.0, 5.0, 6.0, 8.0, 10.0];
-    let fits = steps.into_iter().find(|step| step * power >= value * (1.0 - 1e-9));
-    fits.unwrap_or(10.0) * power
-}
-
-/// A number without digits that say nothing.
-fn plain(value: f64) -> String {
-    if value >= 10.0 || value.fract() == 0.0 {
-        return number(value.round() as u64);
-    }
-    let text = format!("{value:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Lines for rates, on the left; says which rate is at the top.

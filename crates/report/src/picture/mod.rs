@@ -3,6 +3,7 @@
 
 mod axis;
 mod course;
+mod curve;
 mod dot;
 mod face;
 mod geometry;
@@ -13,6 +14,7 @@ mod layers;
 mod layout;
 mod legend;
 mod order;
+mod round;
 mod route;
 mod sheet;
 mod space;
@@ -20,6 +22,7 @@ mod standalone;
 mod text;
 
 pub(crate) use course::course;
+pub(crate) use curve::{curve, histogram};
 pub use dot::dot;
 pub use lattice::lattice;
 pub use sheet::Picture;

@@ -17,4 +17,5 @@ mod summaries;
 mod timed;
 mod timed_reports;
 mod verdicts;
+mod watched;
 mod weak;

@@ -2,7 +2,7 @@
 
 mod resume;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use isolde_history::{History, HistoryBuilder, StreamPromise, Timestamp, TxnId};
 use isolde_spec::{By, Level, Promise};
@@ -15,12 +15,16 @@ use crate::error::StreamError;
 use crate::event::{StreamEvent, Told, Trouble};
 use crate::journal::Journal;
 use crate::numbers::{Numbered, Numbers};
+use crate::pending_heap::PendingHeap;
 use crate::promises::Promises;
 use crate::settings::Settings;
 use crate::status::Status;
+use crate::timestamps::Timestamps;
 use crate::timestamps::excerpt::name_of;
-use crate::timestamps::{Pending, Timestamps};
 use crate::waiting::Waiting;
+
+/// From so many bytes on, what is mostly final goes to disk.
+const SOON: usize = 48 << 20;
 
 /// An endless stream of transactions, held to a promise.
 ///
@@ -46,9 +50,10 @@ pub struct Stream {
     arrived: VecDeque<i64>,
     /// Batches that are not final, by the last time of their transactions.
     waiting: Waiting,
-    /// Wrong reads that are not told yet, by when they are, and by when they came.
-    by_time: BTreeSet<Pending>,
-    by_arrival: BTreeSet<(TxnRef, Pending)>,
+    /// Wrong reads that are not told yet.
+    pending: PendingHeap,
+    /// How many bytes were held by keys, and in all, when all that could be let go of was.
+    stays: (usize, usize),
     now: i64,
     finished: bool,
     txns: u64,
@@ -85,8 +90,8 @@ impl Stream {
             numbers: Numbers::default(),
             arrived: VecDeque::new(),
             waiting: Waiting::default(),
-            by_time: BTreeSet::new(),
-            by_arrival: BTreeSet::new(),
+            pending: PendingHeap::default(),
+            stays: (0, 0),
             now: i64::MIN,
             finished: false,
             txns: 0,
@@ -210,11 +215,18 @@ impl Stream {
             status.doubts = figures.doubts;
             status.unstamped = figures.unstamped;
             (status.flips, status.flipped) = (figures.flips, figures.flipped);
+            status.flipped_txns = figures.flipped_txns;
             status.rectified = figures.rectified.clone();
             status.longest_change = figures.longest_change;
             status.keys = checker.held().0;
         }
         status
+    }
+
+    /// How far verdicts are final: of all that lies before the timestamp, by promises, and of so many batches, counting
+    /// those with transactions, by time.
+    pub fn final_until(&self) -> (Option<Timestamp>, u32) {
+        self.checker.as_ref().map_or((None, 0), |c| (c.finality.low, c.finality.batch))
     }
 
     /// Why the first of the reads that stay unknown does, for a person.
@@ -307,8 +319,7 @@ impl Stream {
     fn settle(&mut self) {
         let Some(checker) = &mut self.checker else { return };
         for pending in checker.pending.drain(..) {
-            self.by_time.insert(pending);
-            self.by_arrival.insert((pending.txn, pending));
+            self.pending.push(pending);
         }
         let low = self.promises.low();
         checker.finality.low = low;
@@ -324,34 +335,43 @@ impl Stream {
             checker.finality.batch = self.bodies.next();
         }
         let batch = checker.finality.batch;
-        while let Some((_, pending)) = self.by_arrival.first().copied()
-            && pending.txn.batch() < batch
-        {
-            self.by_arrival.pop_first();
-            self.by_time.remove(&pending);
+        while let Some(pending) = self.pending.pop_before(batch) {
             checker.settle(pending, &mut self.bodies);
         }
-        while let Some(pending) = self.by_time.first().copied()
-            && low.is_some_and(|low| pending.until < low)
-        {
-            self.by_time.pop_first();
-            self.by_arrival.remove(&(pending.txn, pending));
+        while let Some(pending) = low.and_then(|low| self.pending.pop_below(low)) {
             checker.settle(pending, &mut self.bodies);
         }
+        self.pending.clear_settled(|pending| checker.is_open(pending));
         self.waiting.settle(batch, low);
     }
 
-    /// Puts batches on disk while more bytes are held than may be, and lets go of what they say of keys.
+    /// Lets go of what keys hold, and of batches, while more bytes are held than may be.
     fn keep_within_memory(&mut self) -> Result<(), StreamError> {
-        let most = self.settings.memory / 8 * 7;
-        let mut tries = 0;
-        while self.held() > most && self.bodies.has_disk() && tries < 3 {
-            tries += 1;
-            self.bodies.store(self.bodies.live_bytes() / 2)?;
-            let end = self.bodies.first_live();
-            if let Some(checker) = &mut self.checker {
-                checker.trim(end, self.settings.memory / 2);
+        let memory = self.settings.memory;
+        for _ in 0..4 {
+            let Some(checker) = self.checker.as_mut().filter(|_| self.bodies.has_disk()) else {
+                break;
+            };
+            let (txns, bytes) = self.bodies.since(checker.trimmed());
+            // What is final is hardly ever asked for again, and a few megabytes stay in the processor's caches. So what is
+            // mostly final goes before it must.
+            let soon = self.waiting.txns < txns / 4
+                && checker.key_bytes() + bytes > SOON.min(memory / 2).max(2 * self.stays.0);
+            if !soon && self.held() <= (memory / 8 * 7).max(self.stays.1 + memory / 16) {
+                break;
             }
+            let end =
+                self.bodies.write_half(self.checker.as_ref().map_or(0, Timestamps::trimmed))?;
+            if let Some(checker) = &mut self.checker {
+                checker.trim(end, memory / 2);
+                self.stays.0 = checker.key_bytes();
+            }
+            self.bodies.let_go(memory / 4);
+            if self.held() > memory / 8 * 7 {
+                self.bodies.let_go(memory / 16);
+            }
+            // What could not be let go of now cannot be the next time.
+            self.stays.1 = self.held();
         }
         self.bodies.take_error()
     }
@@ -360,7 +380,7 @@ impl Stream {
     fn held(&self) -> usize {
         let others = self.promises.heap_bytes() + self.numbers.heap_bytes();
         let keys = self.checker.as_ref().map_or(0, |checker| checker.held().1);
-        let waiting = self.by_time.len() * 4 * size_of::<Pending>() + self.waiting.heap_bytes();
+        let waiting = self.pending.heap_bytes() + self.waiting.heap_bytes();
         self.bodies.bytes() + others + keys + waiting + self.arrived.capacity() * 8
     }
 

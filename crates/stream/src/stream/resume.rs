@@ -97,8 +97,8 @@ impl Stream {
 
     fn save(&mut self, blob: &[u8]) -> Result<Saved, StreamError> {
         let checker = self.checker.as_ref();
-        let pending = self.by_time.iter();
-        let pending = pending.filter_map(|p| checker.and_then(|checker| checker.save_pending(p)));
+        let pending = self.pending.all().into_iter();
+        let pending = pending.filter_map(|p| checker.and_then(|checker| checker.save_pending(&p)));
         let header = checker.map(|checker| batch_files::encode(&checker.about.header)).transpose();
         let folder = self.settings.folder.as_ref().map(|f| f.display().to_string());
         let wrong = |error| StreamError::Spill { folder: folder.unwrap_or_default(), error };
@@ -149,8 +149,7 @@ impl Stream {
             restored.restore(checker, saved.next);
             for pending in &saved.pending {
                 let pending = restored.restore_pending(pending);
-                self.by_time.insert(pending);
-                self.by_arrival.insert((pending.txn, pending));
+                self.pending.push(pending);
             }
             self.checker = Some(restored);
         }

@@ -123,6 +123,7 @@ impl Timestamps {
             changed.wrong = !right;
             if !std::mem::replace(&mut changed.flipped, true) {
                 self.figures.flipped += 1;
+                self.figures.flipped_txns += u64::from(self.flipped.insert(reader.txn));
             }
             self.figures.change(arrival.age(reader.txn, bodies), right);
             let count = self.wrong_words.entry((slot, reader.word)).or_default();

@@ -88,12 +88,7 @@ impl KeyState {
 
     fn place_of(&self, version: &Version) -> usize {
         let order = |v: &Version| (v.commit, v.txn);
-        match self.versions.last() {
-            Some(last) if order(last) > order(version) => {
-                self.versions.partition_point(|v| order(v) < order(version))
-            }
-            _ => self.versions.len(),
-        }
+        from_the_end(&self.versions, |v| order(v) < order(version))
     }
 
     /// Enters readers, each judged by what is there, and hands over those that are wrong. They are left in their order.
@@ -140,17 +135,7 @@ impl KeyState {
 
     /// How many versions a place sees.
     pub(crate) fn count(&self, place: Place<Timestamp>) -> usize {
-        match self.versions.last() {
-            Some(last) if !place.sees(last.commit) => {
-                // Most readers stand near the end.
-                let near = self.versions.len().saturating_sub(8);
-                match place.sees(self.versions[near].commit) {
-                    true => near + self.versions[near..].partition_point(|v| place.sees(v.commit)),
-                    false => self.versions[..near].partition_point(|v| place.sees(v.commit)),
-                }
-            }
-            _ => self.versions.len(),
-        }
+        from_the_end(&self.versions, |v| place.sees(v.commit))
     }
 
     /// The newest versions among the first so many of which not all are the reader's own: several if they have one commit
@@ -208,10 +193,10 @@ impl KeyState {
     pub(crate) fn affected(&self, at: usize) -> std::ops::Range<usize> {
         let commit = self.versions[at].commit;
         let sees = |commit: Timestamp| {
-            self.readers.partition_point(|r| (r.at, r.inclusive) < (commit, true))
+            from_the_end(&self.readers, |r| (r.at, r.inclusive) < (commit, true))
         };
         // A reader that wrote may be tied to it.
-        let from = self.readers.partition_point(|r| r.at < commit);
+        let from = from_the_end(&self.readers, |r| r.at < commit);
         // A writer whose timestamps are wrong does not see its own version, but the one before.
         let later = self.versions[at..].iter().find(|v| v.commit > commit && v.start < v.commit);
         match later {
@@ -338,9 +323,23 @@ impl KeyState {
     }
 }
 
+/// The first index of which something does not hold any more. Most of what comes stands near the end, where the search
+/// begins: what lies far back is in no cache.
+pub(crate) fn from_the_end<T>(list: &[T], holds: impl Fn(&T) -> bool) -> usize {
+    let (mut end, mut step) = (list.len(), 1);
+    while end > 0 {
+        let at = end.saturating_sub(step);
+        if holds(&list[at]) {
+            return at + 1 + list[at + 1..end].partition_point(holds);
+        }
+        (end, step) = (at, 2 * step);
+    }
+    0
+}
+
 /// Gives back what a list that became shorter does not need.
 fn shrink<T>(list: &mut Vec<T>) {
-    if list.capacity() > 4 * list.len() + 4 {
-        list.shrink_to(list.len() + list.len() / 4);
+    if list.capacity() > 2 * list.len() + 4 {
+        list.shrink_to(list.len() + list.len() / 2);
     }
 }

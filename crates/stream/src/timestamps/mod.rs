@@ -12,8 +12,9 @@ mod key_state;
 mod records;
 mod reload;
 mod saved;
+mod sessions;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use isolde_check::timestamps::rules::{Ordering, Place};
 use isolde_history::{History, Timestamp, info};
 use isolde_spec::{Anomaly, Axiom, Level, Promise};
@@ -28,7 +29,7 @@ pub(crate) use saved::{SavedPending, SavedTimestamps};
 
 use excerpt::{About, Judged, Suspicion};
 use key_records::Reader;
-use key_state::KeyState;
+use key_state::{KeyState, from_the_end};
 use records::Records;
 
 /// A key in memory.
@@ -85,8 +86,11 @@ pub(crate) struct Timestamps {
     /// How much of a key may be read again at once.
     most_reloaded: usize,
     records: Records,
-    /// What binds each session.
+    /// What binds each session, and sessions that have left memory.
     bounds: HashMap<NameId, (Timestamp, TxnRef)>,
+    left_sessions: SeenFilter,
+    /// Transactions of which a verdict has changed, as far as they are in memory.
+    flipped: HashSet<TxnRef>,
     /// How many wrong readers saw a word of a key.
     wrong_words: HashMap<(Slot, Word), u32>,
     /// Wrong reads that are not told yet.
@@ -114,6 +118,8 @@ impl Timestamps {
             most_reloaded: (settings.memory / 4).max(8 << 20),
             records: Records::default(),
             bounds: HashMap::new(),
+            left_sessions: SeenFilter::default(),
+            flipped: HashSet::new(),
             wrong_words: HashMap::new(),
             pending: Vec::new(),
             told: Vec::new(),
@@ -124,6 +130,10 @@ impl Timestamps {
 
     /// Tells the wrong reads of a transaction on a key: nothing that keeps its promise changes them any more.
     pub(crate) fn settle(&mut self, pending: Pending, bodies: &mut Bodies) {
+        // The key may have left memory, which it does only if no wrong read of it is open.
+        if self.keys[pending.slot.0 as usize].0 != pending.name {
+            return;
+        }
         let range = self.readers_of(pending);
         let state = &mut self.keys[pending.slot.0 as usize].1;
         let mut open = false;
@@ -139,13 +149,21 @@ impl Timestamps {
         }
     }
 
+    /// Whether a read that was wrong still is, and is not told.
+    pub(crate) fn is_open(&self, pending: &Pending) -> bool {
+        let (name, state) = &self.keys[pending.slot.0 as usize];
+        let open = |reader: &Reader| reader.wrong && !reader.is_final;
+        *name == pending.name && state.readers[self.readers_of(*pending)].iter().any(open)
+    }
+
     /// The readers of one transaction at one place of a key.
     fn readers_of(&self, of: Pending) -> std::ops::Range<usize> {
         let readers = &self.keys[of.slot.0 as usize].1.readers;
         let key = |r: &Reader| (r.at, r.inclusive, r.txn);
         let wanted = (of.at, of.inclusive, of.txn);
-        let from = readers.partition_point(|r| key(r) < wanted);
-        let count = readers[from..].partition_point(|r| key(r) <= wanted);
+        let from = from_the_end(readers, |r| key(r) < wanted);
+        // There are few.
+        let count = readers[from..].iter().take_while(|r| key(r) == wanted).count();
         from..from + count
     }
 
@@ -275,12 +293,24 @@ impl Timestamps {
         }
     }
 
+    /// All batches before this are on disk, and what they say of keys has left memory.
+    pub(crate) fn trimmed(&self) -> u32 {
+        self.trimmed
+    }
+
+    /// The bytes that keys take.
+    pub(crate) fn key_bytes(&self) -> usize {
+        self.key_bytes
+    }
+
     /// The keys in memory, and the bytes that they take.
     pub(crate) fn held(&self) -> (usize, usize) {
         let tables = self.slots.capacity() * (size_of::<(NameId, Slot)>() + 1)
             + self.bounds.capacity() * (size_of::<(NameId, (Timestamp, TxnRef))>() + 1)
             + self.wrong_words.capacity() * (size_of::<((Slot, Word), u32)>() + 1)
-            + self.left.heap_bytes();
+            + self.flipped.capacity() * (size_of::<TxnRef>() + 1)
+            + self.left.heap_bytes()
+            + self.left_sessions.heap_bytes();
         (self.slots.len(), self.key_bytes + tables)
     }
 }

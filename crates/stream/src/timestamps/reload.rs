@@ -6,6 +6,7 @@
 
 use isolde_history::Timestamp;
 
+use super::key_records::Version;
 use super::key_state::KeyState;
 use super::records::{Records, read_again};
 use super::{Slot, Timestamps};
@@ -52,8 +53,9 @@ impl Timestamps {
         // The elements of a list that is not here are known from its beginning only.
         let whole = is_list != Some(false) && state.versions.is_empty();
         let from = if whole { BEFORE_ALL } else { from };
-        let earlier = state.versions.iter().rev().find(|version| version.commit < from);
-        let mut earlier = earlier.map(|version| version.commit);
+        // A writer whose timestamps are wrong does not see its own version, but the one before.
+        let counts = |version: &&Version| version.commit < from && version.start < version.commit;
+        let mut earlier = state.versions.iter().rev().find(counts).map(|version| version.commit);
         let mut batches = bodies.about(name, What::Key);
         batches.retain(|batch| *batch < self.trimmed);
         let mut records = Records::default();
@@ -71,8 +73,8 @@ impl Timestamps {
             if let Some(list) = read_again(&history, batch, (name, self.ordering), &mut records) {
                 lists[usize::from(list)] = true;
             }
-            let found = records.versions[known..].iter().map(|(version, _)| version.commit);
-            earlier = earlier.max(found.filter(|commit| *commit < from).max());
+            let found = records.versions[known..].iter().map(|(version, _)| version);
+            earlier = earlier.max(found.filter(counts).map(|version| version.commit).max());
             if records.bytes() > self.most_reloaded {
                 return false;
             }
@@ -145,6 +147,8 @@ impl Timestamps {
     /// may be, of keys as a whole.
     pub(crate) fn trim(&mut self, end: u32, most: usize) {
         self.trimmed = end;
+        self.flipped.retain(|txn| txn.batch() >= end);
+        self.trim_sessions(end, most / 8);
         self.key_bytes = 0;
         for (_, state) in &mut self.keys {
             state.trim(end);

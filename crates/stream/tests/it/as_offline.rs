@@ -1,14 +1,13 @@
 //! Online, after corrections, is offline: whatever the order of arrival, the batches, the promises and the timeout.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use isolde_check::{Limits, Options, timestamps};
 use isolde_history::{History, HistoryBuilder, Sink, StreamPromise, Timestamp, notation};
 use isolde_spec::{Answer, Level, Promise};
 use isolde_stream::{Finding, Settings, Stream, StreamEvent, Told};
 
+use crate::folder::Folder;
 use crate::made::{Made, MadeTxn, Random};
 
 /// Rule, transaction and key.
@@ -68,29 +67,10 @@ fn promise_lines(batch: &History, rest: &[MadeTxn]) -> History {
     with.finish()
 }
 
-/// A folder that goes away.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Folder {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("isolde-stream-{}-{}", std::process::id(), NEXT.fetch_add(1, SeqCst));
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        Folder(folder)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn online(made: &Made, txns: &[MadeTxn], promise: Promise, feeding: Feeding) -> (Found, Stream) {
     let mut settings = Settings { timeout: feeding.timeout, ..Settings::new(promise) };
     let folder = (feeding.spills || feeding.killed).then(Folder::new);
-    settings.folder = folder.as_ref().map(|folder| folder.0.clone());
+    settings.folder = folder.as_ref().map(Folder::path);
     if feeding.spills {
         settings.memory = 1;
     }
@@ -144,7 +124,10 @@ fn sum_of(events: &[StreamEvent], feeding: Feeding, stream: &Stream) -> Found {
         match &event.what {
             Told::Violation(finding) => *found.1.entry(place(finding)).or_default() += 1,
             Told::Correction(c) => {
-                assert!(!feeding.promises && feeding.timeout < 1_000, "a correction: {c:?}");
+                assert!(
+                    !feeding.promises && feeding.timeout < 1_000,
+                    "a correction: {c:?} {feeding:?}"
+                );
                 *found.1.entry(place(&c.finding)).or_default() += if c.adds { 1 } else { -1 };
             }
             Told::Renamed(_) | Told::Late { .. } | Told::Trouble(_) => {}
@@ -171,6 +154,9 @@ fn compare(seed: u64, serial: bool) -> bool {
         spills: random.chance(50),
         killed: random.chance(25),
     };
+    if std::env::var_os("ISOLDE_SAY").is_some() {
+        eprintln!("seed {seed}\n{text}");
+    }
     let (found, stream) = online(&made, &txns, promise, feeding);
     assert_eq!(found, expected, "seed {seed} {level} {feeding:?} {:?}\n{text}", stream.status());
     let holds = stream.status().holds();

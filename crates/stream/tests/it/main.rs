@@ -8,4 +8,6 @@
 
 mod as_offline;
 mod examples;
+mod folder;
+mod limits;
 mod made;

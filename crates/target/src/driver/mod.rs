@@ -119,6 +119,11 @@ impl Target for Driver {
         self.about.offers
     }
 
+    /// It says so with its answers only.
+    fn tells_timestamps(&self) -> bool {
+        true
+    }
+
     fn commit_order(&self, offer: &Offer) -> CommitOrder {
         let at = self.about.offers.iter().position(|other| other.name == offer.name);
         at.and_then(|at| self.about.orders.get(at)).copied().unwrap_or_default()

@@ -198,6 +198,10 @@ impl Target for Etcd {
         &OFFERS
     }
 
+    fn tells_timestamps(&self) -> bool {
+        true
+    }
+
     fn commit_order(&self, _offer: &Offer) -> CommitOrder {
         // A transaction that only read compares its reads at its commit, as one that writes does.
         CommitOrder::Serial(ReadsAt::Commit)

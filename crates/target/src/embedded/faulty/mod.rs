@@ -108,6 +108,10 @@ impl Target for Faulty {
         if self.planted.is_empty() { OFFERS } else { &OFFERS[OFFERS.len() - 1..] }
     }
 
+    fn tells_timestamps(&self) -> bool {
+        true
+    }
+
     fn commit_order(&self, offer: &Offer) -> CommitOrder {
         // A writer commits only if all that it read is still there, and nothing comes between that look and
         // its commit; all that a reader saw is of its snapshot.

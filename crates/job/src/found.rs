@@ -1,17 +1,12 @@
-//! What a stream tells, for people and for machines.
+//! What a stream tells, in the words of reports and for machines.
 
 use std::collections::HashMap;
 
 use isolde_history::notation::to_text;
-use isolde_report::{Exhibit, Telling, exhibit_to_text, transactions_to_text};
+use isolde_report::{Exhibit, Style, Telling, exhibit_to_text, transactions_to_text};
 use isolde_spec::Anomaly;
 use isolde_stream::{Finding, StreamEvent, Told};
 use serde_json::{Value, json};
-
-use crate::terminal;
-
-/// How many violations of an anomaly are shown; more are counted.
-const MOST: u64 = 20;
 
 fn kind(what: &Told) -> &'static str {
     match what {
@@ -31,8 +26,17 @@ fn finding(what: &Told) -> Option<&Finding> {
     }
 }
 
-/// An event as one JSON object.
-pub(crate) fn to_json(event: &StreamEvent) -> Value {
+/// Whether an event says that there is a violation more.
+pub fn adds(what: &Told) -> bool {
+    match what {
+        Told::Violation(_) => true,
+        Told::Correction(correction) => correction.adds,
+        Told::Renamed(_) | Told::Late { .. } | Told::Trouble(_) => false,
+    }
+}
+
+/// For machines: one object.
+pub fn to_json(event: &StreamEvent) -> Value {
     let mut told = json!({
         "number": event.number,
         "at": event.at,
@@ -64,7 +68,7 @@ fn exhibit(found: &Finding, number: usize) -> Option<Exhibit> {
 }
 
 /// What an event says, in a sentence.
-pub(crate) fn sentence(event: &StreamEvent) -> String {
+pub fn sentence(event: &StreamEvent) -> String {
     let story = finding(&event.what).map(|found| {
         exhibit(found, 1).map_or_else(|| found.anomaly.name().to_owned(), |exhibit| exhibit.story)
     });
@@ -82,20 +86,27 @@ pub(crate) fn sentence(event: &StreamEvent) -> String {
     }
 }
 
-/// How many violations of each anomaly have been shown.
-#[derive(Default)]
-pub(crate) struct Shown(HashMap<Anomaly, u64>);
+/// Violations in the words of a report, as long as there are not too many of an anomaly.
+pub struct ShownFindings {
+    most: u64,
+    shown: HashMap<Anomaly, u64>,
+}
 
-impl Shown {
-    /// A violation in the words of a report, with its small history; nothing if enough were shown.
-    pub(crate) fn text(&mut self, event: &StreamEvent) -> Option<String> {
+impl ShownFindings {
+    /// So many of each anomaly are shown, and more are counted.
+    pub fn new(most: u64) -> ShownFindings {
+        ShownFindings { most, shown: HashMap::new() }
+    }
+
+    /// A violation with its small history; nothing if enough were shown, or if the event is none.
+    pub fn text(&mut self, event: &StreamEvent, style: Style) -> Option<String> {
         let found = finding(&event.what)?;
-        let shown = self.0.entry(found.anomaly).or_default();
+        let shown = self.shown.entry(found.anomaly).or_default();
         *shown += 1;
-        if *shown > MOST {
+        if *shown > self.most {
             let name = found.anomaly.name();
             let text = format!("more violations are {name}; they are only counted from now on\n\n");
-            return (*shown == MOST + 1).then_some(text);
+            return (*shown == self.most + 1).then_some(text);
         }
         let number = event.number;
         let mut text = match &event.what {
@@ -107,7 +118,7 @@ impl Shown {
         // What is withdrawn needs no proof.
         let withdrawn = matches!(&event.what, Told::Correction(correction) if !correction.adds);
         if let Some(exhibit) = exhibit(found, *shown as usize).filter(|_| !withdrawn) {
-            let telling = Telling { style: terminal::style(), ..Telling::default() };
+            let telling = Telling { style, ..Telling::default() };
             text += &exhibit_to_text(&found.history, &exhibit, &telling);
             text += &transactions_to_text(&found.history, &exhibit);
         }

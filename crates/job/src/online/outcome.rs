@@ -1,0 +1,272 @@
+//! What a stream said of a run, whether the check of the record says the same, and what it cost.
+
+use std::time::Duration;
+
+use isolde_report::number;
+use isolde_spec::{Anomaly, Answer, Promise, Verdict};
+use isolde_stream::Status;
+use serde_json::{Map, Value, json};
+
+use super::checking::Checked;
+use super::delays::Delays;
+use super::tape::HandedOver;
+
+/// What was found while a run went on.
+#[derive(Clone, Debug)]
+pub struct OnlineOutcome {
+    /// What the run was held to.
+    pub promise: Promise,
+    /// The figures of the stream; every verdict is final.
+    pub status: Status,
+    /// Whether the first violation ended the run.
+    pub stopped: bool,
+    /// Why the stream could not go on, if it could not.
+    pub failed: Option<String>,
+    /// Whether the record says the same.
+    pub agreement: Agreement,
+    delays: Delays,
+    checking: Option<Duration>,
+    recording: Option<Duration>,
+    held_back: Duration,
+    first_doubt: Option<String>,
+}
+
+/// Whether the check of the whole record says what the stream said.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Agreement {
+    /// It says the same.
+    Agrees,
+    /// It does not: a fault of Isolde. In what they differ.
+    Differs(String),
+    /// They cannot be compared, and why.
+    NotCompared(String),
+}
+
+impl OnlineOutcome {
+    pub(super) fn new(
+        promise: Promise,
+        checked: Checked,
+        fed: &HandedOver,
+        stopped: bool,
+    ) -> OnlineOutcome {
+        let Checked { status, delays, time, failed, first_doubt } = checked;
+        OnlineOutcome {
+            promise,
+            status,
+            stopped,
+            failed,
+            agreement: Agreement::NotCompared("the record has not been checked".to_owned()),
+            delays,
+            checking: time,
+            recording: fed.recording,
+            held_back: fed.held_back,
+            first_doubt,
+        }
+    }
+
+    /// Compares it with the verdict on the whole record. `limited` says that the check of the record may have ended early.
+    pub(crate) fn compare(&mut self, offline: &Verdict, committed: u64, limited: bool) {
+        let unknown = matches!(offline.answer, Answer::Unknown(_));
+        self.agreement = match &self.failed {
+            Some(why) => Agreement::NotCompared(format!("the stream could not go on: {why}")),
+            None if committed == 0 => Agreement::NotCompared("nothing was committed".to_owned()),
+            None if unknown && limited => {
+                Agreement::NotCompared("the check of the record did not end".to_owned())
+            }
+            None => agreement(&self.status, offline),
+        };
+    }
+
+    /// In words, a line each.
+    fn lines(&self, elapsed: Duration) -> Vec<String> {
+        let mut lines = vec![format!("{}: {}", self.promise, self.said())];
+        if self.delays.count() > 0 {
+            let ms = |time: Duration| time.as_secs_f64() * 1e3;
+            lines.push(format!(
+                "final verdicts after {:.0} ms (median), {:.0} ms (99%), {:.0} ms (longest)",
+                ms(self.delays.within(0.5)),
+                ms(self.delays.within(0.99)),
+                ms(self.delays.longest())
+            ));
+        }
+        lines.push(self.cost(elapsed));
+        if self.stopped {
+            lines.push("the first violation ended the run (--stop)".to_owned());
+        }
+        lines.push(match &self.agreement {
+            Agreement::Agrees => "the check of the record agrees".to_owned(),
+            Agreement::Differs(how) => {
+                format!("THE CHECK OF THE RECORD DISAGREES, which is a fault of Isolde: {how}")
+            }
+            Agreement::NotCompared(why) => format!("not compared with the record: {why}"),
+        });
+        lines
+    }
+
+    /// In words, below each other.
+    pub(crate) fn to_text(&self, elapsed: Duration) -> String {
+        let lines = self.lines(elapsed);
+        format!("online     {}\n", lines.join("\n           "))
+    }
+
+    /// In words, in one line.
+    pub(crate) fn in_a_line(&self, elapsed: Duration) -> String {
+        self.lines(elapsed).join("; ")
+    }
+
+    /// The verdict in a few words.
+    fn said(&self) -> String {
+        let status = &self.status;
+        match status.holds() {
+            Some(true) => "nothing was found".to_owned(),
+            Some(false) => format!("violated ({})", counted(&status.by_anomaly)),
+            None => match &self.first_doubt {
+                Some(why) => format!("unknown ({why})"),
+                None => "unknown".to_owned(),
+            },
+        }
+    }
+
+    /// What it cost, beside the throughput.
+    fn cost(&self, elapsed: Duration) -> String {
+        let mut words = format!("{} transactions/s", number(self.per_second(elapsed) as u64));
+        let share = |time: Duration| 100.0 * time.as_secs_f64() / elapsed.as_secs_f64().max(1e-9);
+        if let Some(time) = self.checking {
+            words += &format!("; the check took {:.1}% of a core", share(time));
+        }
+        if let Some(time) = self.recording {
+            words += &format!(", recording {:.1}%", share(time));
+        }
+        words
+    }
+
+    fn per_second(&self, elapsed: Duration) -> f64 {
+        self.status.txns as f64 / elapsed.as_secs_f64().max(1e-9)
+    }
+
+    /// For machines.
+    pub(crate) fn to_json(&self, elapsed: Duration) -> Value {
+        let status = &self.status;
+        let counts = status.by_anomaly.iter().map(|(name, n)| ((*name).to_owned(), json!(n)));
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        let (agrees, why) = match &self.agreement {
+            Agreement::Agrees => (Some(true), None),
+            Agreement::Differs(how) => (Some(false), Some(how)),
+            Agreement::NotCompared(why) => (None, Some(why)),
+        };
+        let share = |time: Option<Duration>| {
+            time.map(|time| time.as_secs_f64() / elapsed.as_secs_f64().max(1e-9))
+        };
+        json!({
+            "promise": self.promise.to_string(),
+            "holds": status.holds(),
+            "transactions": status.txns,
+            "violations": status.violations,
+            "by_anomaly": counts.collect::<Map<_, _>>(),
+            "corrections": status.corrections,
+            "late": status.late,
+            "doubts": status.doubts,
+            "unstamped": status.unstamped,
+            "stopped": self.stopped,
+            "failed": self.failed,
+            "agrees": agrees,
+            "why_not": why,
+            "delay_ms": {
+                "count": self.delays.count(),
+                "median": ms(self.delays.within(0.5)),
+                "p99": ms(self.delays.within(0.99)),
+                "max": ms(self.delays.longest()),
+            },
+            "transactions_per_second": self.per_second(elapsed),
+            "check_cpu_seconds": self.checking.map(|time| time.as_secs_f64()),
+            "check_share_of_a_core": share(self.checking),
+            "recording_cpu_seconds": self.recording.map(|time| time.as_secs_f64()),
+            "recording_share_of_a_core": share(self.recording),
+            "held_back_seconds": self.held_back.as_secs_f64(),
+        })
+    }
+}
+
+/// Holds what the stream said against the check of the whole record.
+fn agreement(online: &Status, offline: &Verdict) -> Agreement {
+    // What the server has lost is asked when the run is over, and is no matter of timestamps.
+    let lost = |anomaly: Anomaly| anomaly == Anomaly::LostCommit;
+    let counts = offline.counts.iter().filter(|c| !lost(c.anomaly));
+    let mut counts: Vec<_> = counts.map(|c| (c.anomaly.name(), c.count)).collect();
+    counts.sort_unstable();
+    if counts != online.by_anomaly {
+        let (online, offline) = (counted(&online.by_anomaly), counted(&counts));
+        return Agreement::Differs(format!("online {online}, of the record {offline}"));
+    }
+    let only_lost = counts.is_empty() && offline.holds() == Some(false);
+    if offline.holds() != online.holds() && !only_lost {
+        let words = |holds: Option<bool>| match holds {
+            Some(true) => "it holds",
+            Some(false) => "it is violated",
+            None => "it is unknown",
+        };
+        let (online, offline) = (words(online.holds()), words(offline.holds()));
+        return Agreement::Differs(format!("online {online}, of the record {offline}"));
+    }
+    Agreement::Agrees
+}
+
+/// Anomalies with their counts.
+fn counted(counts: &[(&str, u64)]) -> String {
+    if counts.is_empty() {
+        return "nothing".to_owned();
+    }
+    let words = counts.iter().map(|(name, count)| format!("{} x {name}", number(*count)));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use isolde_spec::{Counted, Level, Procedure};
+
+    use super::*;
+
+    fn online(by_anomaly: &[(&'static str, u64)], doubts: u64) -> Status {
+        let violations = by_anomaly.iter().map(|(_, count)| count).sum();
+        Status { txns: 9, by_anomaly: by_anomaly.to_vec(), violations, doubts, ..Status::default() }
+    }
+
+    fn offline(answer: Answer, counts: &[(Anomaly, u64)]) -> Verdict {
+        let counted = |&(anomaly, count): &(Anomaly, u64)| Counted {
+            anomaly,
+            count,
+            at_least: false,
+            positions: Vec::new(),
+        };
+        Verdict {
+            promise: Promise::by_timestamps(Level::Serializable),
+            answer,
+            counts: counts.iter().map(counted).collect(),
+            notes: Vec::new(),
+            procedure: Procedure::default(),
+        }
+    }
+
+    #[test]
+    fn counts_and_answers_have_to_be_the_same() {
+        let violated = || Answer::Violated(Vec::new());
+        let unknown = || Answer::Unknown(String::new());
+        let stale = [("StaleRead", 2)];
+        let same = |status: &Status, verdict: &Verdict| {
+            assert_eq!(agreement(status, verdict), Agreement::Agrees);
+        };
+        same(&online(&[], 0), &offline(Answer::Holds, &[]));
+        same(&online(&[], 1), &offline(unknown(), &[]));
+        same(&online(&stale, 0), &offline(violated(), &[(Anomaly::StaleRead, 2)]));
+        // What the server lost is found when the run is over.
+        same(&online(&[], 0), &offline(violated(), &[(Anomaly::LostCommit, 1)]));
+        let differs = |status: &Status, verdict: &Verdict, how: &str| {
+            assert_eq!(agreement(status, verdict), Agreement::Differs(how.to_owned()));
+        };
+        let verdict = offline(violated(), &[(Anomaly::StaleRead, 1)]);
+        differs(&online(&stale, 0), &verdict, "online 2 x StaleRead, of the record 1 x StaleRead");
+        differs(&online(&[], 0), &verdict, "online nothing, of the record 1 x StaleRead");
+        let verdict = offline(unknown(), &[]);
+        differs(&online(&[], 0), &verdict, "online it holds, of the record it is unknown");
+    }
+}
