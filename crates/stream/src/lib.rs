@@ -6,12 +6,14 @@
 
 mod bodies;
 mod content;
+mod divider;
 mod error;
 mod event;
 mod figures;
 mod numbers;
 mod promises;
 mod settings;
+mod snapshots;
 mod spill;
 mod status;
 mod stream;

@@ -12,10 +12,11 @@ use crate::event::{StreamEvent, Told, Trouble};
 use crate::numbers::{Numbered, Numbers};
 use crate::promises::Promises;
 use crate::settings::Settings;
+use crate::snapshots::Snapshots;
 use crate::spill::Spill;
 use crate::status::Status;
 use crate::timestamps::excerpt::name_of;
-use crate::timestamps::{Pending, Timestamps};
+use crate::timestamps::{Kept, Pending, Timestamps};
 
 /// An endless stream of transactions, held to a promise.
 ///
@@ -34,6 +35,8 @@ use crate::timestamps::{Pending, Timestamps};
 pub struct Stream {
     settings: Settings,
     checker: Option<Timestamps>,
+    /// By snapshots: those that wait for their places.
+    snapshots: Option<Snapshots>,
     bodies: Bodies,
     promises: Promises,
     numbers: Numbers,
@@ -62,10 +65,17 @@ impl Stream {
     /// A stream that nothing has come from yet.
     pub fn new(settings: Settings) -> Result<Stream, StreamError> {
         let promise = settings.promise;
-        let has_rules = matches!(promise.level, Level::SnapshotIsolation | Level::Serializable);
-        if promise.by != By::Timestamps || !has_rules {
+        let has_rules = match promise.by {
+            By::Timestamps => {
+                matches!(promise.level, Level::SnapshotIsolation | Level::Serializable)
+            }
+            By::Snapshots => promise.level == Level::SnapshotIsolation,
+            _ => false,
+        };
+        if !has_rules {
             return Err(StreamError::NoRules(format!(
-                "{promise} cannot be judged on a stream: snapshot-isolation and serializable by timestamps can"
+                "{promise} cannot be judged on a stream: snapshot-isolation and serializable by timestamps can, \
+                 and snapshot-isolation by snapshots"
             )));
         }
         let keep = settings.keep;
@@ -73,6 +83,7 @@ impl Stream {
         Ok(Stream {
             settings,
             checker: None,
+            snapshots: None,
             bodies: Bodies::new(spill),
             promises: Promises::default(),
             numbers: Numbers::default(),
@@ -102,7 +113,13 @@ impl Stream {
         if self.missing.is_some() {
             checker.about.complete = false;
         }
-        let named = |promise: StreamPromise| {
+        if self.snapshots.is_none() && self.settings.promise.by == By::Snapshots {
+            self.snapshots = Some(Snapshots::new(self.settings.promise, &batch));
+        }
+        let named = |mut promise: StreamPromise| {
+            if let Some(snapshots) = &self.snapshots {
+                promise.watermark = promise.watermark.and_then(|mark| snapshots.promised(mark));
+            }
             (promise.session.map(|name| name_id(batch.pool(), name)), promise)
         };
         let promises: Vec<(Option<NameId>, StreamPromise)> = batch.promises().map(named).collect();
@@ -159,7 +176,7 @@ impl Stream {
             complete: self.missing.is_none(),
             disk: self.bodies.on_disk(),
             reloads: self.bodies.reloads,
-            memory: self.bodies.bytes() + self.promises.heap_bytes() + self.numbers.heap_bytes(),
+            memory: self.bodies.bytes() + self.beside(),
             ..Status::default()
         };
         if let Some(checker) = &self.checker {
@@ -186,7 +203,16 @@ impl Stream {
     }
 
     fn open(&self) -> u64 {
+        if let Some(snapshots) = &self.snapshots {
+            return snapshots.waiting();
+        }
         self.waiting.iter().map(|(_, _, count)| u64::from(*count)).sum()
+    }
+
+    /// The bytes that are held beside transactions and keys.
+    fn beside(&self) -> usize {
+        let snapshots = self.snapshots.as_ref().map_or(0, Snapshots::heap_bytes);
+        self.promises.heap_bytes() + self.numbers.heap_bytes() + snapshots
     }
 
     fn is_incomplete(&mut self, why: &str) {
@@ -239,22 +265,35 @@ impl Stream {
         let sessions = batch.pool().session_names().iter();
         sessions.for_each(|name| self.promises.see(name_id(batch.pool(), *name)));
         let times = batch.txns().filter_map(|txn| txn.start_ts().max(txn.commit_ts()));
+        let by_snapshots = self.snapshots.is_some();
         let last = times.max().unwrap_or(Timestamp::plain(i64::MIN));
         let (number, batch) = self.bodies.add(batch);
         self.arrived.push(self.now);
-        self.waiting.insert((last, number, batch.txn_count() as u32));
+        if !by_snapshots {
+            self.waiting.insert((last, number, batch.txn_count() as u32));
+        }
         let Some(checker) = &mut self.checker else { return };
         for txn in batch.txns() {
             let pool = batch.pool();
             let session = name_id(pool, pool.session_name(txn.session()));
-            if let Some(at) = txn.commit_ts().or(txn.start_ts())
+            let at = match by_snapshots {
+                true => Snapshots::place(&txn),
+                false => txn.commit_ts().or(txn.start_ts()),
+            };
+            if let Some(at) = at
                 && self.promises.are_broken(session, at)
             {
                 self.late += 1;
                 checker.told.push(Told::Late { txn: name_of(&batch, txn.id()) });
             }
         }
-        checker.take(&batch, number, (self.now, &self.arrived), &mut self.bodies);
+        match &mut self.snapshots {
+            Some(snapshots) => snapshots.arrive(&batch, number, self.now),
+            None => {
+                let times = (self.now, &self.arrived[..]);
+                checker.take(&batch, Kept::Batch(number), times, &mut self.bodies);
+            }
+        }
     }
 
     /// Notes what the source promises.
@@ -266,26 +305,33 @@ impl Stream {
                 if let Some(checker) = &mut self.checker {
                     checker.end_session(session);
                 }
+                if let Some(snapshots) = &mut self.snapshots {
+                    snapshots.end_session(session);
+                }
             }
         }
     }
 
     /// Tells what has become final.
     fn settle(&mut self) {
+        let promised = self.promises.low();
+        let low = self.give_places(promised);
         let Some(checker) = &mut self.checker else { return };
         for pending in checker.pending.drain(..) {
             self.by_time.insert(pending);
             self.by_arrival.insert((pending.txn, pending));
         }
-        let low = self.promises.low();
         checker.finality.low = low;
-        if !self.promises.are_made() {
+        // By snapshots, what has its place has waited long enough.
+        if !self.promises.are_made() && self.snapshots.is_none() {
             let over = self.now.saturating_sub(self.settings.timeout);
             let from = checker.finality.batch as usize;
             let more = self.arrived[from..].partition_point(|at| *at <= over);
             checker.finality.batch += more as u32;
         }
-        if self.finished {
+        // What waits for transactions that are not judged any more is never told.
+        let halted = self.snapshots.as_ref().is_some_and(Snapshots::is_halted);
+        if self.finished && !halted {
             checker.finality.batch = self.arrived.len() as u32;
         }
         let batch = checker.finality.batch;
@@ -307,13 +353,29 @@ impl Stream {
             .retain(|(last, number, _)| *number >= batch && low.is_none_or(|low| *last >= low));
     }
 
+    /// By snapshots: gives places to all that waits and can have them, and says up to where that is so.
+    fn give_places(&mut self, promised: Option<Timestamp>) -> Option<Timestamp> {
+        let (Some(snapshots), Some(checker)) = (&mut self.snapshots, &mut self.checker) else {
+            return promised;
+        };
+        match self.finished {
+            true => snapshots.finish(),
+            false => {
+                let over = self.now.saturating_sub(self.settings.timeout);
+                snapshots.advance(promised, (!self.promises.are_made()).then_some(over));
+            }
+        }
+        snapshots.feed(checker, &mut self.bodies, (self.now, &self.arrived));
+        snapshots.low()
+    }
+
     /// Puts transactions on disk while more bytes are held than may be. What is known of keys stays in memory.
     fn keep_within_memory(&mut self) -> Result<(), StreamError> {
         // What keys hold is counted now and then: it takes a walk over all of them.
         if self.arrived.len().is_multiple_of(64) || self.key_bytes == 0 {
             self.key_bytes = self.checker.as_ref().map_or(0, |checker| checker.held().1);
         }
-        let others = self.key_bytes + self.promises.heap_bytes() + self.numbers.heap_bytes();
+        let others = self.key_bytes + self.beside();
         self.bodies
             .shrink(self.settings.memory.saturating_sub(others).max(self.settings.memory / 8))?;
         self.bodies.take_error()

@@ -4,8 +4,8 @@ use isolde_check::timestamps::facts::{
     BatchFacts, BatchKey, BatchRead, BatchWrite, Saw, WriteFate, wrote,
 };
 use isolde_check::timestamps::rules::{Ordering, Place, Stamps, keeps_session_order};
-use isolde_history::{History, Key, OpKind, Outcome, Timestamp, Txn, TxnId, Value};
-use isolde_spec::Axiom;
+use isolde_history::{History, Key, OpId, OpKind, Outcome, Timestamp, Txn, TxnId, Value};
+use isolde_spec::{Axiom, By};
 
 use super::excerpt::{self, Suspicion, name_of};
 use super::key_state::{KeyState, Other, Reader, Version};
@@ -17,11 +17,30 @@ use crate::event::Trouble;
 /// A batch on its way in.
 pub(super) struct Arrival<'a> {
     pub(super) batch: &'a History,
-    pub(super) number: u32,
+    kept: Kept<'a>,
     pub(super) now: i64,
     /// When each batch came, from the first on.
     pub(super) arrived: &'a [i64],
     stands: Vec<Stand>,
+}
+
+/// Where the transactions of a batch are among the bodies.
+#[derive(Clone, Copy)]
+pub(crate) enum Kept<'a> {
+    /// The batch is the one of this number.
+    Batch(u32),
+    /// One by one in earlier batches, in the order of arrival.
+    Picked(&'a [PickedTxn]),
+}
+
+/// A transaction that was taken from an earlier batch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PickedTxn {
+    pub(crate) txn: TxnRef,
+    /// The number of its first operation there.
+    pub(crate) first_op: u32,
+    /// Whether it came too late to have a place.
+    pub(crate) too_late: bool,
 }
 
 /// Where a transaction stands.
@@ -35,7 +54,34 @@ struct Stand {
 
 impl Arrival<'_> {
     pub(super) fn txn(&self, txn: TxnId) -> TxnRef {
-        TxnRef::new(self.number, txn)
+        match self.kept {
+            Kept::Batch(number) => TxnRef::new(number, txn),
+            Kept::Picked(picked) => picked[txn.index()].txn,
+        }
+    }
+
+    /// An operation of a transaction, by its number among the bodies.
+    fn op(&self, txn: TxnId, op: OpId) -> u32 {
+        match self.kept {
+            Kept::Batch(_) => op.0,
+            Kept::Picked(picked) => {
+                let first = self.batch.txn(txn).op_range().start as u32;
+                op.0 - first + picked[txn.index()].first_op
+            }
+        }
+    }
+
+    /// What a transaction of the batch is called.
+    pub(super) fn name(&self, txn: TxnRef) -> String {
+        let at = match self.kept {
+            Kept::Batch(_) => txn.txn(),
+            Kept::Picked(picked) => TxnId(picked.partition_point(|p| p.txn < txn) as u32),
+        };
+        name_of(self.batch, at)
+    }
+
+    fn is_too_late(&self, txn: TxnId) -> bool {
+        matches!(self.kept, Kept::Picked(picked) if picked[txn.index()].too_late)
     }
 
     /// How long ago the batch of a transaction came.
@@ -45,16 +91,16 @@ impl Arrival<'_> {
 }
 
 impl Timestamps {
-    /// Takes a batch, which is among the bodies already.
+    /// Takes a batch, whose transactions are among the bodies already.
     pub(crate) fn take(
         &mut self,
         batch: &History,
-        number: u32,
+        kept: Kept<'_>,
         (now, arrived): (i64, &[i64]),
         bodies: &mut Bodies,
     ) {
         let stands = Vec::with_capacity(batch.txn_count());
-        let mut arrival = Arrival { batch, number, now, arrived, stands };
+        let mut arrival = Arrival { batch, kept, now, arrived, stands };
         for txn in batch.txns() {
             let stand = self.stand(&txn, &arrival, bodies);
             arrival.stands.push(stand);
@@ -72,7 +118,7 @@ impl Timestamps {
     fn stand(&mut self, txn: &Txn<'_>, arrival: &Arrival<'_>, bodies: &mut Bodies) -> Stand {
         let (start, commit) = (txn.start_ts(), txn.commit_ts());
         let mut stand = Stand { place: None, start, commit };
-        if txn.outcome() != Outcome::Committed {
+        if txn.outcome() != Outcome::Committed || arrival.is_too_late(txn.id()) {
             stand.commit = None;
             return stand;
         }
@@ -91,7 +137,9 @@ impl Timestamps {
         if self.ordering == Ordering::Snapshots && stamps.are_bad(wrote) {
             self.suspect(Axiom::Stamps, own, None, &[], bodies);
         }
+        // By snapshots, sessions are judged where snapshots are.
         if self.about.promise.session_order
+            && self.about.promise.by == By::Timestamps
             && let Some(place) = place
         {
             let binds = stamps.binds_its_session(self.ordering, wrote);
@@ -124,20 +172,23 @@ impl Timestamps {
         }
     }
 
-    /// Asks about something that is told at once, and tells it.
-    pub(super) fn suspect(
+    /// Asks about something that is told at once, and tells it: whether there is anything to tell.
+    pub(crate) fn suspect(
         &mut self,
         axiom: Axiom,
         txn: TxnRef,
         key: Option<NameId>,
         involved: &[TxnRef],
         bodies: &mut Bodies,
-    ) {
+    ) -> bool {
         let asked = Suspicion { axiom, txn, key, involved };
-        match excerpt::judge(&self.about, bodies, asked) {
-            Some(judged) => judged.findings.into_iter().for_each(|(_, found)| self.tell(found)),
-            None => self.figures.too_late += 1,
-        }
+        let Some(judged) = excerpt::judge(&self.about, bodies, asked) else {
+            self.figures.too_late += 1;
+            return false;
+        };
+        let found = !judged.findings.is_empty();
+        judged.findings.into_iter().for_each(|(_, found)| self.tell(found));
+        found
     }
 
     fn take_key(
@@ -163,6 +214,9 @@ impl Timestamps {
             facts.breaches().map(|(txn, _)| txn).filter(committed).collect();
         broke.sort_unstable();
         broke.dedup();
+        let inserted = self.inserted(facts, arrival);
+        let (inserted, broke): (Vec<TxnId>, Vec<TxnId>) =
+            broke.into_iter().partition(|txn| inserted.contains(txn));
         for txn in broke {
             self.suspect(Axiom::Int, arrival.txn(txn), Some(name), &[], bodies);
         }
@@ -171,6 +225,9 @@ impl Timestamps {
         }
         self.keys[slot.0 as usize].1.is_list = Some(is_list);
         self.take_writes(slot, facts, arrival, bodies);
+        for txn in inserted {
+            self.inserted_what_was_there(slot, arrival.txn(txn), bodies);
+        }
         for read in facts.reads() {
             self.take_read(slot, &read, arrival);
         }
@@ -195,7 +252,9 @@ impl Timestamps {
     ) {
         let pool = arrival.batch.pool();
         let mut block: Vec<Word> = Vec::new();
+        let mut first = FirstWrite::default();
         for write in facts.writes() {
+            let first = first.next(&write);
             let stand = arrival.stands[write.txn.index()];
             let txn = arrival.txn(write.txn);
             let written = word(pool, write.value);
@@ -207,7 +266,10 @@ impl Timestamps {
                 && write.last
                 && let Some(commit) = stand.commit
             {
+                let free = self.is_free(slot, arrival.batch, first);
                 let start = match self.ordering {
+                    // Then it overlaps nothing.
+                    Ordering::Snapshots if free => commit,
                     Ordering::Snapshots => stand.start.unwrap_or(commit),
                     Ordering::Commits { .. } => Timestamp::plain(i64::MIN),
                 };
@@ -244,6 +306,9 @@ impl Timestamps {
             || (write.fate == WriteFate::Version && outcome == Outcome::Committed);
         let txn = arrival.txn(write.txn);
         self.keys[slot.0 as usize].1.others.push(Other { word: written, txn, unknown });
+        if unknown {
+            self.perhaps_deleted(slot, (written, txn), arrival, bodies);
+        }
         self.written_again(slot, written, txn, arrival, bodies);
     }
 
@@ -270,7 +335,7 @@ impl Timestamps {
             told: None,
             word,
             txn,
-            op: read.op.0,
+            op: arrival.op(read.txn, read.op),
         };
         let state = &mut self.keys[slot.0 as usize].1;
         if !place.inclusive && state.tied(state.count(place), place).iter().any(|v| v.txn != txn) {
@@ -287,4 +352,22 @@ impl Timestamps {
 pub(super) fn pending(slot: Slot, reader: &Reader, until: Option<Timestamp>) -> Pending {
     let until = until.map_or(reader.at, |until| until.max(reader.at));
     Pending { until, txn: reader.txn, slot, at: reader.at, inclusive: reader.inclusive }
+}
+
+/// The first write of a key by the transaction of each write that stays.
+#[derive(Default)]
+struct FirstWrite(Option<(TxnId, OpId)>);
+
+impl FirstWrite {
+    /// The next write, in the order of the batch.
+    fn next(&mut self, write: &BatchWrite) -> OpId {
+        match self.0 {
+            Some((txn, op)) if txn == write.txn => op,
+            _ if write.fate == WriteFate::Undone => write.op,
+            _ => {
+                self.0 = Some((write.txn, write.op));
+                write.op
+            }
+        }
+    }
 }

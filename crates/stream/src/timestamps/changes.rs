@@ -1,10 +1,10 @@
 //! What a version that has come changes: conflicts, readers that should have seen it, and names.
 
 use isolde_check::timestamps::rules::Ordering;
-use isolde_spec::{Anomaly, Axiom};
+use isolde_spec::{Anomaly, Axiom, By};
 
 use super::arrivals::{Arrival, pending};
-use super::excerpt::{self, Suspicion, name_of};
+use super::excerpt::{self, Suspicion};
 use super::key_state::Reader;
 use super::{Pending, Slot, Timestamps};
 use crate::bodies::{Bodies, TxnRef};
@@ -35,6 +35,7 @@ impl Timestamps {
                 }
             }
         }
+        self.perhaps_deleted(slot, (version.word, version.txn), arrival, bodies);
         if self.ordering == Ordering::Snapshots {
             self.conflicts(slot, at, arrival, bodies);
         }
@@ -65,7 +66,9 @@ impl Timestamps {
             let late = txn != new.txn
                 && self.finality.covers(txn, new.commit)
                 && self.finality.covers(new.txn, new.commit);
-            match (self.conflict(key, txn, opponent, bodies), before) {
+            let now = self.conflict(key, txn, opponent, bodies);
+            now.iter().for_each(|now| self.may_be_excused(slot, (txn, opponent), now));
+            match (now, before) {
                 (Some(now), Some(before)) => {
                     let before = self.conflict(key, txn, before, bodies);
                     if let Some(before) = before {
@@ -73,7 +76,7 @@ impl Timestamps {
                     }
                 }
                 (Some(now), None) if late => {
-                    let name = name_of(arrival.batch, new.txn.txn());
+                    let name = arrival.name(new.txn);
                     self.correct(true, now, &name);
                 }
                 (Some(now), None) => self.tell(now),
@@ -89,7 +92,12 @@ impl Timestamps {
         opponent: TxnRef,
         bodies: &mut Bodies,
     ) -> Option<Finding> {
-        let involved = [opponent];
+        let mut involved = vec![opponent];
+        if self.about.promise.by == By::Snapshots
+            && let Some(slot) = self.slots.get(&key)
+        {
+            involved.extend(self.keys[slot.0 as usize].1.dividers(&[txn, opponent]));
+        }
         let asked =
             Suspicion { axiom: Axiom::NoConflict, txn, key: Some(key), involved: &involved };
         let judged = excerpt::judge(&self.about, bodies, asked);
@@ -177,7 +185,7 @@ impl Timestamps {
 
     /// Asks again about reads whose verdict was final, and tells what has changed.
     fn review(&mut self, of: Pending, late: TxnRef, arrival: &Arrival<'_>, bodies: &mut Bodies) {
-        let name = name_of(arrival.batch, late.txn());
+        let name = arrival.name(late);
         let after = self.judge_readers(of, None, bodies);
         let range = self.readers_of(of);
         let told = |this: &Timestamps| -> Vec<(u32, Option<Anomaly>, bool)> {
@@ -231,6 +239,7 @@ impl Timestamps {
         if !self.about.complete {
             return;
         }
+        self.deletes_may_be_missing(why);
         for slot in (0..self.keys.len() as u32).map(Slot) {
             let state = &self.keys[slot.0 as usize].1;
             if state.wrong == 0 {

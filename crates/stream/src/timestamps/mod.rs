@@ -7,18 +7,20 @@
 mod arrivals;
 mod changes;
 pub(crate) mod excerpt;
+mod inserts;
 mod key_state;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use isolde_check::timestamps::rules::{Ordering, Place};
 use isolde_history::{History, Timestamp, info};
-use isolde_spec::{Anomaly, Axiom, Level, Promise};
+use isolde_spec::{Anomaly, Axiom, By, Level, Promise};
 
 use crate::bodies::{Bodies, TxnRef};
 use crate::content::{NameId, Word};
 use crate::event::{Correction, Finding, Told, Trouble};
 use crate::figures::Figures;
 use crate::settings::Settings;
+pub(crate) use arrivals::{Kept, PickedTxn};
 use excerpt::{About, Judged, Suspicion};
 use key_state::{KeyState, Reader};
 
@@ -56,6 +58,17 @@ impl Finality {
     }
 }
 
+/// By snapshots: what was told and a delete may excuse.
+#[derive(Default)]
+struct Inserts {
+    /// Inserts of rows that were there.
+    breaches: HashMap<Slot, Vec<(TxnRef, Finding)>>,
+    /// Rows that were written in a way that inserts them if need be.
+    upserted: HashSet<Slot>,
+    /// Writers of these that overlap.
+    conflicts: HashMap<Slot, Vec<(TxnRef, TxnRef, Finding)>>,
+}
+
 /// The state of a stream by timestamps.
 pub(crate) struct Timestamps {
     pub(crate) about: About,
@@ -66,6 +79,8 @@ pub(crate) struct Timestamps {
     bounds: HashMap<NameId, (Timestamp, TxnRef)>,
     /// How many wrong readers saw a word of a key.
     wrong_words: HashMap<(Slot, Word), u32>,
+    /// What deletes may excuse.
+    inserts: Inserts,
     /// Wrong reads that are not told yet.
     pub(crate) pending: Vec<Pending>,
     pub(crate) told: Vec<Told>,
@@ -85,6 +100,7 @@ impl Timestamps {
             keys: Vec::new(),
             bounds: HashMap::new(),
             wrong_words: HashMap::new(),
+            inserts: Inserts::default(),
             pending: Vec::new(),
             told: Vec::new(),
             figures: Figures::default(),
@@ -135,8 +151,13 @@ impl Timestamps {
         let seen = |word: &Word| state.is_list == Some(true) || words.contains(word);
         let refused = readers.iter().any(|reader| reader.not);
         let mut involved: Vec<TxnRef> = Vec::new();
-        if state.others.iter().any(|o| o.unknown && (refused || seen(&o.word))) {
+        let others = || state.others.iter().filter(|o| Some(o.txn) != but);
+        if others().any(|o| o.unknown && (refused || seen(&o.word))) {
             let doubt = "it may have seen a transaction whose outcome is unknown".to_owned();
+            return Some(Judged { doubt: Some(doubt), ..Judged::default() });
+        }
+        if !self.about.complete && state.repeats(but) {
+            let doubt = "a transaction that is missing may have written what it saw".to_owned();
             return Some(Judged { doubt: Some(doubt), ..Judged::default() });
         }
         involved.extend(state.others.iter().filter(|o| seen(&o.word)).map(|o| o.txn));
@@ -152,6 +173,9 @@ impl Timestamps {
             let commit = before.peek().map(|v| v.commit);
             involved.extend(before.take_while(|v| Some(v.commit) == commit).map(|v| v.txn));
             involved.retain(|txn| *txn != but);
+        }
+        if self.about.promise.by == By::Snapshots {
+            involved.extend(state.dividers(&involved));
         }
         let asked =
             Suspicion { axiom: Axiom::Ext, txn: of.txn, key: Some(*key), involved: &involved };
