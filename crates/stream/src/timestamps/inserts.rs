@@ -48,8 +48,8 @@ impl Timestamps {
         if judged.doubt.is_some() {
             self.figures.doubt(true, judged.doubt.as_deref());
         }
-        for (_, finding) in judged.findings {
-            self.inserts.breaches.entry(slot).or_default().push((txn, finding.clone()));
+        for (op, finding) in judged.findings {
+            self.inserts.breaches.entry(slot).or_default().push((txn, op, finding.clone()));
             self.tell(finding);
         }
     }
@@ -114,12 +114,13 @@ impl Timestamps {
             return;
         }
         let name = arrival.name(delete);
-        for (txn, finding) in self.inserts.breaches.remove(&slot).unwrap_or_default() {
-            let still = self.judge_insert(slot, txn, bodies);
-            if still.is_some_and(|judged| judged.findings.is_empty()) {
-                self.correct(false, finding, &name);
+        for (txn, op, finding) in self.inserts.breaches.remove(&slot).unwrap_or_default() {
+            // Of several things that a transaction did to the row, only inserts are excused.
+            let told = |judged: excerpt::Judged| judged.findings.iter().any(|(at, _)| *at == op);
+            if self.judge_insert(slot, txn, bodies).is_none_or(told) {
+                self.inserts.breaches.entry(slot).or_default().push((txn, op, finding));
             } else {
-                self.inserts.breaches.entry(slot).or_default().push((txn, finding));
+                self.correct(false, finding, &name);
             }
         }
         if self.inserts.upserted.remove(&slot) {
@@ -149,7 +150,7 @@ impl Timestamps {
     pub(super) fn deletes_may_be_missing(&mut self, why: &str) {
         let mut told: Vec<_> = self.inserts.breaches.drain().collect();
         told.sort_unstable_by_key(|(slot, _)| *slot);
-        for (_, finding) in told.into_iter().flat_map(|(_, of_key)| of_key) {
+        for (_, _, finding) in told.into_iter().flat_map(|(_, of_key)| of_key) {
             self.correct(false, finding, why);
             self.figures.doubt(true, Some(why));
         }

@@ -62,7 +62,7 @@ impl Finality {
 #[derive(Default)]
 struct Inserts {
     /// Inserts of rows that were there.
-    breaches: HashMap<Slot, Vec<(TxnRef, Finding)>>,
+    breaches: HashMap<Slot, Vec<(TxnRef, Option<u32>, Finding)>>,
     /// Rows that were written in a way that inserts them if need be.
     upserted: HashSet<Slot>,
     /// Writers of these that overlap.

@@ -240,7 +240,7 @@ impl Server {
                 6 => self.done[a].session = second.session,
                 _ => {
                     (self.done[a].number, self.done[b].number) =
-                        (second.number.or(first.number), first.number.or(second.number))
+                        (second.number.or(first.number), first.number.or(second.number));
                 }
             }
         }
