@@ -175,7 +175,8 @@ impl Timestamps {
             involved.retain(|txn| *txn != but);
         }
         if self.about.promise.by == By::Snapshots {
-            involved.extend(state.dividers(&involved));
+            let dividers = state.dividers(&involved).into_iter();
+            involved.extend(dividers.filter(|txn| Some(*txn) != but));
         }
         let asked =
             Suspicion { axiom: Axiom::Ext, txn: of.txn, key: Some(*key), involved: &involved };
