@@ -16,6 +16,7 @@ use isolde_history::History;
 use isolde_job::found::{self, ShownFindings};
 use isolde_job::levels;
 use isolde_job::reports::Reports;
+use isolde_spec::By;
 use isolde_stream::{StreamEvent, Told};
 use isolde_watch::{News, Said, Watch, WatchPlan, WatchSource};
 
@@ -33,6 +34,7 @@ const MOST_SHOWN: u64 = 20;
 
 pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
     let wanted = levels(args.level.as_slice())?.first().copied();
+    let by = args.evidence.map(By::from);
     let events = args.events.as_ref();
     let events = events.map(|path| EventLines::new(path, args.force)).transpose()?;
     let mut reports = reports(args)?;
@@ -47,7 +49,7 @@ pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
     }
     let note = RefCell::new(None);
     let choose = |history: &History| {
-        let chosen = promised::choose(history, wanted)?;
+        let chosen = promised::choose(history, wanted, by)?;
         *note.borrow_mut() = chosen.note;
         Ok(chosen.promise)
     };

@@ -7,5 +7,8 @@
 )]
 
 mod as_offline;
+mod by_snapshots;
 mod examples;
 mod made;
+mod server;
+mod snapshot_examples;
