@@ -1,12 +1,12 @@
 //! `isolde watch`.
 
 mod curves;
+mod event_lines;
 mod kept;
 mod promised;
 mod spill;
 mod status_line;
 mod summary;
-mod told;
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -14,20 +14,22 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow, bail};
 use isolde_history::History;
 use isolde_job::found::{self, ShownFindings};
-use isolde_job::levels;
 use isolde_job::reports::Reports;
-use isolde_spec::By;
+use isolde_job::{levels, shown};
+use isolde_report::number;
+use isolde_spec::{By, Level};
 use isolde_stream::{StreamEvent, Told};
 use isolde_watch::{News, Said, Watch, WatchPlan, WatchSource};
+use serde_json::json;
 
 use crate::args::WatchArgs;
 use crate::exit::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
 use crate::interrupt::Interrupts;
 use crate::terminal;
+use event_lines::{EventLines, OfState};
 use kept::Kept;
 use spill::Spill;
 use status_line::StatusLine;
-use told::EventLines;
 
 /// How many bad lines are shown, how many late transactions, and how many violations of an anomaly; more are counted.
 const MOST_SHOWN: u64 = 20;
@@ -35,11 +37,17 @@ const MOST_SHOWN: u64 = 20;
 pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
     let wanted = levels(args.level.as_slice())?.first().copied();
     let by = args.evidence.map(By::from);
-    let events = args.events.as_ref();
-    let events = events.map(|path| EventLines::new(path, args.force)).transpose()?;
+    if by == Some(By::Snapshots) && args.state.is_some() {
+        bail!(
+            "by snapshots no state can be kept\n  hint: leave out --state, or judge by timestamps"
+        );
+    }
     let mut reports = reports(args)?;
-    let spill = Spill::new(args.spill.as_deref())?;
-    let watch = Watch::open(plan(args, &spill)).map_err(|error| anyhow!("{error}"))?;
+    // A state has room of its own for what does not fit into memory.
+    let spill = args.state.is_none().then(|| Spill::new(args.spill.as_deref())).transpose()?;
+    let watch = Watch::open(plan(args, spill.as_ref())).map_err(|error| anyhow!("{error}"))?;
+    is_held_to(args, wanted, &watch)?;
+    let events = open_events(args, &watch)?;
     let name = watch.name().to_owned();
     interrupts.listen_for_watch()?;
     let mut view = View::new(args, events);
@@ -101,7 +109,7 @@ fn reports(args: &WatchArgs) -> Result<Reports> {
     let is_junit =
         |file: &&PathBuf| file.extension().is_some_and(|e| e.eq_ignore_ascii_case("xml"));
     if let Some(file) = args.report.iter().find(is_junit) {
-        let file = isolde_job::shown(file);
+        let file = shown(file);
         bail!(
             "{file}: JUnit reports are about histories, not about a watch\n  hint: .html, .json and .txt can be written"
         );
@@ -113,14 +121,39 @@ fn reports(args: &WatchArgs) -> Result<Reports> {
     Reports::new(&args.report, args.force, &inputs, true)
 }
 
-fn plan(args: &WatchArgs, spill: &Spill) -> WatchPlan {
+/// A watch that goes on is held to what it was held to before.
+fn is_held_to(args: &WatchArgs, wanted: Option<Level>, watch: &Watch) -> Result<()> {
+    match (wanted, watch.promise()) {
+        (Some(wanted), Some(promise)) if promise.level != wanted => {
+            let folder = args.state.as_deref().map(shown).unwrap_or_default();
+            let level = promise.level;
+            bail!(
+                "{folder} has the state of a watch of {level}, not of {wanted}\n  \
+                 hint: another folder begins anew"
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+fn open_events(args: &WatchArgs, watch: &Watch) -> Result<Option<EventLines>> {
+    let Some(path) = &args.events else { return Ok(None) };
+    let events = match watch.state_id() {
+        Some(id) => EventLines::of_state(path, args.force, &OfState { id, saved: watch.saved() }),
+        None => EventLines::new(path, args.force),
+    };
+    events.map(Some)
+}
+
+fn plan(args: &WatchArgs, spill: Option<&Spill>) -> WatchPlan {
     WatchPlan {
         source: args.source.clone(),
         said: Said { initial: args.initial.clone(), facts: args.facts.clone() },
         timeout: args.timeout,
         memory: args.memory,
         keep: args.keep,
-        folder: Some(spill.path()),
+        folder: spill.map(Spill::path),
+        state: args.state.clone(),
         strict: args.strict,
         until_end: args.until_end,
         stop: args.stop,
@@ -161,6 +194,11 @@ impl View {
     fn show(&mut self, news: &News<'_>) {
         match news {
             News::Began(promise) => self.line.say(&format!("transactions are held to {promise}")),
+            News::GoesOn(promise, txns) => {
+                let txns = number(*txns);
+                self.line.say(&format!("going on after {txns} transactions, held to {promise}"));
+            }
+            News::Save(saved) => *saved.borrow_mut() = self.save(),
             News::Found(event) => self.found(event),
             News::Bad(why, number) if *number <= MOST_SHOWN => self.line.warn(why),
             News::Bad(_, number) if *number == MOST_SHOWN + 1 => {
@@ -173,16 +211,34 @@ impl View {
         }
     }
 
+    /// What a state has to know of what was told. Nothing if some of it could not be written: it has to come again.
+    fn save(&mut self) -> Option<Vec<u8>> {
+        if self.failed.is_some() {
+            return None;
+        }
+        match self.events.as_ref().map(EventLines::save).transpose() {
+            Ok(events) => Some(json!({ "events": events }).to_string().into_bytes()),
+            Err(error) => {
+                self.lost_events(error);
+                None
+            }
+        }
+    }
+
+    /// A reader that goes away does not change what is found, nor does a full disk: that is told at the end.
+    fn lost_events(&mut self, error: std::io::Error) {
+        self.events = None;
+        if error.kind() != std::io::ErrorKind::BrokenPipe {
+            let error = anyhow::Error::new(error).context("the events cannot be written");
+            self.failed.get_or_insert(error);
+        }
+    }
+
     fn found(&mut self, event: &StreamEvent) {
         self.kept.note(event);
         let written = self.events.as_mut().map_or(Ok(()), |events| events.write(event));
         if let Err(error) = written {
-            // A reader that goes away does not change what is found, nor does a full disk: that is told at the end.
-            self.events = None;
-            if error.kind() != std::io::ErrorKind::BrokenPipe {
-                let error = anyhow::Error::new(error).context("the events cannot be written");
-                self.failed.get_or_insert(error);
-            }
+            self.lost_events(error);
         }
         match &event.what {
             Told::Late { .. } => {

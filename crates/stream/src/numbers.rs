@@ -11,20 +11,26 @@ use crate::pack::{Pack, packed};
 
 /// How many transactions of a session are remembered, for the source may send them once more.
 const REMEMBERED: usize = 64;
+/// How many sessions are remembered after their end, for the source may send that once more, too.
+const ENDED: usize = 1024;
 
 /// The numbers of all sessions.
 #[derive(Default)]
 pub(crate) struct Numbers {
     sessions: HashMap<NameId, Seen>,
+    /// Those that have ended, the last one last.
+    ended: VecDeque<NameId>,
 }
 
 #[derive(Default)]
 struct Seen {
     last: i64,
     recent: VecDeque<(i64, TxnRef)>,
+    /// Whether the session has ended. Another one may have its name.
+    ended: bool,
 }
 
-packed!(Seen { last, recent });
+packed!(Seen { last, recent, ended });
 
 impl Pack for Numbers {
     fn pack(&self, out: &mut Vec<u8>) {
@@ -33,11 +39,12 @@ impl Pack for Numbers {
             session.pack(out);
             seen.pack(out);
         }
+        self.ended.pack(out);
     }
 
     fn unpack(input: &mut &[u8]) -> Option<Numbers> {
         let sessions = Vec::<(NameId, Seen)>::unpack(input)?.into_iter().collect();
-        Some(Numbers { sessions })
+        Some(Numbers { sessions, ended: VecDeque::unpack(input)? })
     }
 }
 
@@ -64,18 +71,36 @@ impl Numbers {
         batch: &History,
         bodies: &mut Bodies,
     ) -> Numbered {
-        let Some(seen) = self.sessions.get_mut(&session) else {
+        let begin = || {
             let recent = VecDeque::from([(number, txn)]);
-            self.sessions.insert(session, Seen { last: number, recent });
+            Seen { last: number, recent, ended: false }
+        };
+        let Some(seen) = self.sessions.get_mut(&session) else {
+            self.sessions.insert(session, begin());
             return Numbered::Next;
         };
+        let full = seen.recent.len() == REMEMBERED;
+        if full && !seen.ended && seen.recent.front().is_some_and(|(first, _)| number < *first) {
+            // Numbers of a session rise: it came before, and what it said then is not compared.
+            return Numbered::Again;
+        }
         if let Some((_, before)) = seen.recent.iter().find(|(other, _)| *other == number) {
             let earlier = match before.batch() == txn.batch() {
                 true => None,
                 false => bodies.get(before.batch()),
             };
             let same = are_same(earlier.as_deref().unwrap_or(batch), before.txn(), batch, in_batch);
-            return if same { Numbered::Again } else { Numbered::Taken };
+            match same {
+                true => return Numbered::Again,
+                false if !seen.ended => return Numbered::Taken,
+                false => {}
+            }
+        }
+        if seen.ended {
+            // Another session of the same name.
+            *seen = begin();
+            self.ended.retain(|other| *other != session);
+            return Numbered::Next;
         }
         let next = number == seen.last.wrapping_add(1);
         seen.last = number;
@@ -86,9 +111,17 @@ impl Numbers {
         if next { Numbered::Next } else { Numbered::Gap }
     }
 
-    /// Forgets a session that has ended.
+    /// A session has ended. It is forgotten when many others have.
     pub(crate) fn end(&mut self, session: NameId) {
-        self.sessions.remove(&session);
+        let Some(seen) = self.sessions.get_mut(&session) else { return };
+        if !std::mem::replace(&mut seen.ended, true) {
+            self.ended.push_back(session);
+        }
+        if self.ended.len() > ENDED
+            && let Some(oldest) = self.ended.pop_front()
+        {
+            self.sessions.remove(&oldest);
+        }
     }
 
     /// The bytes that it takes, about.

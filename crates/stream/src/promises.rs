@@ -12,6 +12,9 @@ use crate::bodies::AFTER_ALL;
 use crate::content::NameId;
 use crate::pack::Pack;
 
+/// So many sessions without a promise are none that will make one.
+const MOST_SILENT: u32 = 1 << 15;
+
 /// How far each session has come.
 #[derive(Default)]
 pub(crate) struct Promises {
@@ -21,6 +24,8 @@ pub(crate) struct Promises {
     counts: BTreeMap<Timestamp, u32>,
     /// How many sessions have made none.
     silent: u32,
+    /// There are so many of these that they are not counted any more: only a promise for all sessions counts.
+    crowded: bool,
     /// What was promised for all sessions.
     all: Option<Timestamp>,
     low: Option<Timestamp>,
@@ -34,6 +39,7 @@ impl Pack for Promises {
         sessions.pack(out);
         self.all.pack(out);
         self.low.pack(out);
+        self.crowded.pack(out);
     }
 
     fn unpack(input: &mut &[u8]) -> Option<Promises> {
@@ -44,6 +50,7 @@ impl Pack for Promises {
         }
         promises.all = Option::unpack(input)?;
         promises.low = Option::unpack(input)?;
+        promises.crowded = bool::unpack(input)?;
         Some(promises)
     }
 }
@@ -51,6 +58,14 @@ impl Pack for Promises {
 impl Promises {
     /// A session is there.
     pub(crate) fn see(&mut self, session: NameId) {
+        if self.crowded {
+            return;
+        }
+        if self.silent == MOST_SILENT {
+            self.crowded = true;
+            (self.sessions, self.counts) = (HashMap::new(), BTreeMap::new());
+            return;
+        }
         let silent = &mut self.silent;
         self.sessions.entry(session).or_insert_with(|| {
             *silent += 1;
@@ -67,6 +82,9 @@ impl Promises {
             return;
         };
         self.see(session);
+        if self.crowded {
+            return;
+        }
         if let Some(mark) = promise.watermark {
             let before = self.sessions.insert(session, Some(mark)).flatten();
             // A smaller promise than an earlier one says nothing.
@@ -98,13 +116,13 @@ impl Promises {
 
     /// Whether all sessions promise, so that time says nothing. Once all have ended, only time tells whether more come.
     pub(crate) fn are_made(&self) -> bool {
-        self.all.is_some() || (self.silent == 0 && !self.counts.is_empty())
+        self.all.is_some() || (self.silent == 0 && !self.crowded && !self.counts.is_empty())
     }
 
     /// Nothing that keeps its promise comes below this.
     pub(crate) fn low(&mut self) -> Option<Timestamp> {
         let least = match self.silent {
-            0 => self.counts.first_key_value().map(|(mark, _)| *mark),
+            0 if !self.crowded => self.counts.first_key_value().map(|(mark, _)| *mark),
             _ => None,
         };
         self.low = self.low.max(self.all.max(least));

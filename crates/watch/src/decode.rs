@@ -22,6 +22,11 @@ pub(crate) struct Head {
 }
 
 impl Head {
+    /// The same, after a batch has carried all of it.
+    pub(crate) fn known(self) -> Head {
+        Head { carried: AtomicBool::new(true), ..self }
+    }
+
     fn say(&self, builder: &mut HistoryBuilder) {
         let given = &self.history.meta().initial.given[..];
         let again = self.carried.swap(true, Ordering::SeqCst);

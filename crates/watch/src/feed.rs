@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 
 use isolde_history::History;
 
+use crate::place::Place;
+use crate::receipt::Receipt;
+
 /// How many batches may wait.
 const WAITING: usize = 64;
 /// How long a reader waits until it asks again whether there is room.
@@ -23,7 +26,13 @@ pub(crate) enum Message {
         history: Box<History>,
         /// When they had been read.
         arrived: Instant,
+        /// How far the source had been read by then.
+        place: Option<Place>,
     },
+    /// A header that holds for all that follows, also after a restart: its line.
+    Header(Vec<u8>),
+    /// Tell when everything before this is safe.
+    Receipt(Receipt),
     /// A line or a body that could not be read, and why.
     Bad(String),
     /// Something that the user should know.
@@ -37,7 +46,12 @@ pub(crate) enum Message {
 impl Message {
     /// A batch that has just been read.
     pub(crate) fn batch(history: History) -> Message {
-        Message::Batch { history: Box::new(history), arrived: Instant::now() }
+        Message::Batch { history: Box::new(history), arrived: Instant::now(), place: None }
+    }
+
+    /// The same, read up to a place.
+    pub(crate) fn batch_at(history: History, at: Place) -> Message {
+        Message::Batch { history: Box::new(history), arrived: Instant::now(), place: Some(at) }
     }
 
     fn txns(&self) -> u64 {

@@ -1,14 +1,17 @@
 //! A file that grows: it is read on as it grows, and given up when it is not the same file any more.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
+use crate::decode::{Decoder, Head};
 use crate::feed::{Feed, Message, Over};
+use crate::frame::MAX_LINE;
 use crate::gather::{Gather, LINGER};
+use crate::place::{LinePlace, Tail};
 use crate::said::Said;
 
 /// How much is read at a time.
@@ -26,6 +29,51 @@ impl Growing {
     /// Opens a file that is there.
     pub(crate) fn open(path: &Path) -> io::Result<Growing> {
         Ok(Growing { file: File::open(path)?, path: path.to_owned(), read: 0 })
+    }
+
+    /// The device and the number of the file; nothing if it is one that cannot be read again, such as a pipe.
+    pub(crate) fn identity(&self) -> io::Result<Option<(u64, u64)>> {
+        let about = self.file.metadata()?;
+        Ok(about.is_file().then(|| (about.dev(), about.ino())))
+    }
+
+    /// Whether it is the file of which so many bytes have been read; else a sentence that says why not.
+    pub(crate) fn is_still(&self, identity: Option<(u64, u64)>, read: u64) -> Result<(), String> {
+        let name = self.name();
+        let about = self.file.metadata().map_err(|error| format!("{name}: {error}"))?;
+        let len = about.len();
+        if len < read {
+            return Err(format!("{name} has shrunk: it has {len} bytes, and {read} were read"));
+        }
+        if identity.is_some_and(|file| file != (about.dev(), about.ino())) {
+            return Err(replaced(&name));
+        }
+        Ok(())
+    }
+
+    /// Goes on at a place. What the header says is read once more.
+    pub(crate) fn go_to(&mut self, place: &LinePlace) -> Result<Option<Vec<u8>>, String> {
+        let name = self.name();
+        let cannot = |error: io::Error| format!("{name}: cannot read: {error}");
+        let mut before = vec![0; place.tail.len];
+        let from = place.offset.saturating_sub(before.len() as u64);
+        self.file.seek(SeekFrom::Start(from)).map_err(cannot)?;
+        self.file.read_exact(&mut before).map_err(cannot)?;
+        if Tail::of(&before) != place.tail {
+            return Err(replaced(&name));
+        }
+        let head = place.head.map(|(offset, _)| self.line_at(offset)).transpose();
+        let head = head.map_err(cannot)?;
+        self.file.seek(SeekFrom::Start(place.offset)).map_err(cannot)?;
+        self.read = place.offset;
+        Ok(head)
+    }
+
+    fn line_at(&mut self, offset: u64) -> io::Result<Vec<u8>> {
+        self.file.seek(SeekFrom::Start(offset))?;
+        let mut line = Vec::new();
+        BufReader::new(&self.file).take(MAX_LINE as u64 + 1).read_until(b'\n', &mut line)?;
+        Ok(line)
     }
 
     /// What to call it.
@@ -50,19 +98,33 @@ impl Growing {
         }
         match fs::metadata(&self.path) {
             Ok(there) if (there.dev(), there.ino()) == (own.dev(), own.ino()) => None,
-            Ok(_) => Some(format!("{name} was replaced by another file while it was read")),
+            Ok(_) => Some(replaced(&name)),
             Err(error) => Some(format!("{name} has gone while it was read: {error}")),
         }
+    }
+
+    /// A gatherer of lines from a place on.
+    pub(crate) fn gather_at(
+        &mut self,
+        place: &LinePlace,
+        said: &Arc<Said>,
+    ) -> Result<Gather, String> {
+        let line = self.go_to(place)?;
+        let mut decoder = Decoder { name: self.name(), said: Arc::clone(said), head: None };
+        if let (Some(line), Some((_, number))) = (line, place.head) {
+            let head = decoder.header(&line, number).map_err(|error| error.to_string())?;
+            decoder.head = head.map(Head::known).map(Arc::new);
+        }
+        Ok(Gather::at(place, decoder))
     }
 
     /// Reads lines as they are written; to the end only if that is wanted.
     pub(crate) fn run(
         mut self,
-        said: &Arc<Said>,
+        mut gather: Gather,
         until_end: bool,
         feed: &Feed,
     ) -> Result<(), Over> {
-        let mut gather = Gather::new(&self.name(), said, None);
         let mut piece = vec![0; PIECE];
         loop {
             if feed.is_over() {
@@ -90,6 +152,10 @@ impl Growing {
             }
         }
     }
+}
+
+fn replaced(name: &str) -> String {
+    format!("{name} was replaced by another file while it was read")
 }
 
 impl Read for Growing {

@@ -3,6 +3,7 @@
 use std::io::{ErrorKind, Read};
 use std::time::{Duration, Instant};
 
+use crate::acks::Acks;
 use crate::feed::{Feed, Message, Over};
 use crate::gather::{Gather, LINGER};
 
@@ -21,6 +22,7 @@ pub(crate) const WAIT: Duration = LINGER;
 pub(crate) fn read_to_end(
     stream: &mut dyn Read,
     gather: &mut Gather,
+    acks: &mut Acks,
     feed: &Feed,
 ) -> Result<(), Over> {
     let mut piece = vec![0; PIECE];
@@ -28,8 +30,13 @@ pub(crate) fn read_to_end(
         if feed.is_over() {
             return Err(Over);
         }
+        acks.ask(gather.passed(), feed)?;
+        acks.pass_on();
         match stream.read(&mut piece) {
-            Ok(0) => return feed.send_all(gather.end()),
+            Ok(0) => {
+                feed.send_all(gather.end())?;
+                return acks.ask(gather.passed(), feed);
+            }
             Ok(len) => feed.send_all(gather.push(&piece[..len]))?,
             Err(error) if is_nothing_yet(error.kind()) => {
                 let mut out = Vec::new();

@@ -4,8 +4,10 @@
 //! bounded channel, so that a source that is too fast is held back. One loop takes the batches and tells what is
 //! found. Nothing prints, nothing ends the process; what is wrong with a source is data.
 
+mod acks;
 mod address;
 mod decode;
+mod error;
 mod feed;
 mod figures;
 mod frame;
@@ -13,21 +15,26 @@ mod gather;
 mod growing;
 mod http;
 mod inbox;
+mod keeper;
 mod listen;
 mod metrics;
 mod native;
 mod open;
 mod piped;
+mod place;
+mod receipt;
 mod said;
 mod series;
 mod source;
+mod state;
 #[cfg(test)]
 mod tests;
 mod watch;
 
+pub use error::WatchError;
 pub use figures::Figures;
 pub use frame::MAX_LINE;
 pub use said::Said;
 pub use series::{Sample, Series};
 pub use source::WatchSource;
-pub use watch::{ChoosePromise, News, Outcome, Watch, WatchError, WatchPlan};
+pub use watch::{ChoosePromise, News, Outcome, Watch, WatchPlan};

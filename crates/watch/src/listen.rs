@@ -1,7 +1,7 @@
 //! Connections that send lines, several at a time.
 
 use std::fs;
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
+use crate::acks::Acks;
 use crate::feed::{Feed, Message, Over};
 use crate::gather::{Gather, LINGER};
 use crate::inbox::{WAIT, is_nothing_yet, read_to_end};
@@ -17,11 +19,15 @@ use crate::said::Said;
 
 /// How many connections may be open at a time: each has a thread.
 const MOST_CONNECTIONS: usize = 256;
+/// How long a client may leave what is written back to it unread.
+const UNREAD: Duration = Duration::from_secs(10);
 
 /// A connection, whatever it runs over.
 pub(crate) trait Connection: Read + Send + Sized + 'static {
     /// Lets reads wait for no longer than [`WAIT`].
     fn prepare(&self) -> std::io::Result<()>;
+    /// What is written back goes here.
+    fn back(&self) -> std::io::Result<Box<dyn Write>>;
 }
 
 impl Connection for TcpStream {
@@ -30,12 +36,22 @@ impl Connection for TcpStream {
         self.set_nodelay(true)?;
         self.set_read_timeout(Some(WAIT))
     }
+
+    fn back(&self) -> std::io::Result<Box<dyn Write>> {
+        self.set_write_timeout(Some(UNREAD))?;
+        Ok(Box::new(self.try_clone()?))
+    }
 }
 
 impl Connection for UnixStream {
     fn prepare(&self) -> std::io::Result<()> {
         self.set_nonblocking(false)?;
         self.set_read_timeout(Some(WAIT))
+    }
+
+    fn back(&self) -> std::io::Result<Box<dyn Write>> {
+        self.set_write_timeout(Some(UNREAD))?;
+        Ok(Box::new(self.try_clone()?))
     }
 }
 
@@ -143,17 +159,26 @@ pub(crate) fn each_connection<L: Listener>(
     Err(Over)
 }
 
-/// Each connection sends lines, with a header of its own if it likes.
+/// Each connection sends lines, with a header of its own if it likes. Where state is kept, it is told which lines are
+/// safe.
 pub(crate) fn run<L: Listener>(
     listener: &L,
     name: &str,
     said: &Arc<Said>,
+    keeps: bool,
     feed: &Feed,
 ) -> Result<(), Over> {
     let (name, said) = (name.to_owned(), Arc::clone(said));
     each_connection(listener, feed, move |number, mut connection, feed| {
         let mut gather = Gather::new(&format!("{name} connection {number}"), &said, None);
+        let mut acks = match keeps.then(|| connection.back()).transpose() {
+            Ok(back) => back.map_or_else(Acks::none, Acks::to),
+            // The connection is gone.
+            Err(_) => return,
+        };
         // If the watch is over, the connection is closed.
-        let _ = read_to_end(&mut connection, &mut gather, feed);
+        if read_to_end(&mut connection, &mut gather, &mut acks, feed).is_ok() {
+            acks.last();
+        }
     })
 }

@@ -4,9 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
+use crate::decode::{Decoder, Head};
 use crate::feed::{Feed, Over};
+use crate::gather::Gather;
 use crate::growing::Growing;
+use crate::http::Bodies;
 use crate::listen::{SocketFile, UnixSocket};
+use crate::place::{Mark, Place};
 use crate::said::Said;
 use crate::source::WatchSource;
 use crate::{address, http, listen, native, piped};
@@ -20,11 +24,24 @@ pub(crate) struct Opening<'p> {
     pub(crate) said: &'p Said,
     pub(crate) until_end: bool,
     pub(crate) anywhere: bool,
+    /// What is kept, where a state is.
+    pub(crate) kept: Option<&'p Kept>,
+}
+
+/// What an earlier watch kept of the source.
+#[derive(Default)]
+pub(crate) struct Kept {
+    /// How far it came, if it came to anything.
+    pub(crate) mark: Option<Mark>,
+    /// The header that holds for requests.
+    pub(crate) header: Option<Vec<u8>>,
 }
 
 /// A source that is open: what it is called and where it listens, and what must go away with the watch.
 pub(crate) struct Opened {
     pub(crate) name: String,
+    /// The device and the number of the file, if it is one.
+    pub(crate) file: Option<(u64, u64)>,
     pub(crate) _socket: Option<SocketFile>,
 }
 
@@ -36,13 +53,17 @@ impl Opening<'_> {
     pub(crate) fn start(&self, feed: &Feed) -> Result<Opened, String> {
         let said = Arc::new(self.said.clone());
         let mut socket = None;
-        let (name, read) = self.open(said, &mut socket)?;
+        let mut file = None;
+        let (name, read) = match self.source {
+            WatchSource::File(path) => self.file(path, said, &mut file)?,
+            _ => self.open(said, &mut socket)?,
+        };
         let feed = feed.clone();
         // That the watch is over is no news to it.
         let run = move || drop(read(&feed));
         let started = thread::Builder::new().name("watch-source".to_owned()).spawn(run);
         started
-            .map(|_| Opened { name, _socket: socket })
+            .map(|_| Opened { name, file, _socket: socket })
             .map_err(|error| format!("cannot start a thread: {error}"))
     }
 
@@ -51,51 +72,85 @@ impl Opening<'_> {
         said: Arc<Said>,
         file: &mut Option<SocketFile>,
     ) -> Result<(String, Reader), String> {
+        let keeps = self.kept.is_some();
         match self.source {
-            WatchSource::Stdin => {
+            WatchSource::File(_) | WatchSource::Stdin => {
                 let read: Reader =
                     Box::new(move |feed| piped::run(std::io::stdin(), "<stdin>", &said, feed));
                 Ok(("<stdin>".to_owned(), read))
             }
-            WatchSource::File(path) => self.file(path, said),
             WatchSource::Tcp(at) => {
                 let listener = address::listen(at, self.anywhere)?;
                 let name = format!("tcp:{}", bound(&listener, at));
                 let own = name.clone();
-                Ok((name, Box::new(move |feed| listen::run(&listener, &own, &said, feed))))
+                Ok((name, Box::new(move |feed| listen::run(&listener, &own, &said, keeps, feed))))
             }
             WatchSource::Unix(path) => {
                 let (socket, its_file) = UnixSocket::listen(path)?;
                 *file = Some(its_file);
                 let name = format!("unix:{}", path.display());
                 let own = name.clone();
-                Ok((name, Box::new(move |feed| listen::run(&socket, &own, &said, feed))))
+                Ok((name, Box::new(move |feed| listen::run(&socket, &own, &said, keeps, feed))))
             }
             WatchSource::Http(at) => {
                 let listener = address::listen(at, self.anywhere)?;
                 let name = format!("http:{}", bound(&listener, at));
-                let own = name.clone();
-                Ok((name, Box::new(move |feed| http::run(&listener, &own, &said, feed))))
+                let bodies = self.bodies(&name, &said)?;
+                Ok((name, Box::new(move |feed| http::run(&listener, &bodies, feed))))
             }
         }
     }
 
-    fn file(&self, path: &Path, said: Arc<Said>) -> Result<(String, Reader), String> {
+    /// What all requests share, with the header that came before a restart.
+    fn bodies(&self, name: &str, said: &Arc<Said>) -> Result<Bodies, String> {
+        let bodies = Bodies::new(name, said);
+        let Some(kept) = self.kept else { return Ok(bodies) };
+        let mut decoder = Decoder { name: name.to_owned(), said: Arc::clone(said), head: None };
+        if let Some(line) = &kept.header {
+            let head = decoder.header(line, 1).map_err(|error| error.to_string())?;
+            let has_begun = kept.mark.is_some();
+            let known = |head: Head| if has_begun { head.known() } else { head };
+            decoder.head = head.map(known).map(Arc::new);
+        }
+        Ok(bodies.kept(decoder.head))
+    }
+
+    fn file(
+        &self,
+        path: &Path,
+        said: Arc<Said>,
+        identity: &mut Option<(u64, u64)>,
+    ) -> Result<(String, Reader), String> {
         let name = path.display().to_string();
         let about = std::fs::metadata(path).map_err(|error| format!("{name}: {error}"))?;
         if about.is_dir() {
             return Err(format!("{name} is a folder\n  hint: a file that grows can be watched"));
         }
-        let file = Growing::open(path).map_err(|error| format!("{name}: {error}"))?;
+        let mut file = Growing::open(path).map_err(|error| format!("{name}: {error}"))?;
+        *identity = file.identity().map_err(|error| format!("{name}: {error}"))?;
+        if self.kept.is_some() && identity.is_none() {
+            return Err(format!("{name} is no file, and cannot be read again: --state needs that"));
+        }
+        let mark = self.kept.and_then(|kept| kept.mark.as_ref());
+        let before = mark.and_then(|mark| mark.file);
         let until_end = self.until_end;
-        let is_native = path.extension().is_some_and(|ending| ending == NATIVE);
-        Ok((
-            name,
-            Box::new(move |feed| match is_native {
-                true => native::run(file, &said, until_end, feed),
-                false => file.run(&said, until_end, feed),
-            }),
-        ))
+        if path.extension().is_some_and(|ending| ending == NATIVE) {
+            let reached = mark.and_then(|mark| match &mark.place {
+                Some(Place::Blocks(place)) => Some(place.clone()),
+                _ => None,
+            });
+            file.is_still(before, reached.as_ref().map_or(0, |place| place.bytes))?;
+            let read = move |feed: &Feed| native::run(file, &said, reached, until_end, feed);
+            return Ok((name, Box::new(read)));
+        }
+        let gather = match mark.and_then(|mark| mark.place.as_ref()) {
+            Some(Place::Lines(place)) => {
+                file.is_still(before, place.offset)?;
+                file.gather_at(place, &said)?
+            }
+            _ => Gather::new(&name, &said, None),
+        };
+        Ok((name, Box::new(move |feed| file.run(gather, until_end, feed))))
     }
 }
 

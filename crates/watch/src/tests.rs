@@ -4,6 +4,7 @@
 mod bytes;
 mod http;
 mod lines;
+mod places;
 
 use std::sync::Arc;
 
@@ -25,6 +26,8 @@ fn told(messages: &[Message]) -> Vec<String> {
         }
         Message::Bad(why) => format!("bad {why}"),
         Message::Notice(text) => format!("notice {text}"),
+        Message::Header(_) => "header".to_owned(),
+        Message::Receipt(_) => "receipt".to_owned(),
         Message::Ended => "ended".to_owned(),
         Message::Failed(why) => format!("failed {why}"),
     };

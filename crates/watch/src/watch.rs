@@ -1,25 +1,32 @@
 //! The loop: takes batches, feeds the stream, and tells what it finds.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use isolde_history::History;
-use isolde_spec::Promise;
-use isolde_stream::{Settings, Status, Stream, StreamError, StreamEvent, Told};
+use isolde_spec::{Level, Promise};
+use isolde_stream::{Settings, Status, Stream, StreamEvent, Told};
 
+use crate::error::WatchError;
 use crate::feed::{Fed, Message, feed};
 use crate::figures::Figures;
+use crate::keeper::Keeper;
 use crate::metrics::{self, Board};
 use crate::open::{Opened, Opening};
+use crate::place::Place;
 use crate::said::Said;
 use crate::series::{Sample, Series};
 use crate::source::WatchSource;
+use crate::state::StateOf;
 
 /// How often the stream is told that time has passed.
 const TICK: Duration = Duration::from_millis(20);
 /// How often figures are told.
 const FIGURES: Duration = Duration::from_secs(1);
+/// What comes within so long is made safe together.
+const TOGETHER: Duration = Duration::from_millis(10);
 
 /// From the first batch to the promise that the stream is held to, or a sentence that says why there is none.
 pub type ChoosePromise<'p> = &'p dyn Fn(&History) -> Result<Promise, String>;
@@ -39,6 +46,8 @@ pub struct WatchPlan {
     pub keep: u64,
     /// Where what does not fit into memory goes.
     pub folder: Option<PathBuf>,
+    /// Where state is kept, so that a watch that was killed can go on; what does not fit into memory goes there, too.
+    pub state: Option<PathBuf>,
     /// Whether the first line that cannot be read ends the watch.
     pub strict: bool,
     /// Whether the end of a file is the end of the watch.
@@ -51,22 +60,13 @@ pub struct WatchPlan {
     pub metrics: Option<String>,
 }
 
-/// Why a watch cannot begin, or cannot go on.
-#[derive(Debug, thiserror::Error)]
-pub enum WatchError {
-    /// Something is wrong with the source, or with what was asked.
-    #[error("{0}")]
-    Source(String),
-    /// The stream cannot go on.
-    #[error(transparent)]
-    Stream(#[from] StreamError),
-}
-
 /// What a watch tells while it goes on.
 #[derive(Debug)]
 pub enum News<'n> {
     /// The promise that the transactions are held to is known now.
     Began(Promise),
+    /// An earlier watch goes on, after so many transactions.
+    GoesOn(Promise, u64),
     /// The stream found something.
     Found(&'n StreamEvent),
     /// A line or a body could not be read, and why; how many that makes.
@@ -77,15 +77,22 @@ pub enum News<'n> {
     Behind,
     /// About once a second: how it is doing.
     Figures(&'n Figures),
+    /// The state is about to be saved: what was told until now must be safe. What is put here comes back with the next
+    /// watch ([`Watch::saved`]); if nothing is, no state is saved now.
+    Save(&'n RefCell<Option<Vec<u8>>>),
 }
 
 /// How a watch ended.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The last figures; every verdict is final.
+    /// The last figures; every verdict is final, unless the watch can go on.
     pub figures: Figures,
-    /// Figures over the whole time.
+    /// Figures over the whole time of this watch.
     pub series: Series,
+    /// How many transactions an earlier watch had that went on.
+    pub before: u64,
+    /// Whether it can go on where it ended.
+    pub goes_on: bool,
     /// The promise, if anything came.
     pub promise: Option<Promise>,
     /// Why the source could not be read on, if that was the end.
@@ -98,6 +105,7 @@ pub struct Watch {
     fed: Fed,
     board: Board,
     opened: Opened,
+    keeper: Option<Keeper>,
     /// Where metrics are shown.
     pub metrics: Option<String>,
 }
@@ -106,6 +114,10 @@ impl Watch {
     /// Opens the source, and begins to read it.
     pub fn open(plan: WatchPlan) -> Result<Watch, WatchError> {
         plan.said.check().map_err(WatchError::Source)?;
+        let of = StateOf { source: &plan.source, said: &plan.said };
+        let keeper = plan.state.as_ref();
+        let keeper =
+            keeper.map(|folder| Keeper::open(folder, &of, &plan.settings())).transpose()?;
         let (feed, fed) = feed();
         let board = Board::default();
         let shown = plan.metrics.as_ref();
@@ -113,9 +125,25 @@ impl Watch {
         let shown = shown.map_err(WatchError::Source)?;
         let (source, said) = (&plan.source, &plan.said);
         let (until_end, anywhere) = (plan.until_end, plan.anywhere);
-        let opening = Opening { source, said, until_end, anywhere };
+        let kept = keeper.as_ref().map(|keeper| &keeper.kept);
+        let opening = Opening { source, said, until_end, anywhere, kept };
         let opened = opening.start(&feed).map_err(WatchError::Source)?;
-        Ok(Watch { plan, fed, board, opened, metrics: shown.map(|at| at.to_string()) })
+        Ok(Watch { plan, fed, board, opened, keeper, metrics: shown.map(|at| at.to_string()) })
+    }
+
+    /// The promise of the watch that goes on, if one does.
+    pub fn promise(&self) -> Option<Promise> {
+        self.keeper.as_ref()?.resumed.as_ref().map(|resumed| resumed.stream.promise())
+    }
+
+    /// A name that no other state has, if state is kept.
+    pub fn state_id(&self) -> Option<&str> {
+        self.keeper.as_ref().map(|keeper| keeper.state.id())
+    }
+
+    /// What was saved with the state last, if an earlier watch goes on.
+    pub fn saved(&self) -> Option<&[u8]> {
+        self.keeper.as_ref()?.resumed.as_ref().map(|resumed| &resumed.saved[..])
     }
 
     /// What the source is called; where it listens.
@@ -125,30 +153,36 @@ impl Watch {
 
     /// Watches until the source ends, or it is told to end.
     pub fn run(
-        self,
+        mut self,
         choose: ChoosePromise<'_>,
         ended: &dyn Fn() -> bool,
         tell: &mut dyn FnMut(News<'_>),
     ) -> Result<Outcome, WatchError> {
         let began = Instant::now();
+        let keeper = self.keeper.take();
         let mut desk = Desk {
             watch: &self,
+            keeper,
             choose,
             tell,
             began,
+            before: 0,
+            earlier: 0,
             stream: None,
             promise: None,
             missing: None,
             failed: None,
             over: false,
+            ended: false,
             figures: Figures::default(),
             series: Series::default(),
             ticked: began,
             figured: (began, 0),
         };
+        desk.go_on()?;
         while !desk.over && !ended() {
             match self.fed.receiver.recv_timeout(TICK) {
-                Ok(message) => desk.take(message)?,
+                Ok(message) => desk.take_several(message)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -161,7 +195,20 @@ impl Watch {
         {
             desk.take(message)?;
         }
+        desk.make_safe()?;
         desk.finish()
+    }
+}
+
+impl WatchPlan {
+    /// Of the stream. The promise is known later.
+    fn settings(&self) -> Settings {
+        let mut settings = Settings::new(Promise::by_timestamps(Level::SnapshotIsolation));
+        settings.timeout = i64::try_from(self.timeout.as_millis()).unwrap_or(i64::MAX);
+        settings.memory = usize::try_from(self.memory).unwrap_or(usize::MAX);
+        settings.keep = self.keep;
+        settings.folder.clone_from(&self.folder);
+        settings
     }
 }
 
@@ -170,13 +217,21 @@ struct Desk<'w, 't> {
     watch: &'w Watch,
     choose: ChoosePromise<'w>,
     tell: &'t mut dyn FnMut(News<'_>),
+    /// What keeps the state, if it is kept.
+    keeper: Option<Keeper>,
     began: Instant,
+    /// The time of the stream when this watch began, in milliseconds.
+    before: i64,
+    /// How many transactions had come by then.
+    earlier: u64,
     stream: Option<Stream>,
     promise: Option<Promise>,
     /// Why something is missing that came before the stream began.
     missing: Option<String>,
     failed: Option<String>,
     over: bool,
+    /// Whether the source has ended, so that nothing more will ever come.
+    ended: bool,
     figures: Figures,
     series: Series,
     ticked: Instant,
@@ -186,19 +241,78 @@ struct Desk<'w, 't> {
 
 impl Desk<'_, '_> {
     fn now(&self) -> i64 {
-        i64::try_from(self.began.elapsed().as_millis()).unwrap_or(i64::MAX)
+        let elapsed = i64::try_from(self.began.elapsed().as_millis()).unwrap_or(i64::MAX);
+        self.before.saturating_add(elapsed)
+    }
+
+    /// Takes up what an earlier watch left.
+    fn go_on(&mut self) -> Result<(), WatchError> {
+        let Some(keeper) = &mut self.keeper else { return Ok(()) };
+        (self.figures.bad, self.missing) = keeper.counted();
+        let Some(resumed) = keeper.resumed.take() else { return Ok(()) };
+        let mut stream = resumed.stream;
+        self.before = resumed.now.max(0);
+        if let Some(why) = self.missing.take() {
+            stream.incomplete(&why, self.before)?;
+        }
+        let (promise, txns) = (stream.promise(), stream.status().txns);
+        (self.figured.1, self.earlier) = (txns, txns);
+        self.promise = Some(promise);
+        (self.tell)(News::GoesOn(promise, txns));
+        self.stream = Some(stream);
+        self.events();
+        self.checkpoint()
+    }
+
+    /// Takes a message, and those that wait behind it, for as long as can be answered together.
+    fn take_several(&mut self, first: Message) -> Result<(), WatchError> {
+        let began = Instant::now();
+        self.take(first)?;
+        while !self.over
+            && began.elapsed() < TOGETHER
+            && let Ok(next) = self.watch.fed.receiver.try_recv()
+        {
+            self.take(next)?;
+        }
+        self.make_safe()
+    }
+
+    /// Answers those who wait until what they sent is safe.
+    fn make_safe(&mut self) -> Result<(), WatchError> {
+        let now = self.now();
+        let (bad, missing) = (self.figures.bad, self.missing.as_deref());
+        let Some(keeper) = &mut self.keeper else { return Ok(()) };
+        keeper.make_safe(self.stream.as_mut(), now, bad, missing)
+    }
+
+    /// Saves the state. Everything that was found has been told.
+    fn checkpoint(&mut self) -> Result<(), WatchError> {
+        let stream = self.stream.as_mut().filter(|_| self.keeper.is_some());
+        let Some(stream) = stream else { return Ok(()) };
+        let saved = RefCell::new(None);
+        (self.tell)(News::Save(&saved));
+        Ok(saved.into_inner().map_or(Ok(()), |saved| stream.checkpoint(&saved))?)
     }
 
     fn take(&mut self, message: Message) -> Result<(), WatchError> {
         self.watch.fed.took(&message);
         match message {
-            Message::Batch { history, arrived } => {
+            Message::Batch { history, arrived, place } => {
                 self.figures.lag = arrived.elapsed();
-                self.batch(*history)?;
+                self.batch(*history, place)?;
+            }
+            Message::Header(line) => {
+                let kept = self.keeper.as_ref().map(|keeper| keeper.state.keep_header(&line));
+                kept.transpose().map_err(WatchError::Source)?;
+            }
+            Message::Receipt(receipt) => {
+                if let Some(keeper) = &mut self.keeper {
+                    keeper.ask(receipt);
+                }
             }
             Message::Bad(why) => self.bad(why)?,
             Message::Notice(text) => (self.tell)(News::Notice(&text)),
-            Message::Ended => self.over = true,
+            Message::Ended => (self.over, self.ended) = (true, true),
             Message::Failed(why) => {
                 self.failed = Some(why);
                 self.over = true;
@@ -207,28 +321,32 @@ impl Desk<'_, '_> {
         Ok(())
     }
 
-    fn batch(&mut self, history: History) -> Result<(), WatchError> {
-        let now = self.now();
-        let mut stream = match self.stream.take() {
-            Some(stream) => stream,
-            None => self.begin(&history)?,
-        };
-        let pushed = stream.push(history, now);
-        self.stream = Some(stream);
-        pushed?;
+    fn batch(&mut self, history: History, place: Option<Place>) -> Result<(), WatchError> {
+        if self.stream.is_none() {
+            self.stream = Some(self.begin(&history)?);
+            self.checkpoint()?;
+        }
+        let (now, bad) = (self.now(), self.figures.bad);
+        let file = self.watch.opened.file;
+        let keeper = self.keeper.as_mut();
+        let mark = keeper.map(|keeper| keeper.mark(bad, file, place)).unwrap_or_default();
+        if let Some(stream) = &mut self.stream {
+            stream.push_marked(history, now, &mark)?;
+        }
         self.events();
         Ok(())
     }
 
     fn begin(&mut self, history: &History) -> Result<Stream, WatchError> {
-        let plan = &self.watch.plan;
         let promise = (self.choose)(history).map_err(WatchError::Source)?;
-        let mut settings = Settings::new(promise);
-        settings.timeout = i64::try_from(plan.timeout.as_millis()).unwrap_or(i64::MAX);
-        settings.memory = usize::try_from(plan.memory).unwrap_or(usize::MAX);
-        settings.keep = plan.keep;
-        settings.folder.clone_from(&plan.folder);
-        let mut stream = Stream::new(settings)?;
+        let mut settings = Settings { promise, ..self.watch.plan.settings() };
+        let mut stream = match &self.keeper {
+            Some(keeper) => {
+                settings.folder = Some(keeper.state.stream());
+                Stream::begin_in(settings)?
+            }
+            None => Stream::new(settings)?,
+        };
         if let Some(why) = self.missing.take() {
             stream.incomplete(&why, self.now())?;
         }
@@ -277,6 +395,9 @@ impl Desk<'_, '_> {
             }
             self.events();
         }
+        if self.stream.as_ref().is_some_and(Stream::checkpoint_due) {
+            self.checkpoint()?;
+        }
         if self.series.is_due(self.began.elapsed()) {
             let status = self.stream.as_ref().map_or_else(nothing, Stream::status);
             self.sample(&status);
@@ -309,15 +430,20 @@ impl Desk<'_, '_> {
 
     fn finish(mut self) -> Result<Outcome, WatchError> {
         let now = self.now();
-        if let Some(stream) = &mut self.stream {
-            stream.finish(now)?;
+        // What can go on is not over: verdicts that are open stay so.
+        let goes_on = self.keeper.is_some() && !self.ended;
+        match &mut self.stream {
+            Some(stream) if goes_on => stream.tick(now)?,
+            Some(stream) => stream.finish(now)?,
+            None => {}
         }
         self.events();
+        self.checkpoint()?;
         self.measure();
         let status = self.figures.status.clone();
         self.sample(&status);
-        let Desk { figures, series, promise, failed, .. } = self;
-        Ok(Outcome { figures, series, promise, failed })
+        let Desk { figures, series, promise, failed, earlier: before, .. } = self;
+        Ok(Outcome { figures, series, before, goes_on, promise, failed })
     }
 }
 

@@ -33,6 +33,7 @@ use crate::typed::{bytes, duration, fact};
                   isolde watch run.isolde --events found.jsonl --report watch.html\n  \
                   isolde watch tcp:127.0.0.1:9000 --level si --metrics 127.0.0.1:9090\n  \
                   isolde watch unix:/tmp/isolde.sock --timeout 10s --memory 2G\n  \
+                  isolde watch run.jsonl --state run.state --events found.jsonl\n  \
                   isolde watch http:127.0.0.1:23333 --level ser --fact commit-order=serial"
 )]
 pub(crate) struct WatchArgs {
@@ -61,6 +62,12 @@ pub(crate) struct WatchArgs {
     /// How much disk to use; beyond that the oldest is given up, and a transaction that needs it is unknown
     #[arg(long, value_name = "BYTES", default_value = "10GB", value_parser = bytes)]
     pub(crate) keep: u64,
+    /// Keep the state in this folder, which is made if it is not there. A watch that is killed goes on with the same
+    /// command where it was: no verdict is lost, and none comes twice in the file of --events. Files are read on behind
+    /// the last line; POST /check is answered when what came is safe; sockets get lines "ack N": so many lines are safe.
+    /// Verdicts that are open at Ctrl-C stay open. Standard input cannot be read again, and is refused
+    #[arg(long, value_name = "FOLDER", conflicts_with = "spill")]
+    pub(crate) state: Option<PathBuf>,
     /// On which disk: a folder in which a temporary one is made, and removed at the end
     /// [default: the system's folder for temporary files]
     #[arg(long, value_name = "FOLDER")]

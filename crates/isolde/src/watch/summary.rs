@@ -79,7 +79,7 @@ fn traffic(outcome: &Outcome) -> Vec<WatchedFigure> {
     let figures = &outcome.figures;
     let status = &figures.status;
     let seconds = figures.elapsed.as_secs_f64();
-    let rate = status.txns as f64 / seconds.max(1e-3);
+    let rate = status.txns.saturating_sub(outcome.before) as f64 / seconds.max(1e-3);
     let (txns, ops) = (number(status.txns), number(status.ops));
     let samples = outcome.series.samples();
     let memory = samples.iter().map(|sample| sample.memory).max().unwrap_or(0);
@@ -138,6 +138,10 @@ fn state(outcome: &Outcome) -> Vec<WatchedFigure> {
     let too_late = "transactions needed what is not kept any more: --keep keeps more";
     let unstamped = "transactions committed without the timestamps or snapshots that are needed";
     let bad = "lines could not be read; a violation may have been in them";
+    let open = match outcome.goes_on {
+        true => "transactions have no final verdict yet: the same command goes on with them",
+        false => "transactions have no final verdict",
+    };
     vec![
         counted("late", status.late, "late", "transactions came later than promised"),
         counted("too_late", status.too_late, "too late", too_late),
@@ -149,7 +153,7 @@ fn state(outcome: &Outcome) -> Vec<WatchedFigure> {
             "repeated",
             "transactions came twice and were left out",
         ),
-        counted("open", status.open, "open", "transactions have no final verdict"),
+        counted("open", status.open, "open", open),
         counted("bad_lines", figures.bad, "bad lines", bad),
         quiet("complete", json!(status.complete)),
         quiet("failed", json!(outcome.failed)),

@@ -35,4 +35,5 @@ mod tidy;
 mod timestamps;
 mod trouble;
 mod watch;
+mod watch_state;
 mod wording;

@@ -14,23 +14,23 @@ use crate::common::{Folder, Ran};
 use crate::reports::is_as_the_schema_says;
 use crate::trouble::signal;
 
-const HEADER: &str =
+pub(crate) const HEADER: &str =
     "{\"isolde\":1,\"level\":\"snapshot-isolation\",\"initial\":{\"default\":0}}\n";
-const A: &str = "{\"session\":\"a\",\"ops\":[[\"w\",\"x\",1]],\"ts\":[1,2]}\n";
-const B: &str = "{\"session\":\"b\",\"ops\":[[\"w\",\"x\",2]],\"ts\":[3,4]}\n";
+pub(crate) const A: &str = "{\"session\":\"a\",\"ops\":[[\"w\",\"x\",1]],\"ts\":[1,2]}\n";
+pub(crate) const B: &str = "{\"session\":\"b\",\"ops\":[[\"w\",\"x\",2]],\"ts\":[3,4]}\n";
 /// Reads what B had overwritten.
-const STALE: &str = "{\"session\":\"c\",\"ops\":[[\"r\",\"x\",1]],\"ts\":[5,6]}\n";
-const FRESH: &str = "{\"session\":\"c\",\"ops\":[[\"r\",\"x\",2]],\"ts\":[5,6]}\n";
+pub(crate) const STALE: &str = "{\"session\":\"c\",\"ops\":[[\"r\",\"x\",1]],\"ts\":[5,6]}\n";
+pub(crate) const FRESH: &str = "{\"session\":\"c\",\"ops\":[[\"r\",\"x\",2]],\"ts\":[5,6]}\n";
 
 /// A watch that is going on.
-struct Watching {
+pub(crate) struct Watching {
     child: Child,
     err: BufReader<ChildStderr>,
     said: String,
 }
 
 impl Watching {
-    fn start(folder: &Folder, args: &[&str]) -> Watching {
+    pub(crate) fn start(folder: &Folder, args: &[&str]) -> Watching {
         let mut command = folder.command(&["watch"]);
         command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -39,7 +39,7 @@ impl Watching {
     }
 
     /// Waits until standard error says something; the whole line.
-    fn until(&mut self, words: &str) -> String {
+    pub(crate) fn until(&mut self, words: &str) -> String {
         loop {
             let mut line = String::new();
             assert!(self.err.read_line(&mut line).unwrap() > 0, "not said: {words}\n{}", self.said);
@@ -51,7 +51,7 @@ impl Watching {
     }
 
     /// Where it listens.
-    fn address(&mut self) -> String {
+    pub(crate) fn address(&mut self) -> String {
         let line = self.until("watching ");
         let at = line.split("watching ").nth(1).unwrap().split(';').next().unwrap();
         at.split_once(':').unwrap().1.to_owned()
@@ -61,13 +61,19 @@ impl Watching {
         self.child.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
     }
 
+    /// Ends it as nobody should.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Ends it as a user does.
-    fn interrupt(self) -> Ran {
+    pub(crate) fn interrupt(self) -> Ran {
         signal("-INT", self.child.id());
         self.end()
     }
 
-    fn end(mut self) -> Ran {
+    pub(crate) fn end(mut self) -> Ran {
         drop(self.child.stdin.take());
         let mut err = String::new();
         self.err.read_to_string(&mut err).unwrap();
@@ -87,7 +93,7 @@ fn piped(folder: &Folder, args: &[&str], text: &str) -> Ran {
 
 /// Asks again until it is so.
 #[track_caller]
-fn eventually(mut is_so: impl FnMut() -> bool) {
+pub(crate) fn eventually(mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(began.elapsed() < Duration::from_secs(20), "it never was");
@@ -95,7 +101,7 @@ fn eventually(mut is_so: impl FnMut() -> bool) {
     }
 }
 
-fn json(text: &str) -> Value {
+pub(crate) fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
@@ -148,6 +154,12 @@ fn snapshots_without_timestamps_are_what_a_stream_is_held_to() {
     assert_eq!(piped(&folder, &["--evidence", "timestamps"], &right).code, Some(3));
     let ran = piped(&folder, &["--level", "ser"], &right);
     assert!(ran.code == Some(2) && ran.err.contains("has no rules by snapshots"), "{ran:#?}");
+    fs::write(folder.file("s.jsonl"), &right).unwrap();
+    let args = ["watch", "s.jsonl", "--until-end", "--state", "state"];
+    let ran = folder.isolde(&args);
+    assert!(ran.code == Some(2) && ran.err.contains("cannot keep its state"), "{ran:#?}");
+    let ran = folder.isolde(&[&args[..], &["--evidence", "snapshots"]].concat());
+    assert!(ran.code == Some(2) && ran.err.contains("no state can be kept"), "{ran:#?}");
 }
 
 #[test]
@@ -269,7 +281,7 @@ fn ask(at: &str, request: &str) -> (u16, String) {
     (status, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
 }
 
-fn post(at: &str, path: &str, body: &str) -> (u16, String) {
+pub(crate) fn post(at: &str, path: &str, body: &str) -> (u16, String) {
     let len = body.len();
     ask(
         at,

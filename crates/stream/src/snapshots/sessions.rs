@@ -18,13 +18,13 @@ const OPEN: usize = 4096;
 /// What binds all sessions.
 #[derive(Default)]
 pub(super) struct Sessions {
-    bounds: HashMap<NameId, Bound>,
+    bounds: HashMap<NameId, ShownBound>,
     open: Vec<Backwards>,
 }
 
 /// What binds a session.
 #[derive(Default)]
-struct Bound {
+struct ShownBound {
     /// Its newest snapshot, and whose that was.
     newest: Option<(Arc<Shape>, TxnRef)>,
     /// What it wrote that the newest snapshot does not show.
@@ -104,7 +104,7 @@ impl Sessions {
 
     /// The bytes that it takes, about.
     pub(super) fn heap_bytes(&self) -> usize {
-        let bound = size_of::<(NameId, Bound)>() + size_of::<Shape>();
+        let bound = size_of::<(NameId, ShownBound)>() + size_of::<Shape>();
         self.bounds.len() * bound + self.open.len() * size_of::<Backwards>()
     }
 }

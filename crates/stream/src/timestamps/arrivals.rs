@@ -83,7 +83,7 @@ impl Timestamps {
     ) {
         let pool = arrival.standing.batch.pool();
         let session = name_id(pool, pool.session_name(txn.session()));
-        let bound = self.bounds.get(&session).copied();
+        let bound = self.bound(session, bodies);
         if let Some((bound, before)) = bound
             && !keeps_session_order(bound, place)
         {

@@ -13,6 +13,7 @@ mod key_state;
 mod records;
 mod reload;
 mod saved;
+mod sessions;
 
 use hashbrown::{HashMap, HashSet};
 use isolde_check::timestamps::rules::{Ordering, Place};
@@ -98,8 +99,9 @@ pub(crate) struct Timestamps {
     /// How much of a key may be read again at once.
     most_reloaded: usize,
     records: Records,
-    /// What binds each session.
+    /// What binds each session, and sessions that have left memory.
     bounds: HashMap<NameId, (Timestamp, TxnRef)>,
+    left_sessions: SeenFilter,
     /// Transactions of which a verdict has changed, as far as they are in memory.
     flipped: HashSet<TxnRef>,
     /// How many wrong readers saw a word of a key.
@@ -131,6 +133,7 @@ impl Timestamps {
             most_reloaded: (settings.memory / 4).max(8 << 20),
             records: Records::default(),
             bounds: HashMap::new(),
+            left_sessions: SeenFilter::default(),
             flipped: HashSet::new(),
             wrong_words: HashMap::new(),
             inserts: Inserts::default(),
@@ -332,7 +335,8 @@ impl Timestamps {
             + self.bounds.capacity() * (size_of::<(NameId, (Timestamp, TxnRef))>() + 1)
             + self.wrong_words.capacity() * (size_of::<((Slot, Word), u32)>() + 1)
             + self.flipped.capacity() * (size_of::<TxnRef>() + 1)
-            + self.left.heap_bytes();
+            + self.left.heap_bytes()
+            + self.left_sessions.heap_bytes();
         (self.slots.len(), self.key_bytes + tables)
     }
 }

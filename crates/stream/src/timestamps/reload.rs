@@ -148,6 +148,7 @@ impl Timestamps {
     pub(crate) fn trim(&mut self, end: u32, most: usize) {
         self.trimmed = end;
         self.flipped.retain(|txn| txn.batch() >= end);
+        self.trim_sessions(end, most / 8);
         self.key_bytes = 0;
         for (_, state) in &mut self.keys {
             state.trim(end);

@@ -78,6 +78,7 @@ impl Timestamps {
         let bounds = saved.bounds.into_iter();
         self.bounds = bounds.map(|(session, bound, txn)| (session, (bound, txn))).collect();
         self.left.add_all();
+        self.left_sessions.add_all();
         self.trimmed = next;
         self.finality = Finality { low: saved.low, batch: saved.batch };
         self.figures = saved.figures;

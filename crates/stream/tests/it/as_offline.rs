@@ -1,14 +1,13 @@
 //! Online, after corrections, is offline: whatever the order of arrival, the batches, the promises and the timeout.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use isolde_check::{Limits, Options, timestamps};
 use isolde_history::{History, HistoryBuilder, Sink, StreamPromise, Timestamp, notation};
 use isolde_spec::{Answer, Level, Promise};
 use isolde_stream::{Finding, Settings, Stream, StreamEvent, Told};
 
+use crate::folder::Folder;
 use crate::made::{Made, MadeTxn, Random};
 
 /// Rule, transaction and key.
@@ -68,29 +67,10 @@ fn promise_lines(batch: &History, rest: &[MadeTxn]) -> History {
     with.finish()
 }
 
-/// A folder that goes away.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Folder {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("isolde-stream-{}-{}", std::process::id(), NEXT.fetch_add(1, SeqCst));
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        Folder(folder)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn online(made: &Made, txns: &[MadeTxn], promise: Promise, feeding: Feeding) -> (Found, Stream) {
     let mut settings = Settings { timeout: feeding.timeout, ..Settings::new(promise) };
     let folder = (feeding.spills || feeding.killed).then(Folder::new);
-    settings.folder = folder.as_ref().map(|folder| folder.0.clone());
+    settings.folder = folder.as_ref().map(Folder::path);
     if feeding.spills {
         settings.memory = 1;
     }

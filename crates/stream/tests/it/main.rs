@@ -9,6 +9,8 @@
 mod as_offline;
 mod by_snapshots;
 mod examples;
+mod folder;
+mod limits;
 mod made;
 mod server;
 mod snapshot_examples;

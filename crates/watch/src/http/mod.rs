@@ -5,6 +5,6 @@ mod request;
 mod serve;
 
 pub(crate) use request::{Answer, read_head};
-pub(crate) use serve::run;
+pub(crate) use serve::{Bodies, run};
 #[cfg(test)]
-pub(crate) use {body::read_body, request::RequestHead, serve::Bodies};
+pub(crate) use {body::read_body, request::RequestHead};

@@ -58,6 +58,7 @@ impl Answer {
             404 => "Not Found",
             405 => "Method Not Allowed",
             413 => "Content Too Large",
+            503 => "Service Unavailable",
             _ => "Error",
         };
         let close = if self.close { "Connection: close\r\n" } else { "" };

@@ -15,6 +15,7 @@ use crate::frame::MAX_LINE;
 use crate::gather::Gather;
 use crate::inbox::Patient;
 use crate::listen::each_connection;
+use crate::receipt::Receipts;
 use crate::said::Said;
 
 /// How long a client may be silent.
@@ -26,16 +27,13 @@ pub(crate) struct Bodies {
     name: String,
     said: Arc<Said>,
     head: Arc<Mutex<Option<Arc<Head>>>>,
+    /// Whether state is kept, so that an answer says that what came is safe.
+    keeps: bool,
 }
 
 /// Serves requests until the watch is over.
-pub(crate) fn run(
-    listener: &TcpListener,
-    name: &str,
-    said: &Arc<Said>,
-    feed: &Feed,
-) -> Result<(), Over> {
-    let bodies = Bodies::new(name, said);
+pub(crate) fn run(listener: &TcpListener, bodies: &Bodies, feed: &Feed) -> Result<(), Over> {
+    let bodies = bodies.clone();
     each_connection(listener, feed, move |number, connection, feed| {
         // A client that goes away loses its answer.
         let _ = serve(number, &connection, &bodies, feed);
@@ -65,7 +63,7 @@ fn serve(number: u64, connection: &TcpStream, bodies: &Bodies, feed: &Feed) -> s
                         // What was in it is missing, unless the client sends it again.
                         let _ =
                             feed.send(Message::Bad(format!("{which}: {}", refusal.body.trim())));
-                        refusal
+                        if bodies.keeps && !is_safe(feed) { over() } else { refusal }
                     }
                 }
             }
@@ -93,11 +91,25 @@ fn refused(head: &RequestHead) -> Option<Answer> {
 
 impl Bodies {
     pub(crate) fn new(name: &str, said: &Arc<Said>) -> Bodies {
-        Bodies { name: name.to_owned(), said: Arc::clone(said), head: Arc::default() }
+        let (name, said) = (name.to_owned(), Arc::clone(said));
+        Bodies { name, said, head: Arc::default(), keeps: false }
     }
 
-    /// Takes all of a body, or nothing.
+    /// The same where state is kept, with the header that came before a restart.
+    pub(crate) fn kept(self, head: Option<Arc<Head>>) -> Bodies {
+        Bodies { head: Arc::new(Mutex::new(head)), keeps: true, ..self }
+    }
+
+    /// Takes all of a body, or nothing. Where state is kept, the answer waits until what became of it is safe.
     pub(crate) fn take(&self, which: &str, body: Vec<u8>, feed: &Feed) -> Answer {
+        let answer = self.pass_on(which, body, feed);
+        if self.keeps && !is_safe(feed) {
+            return over();
+        }
+        answer
+    }
+
+    fn pass_on(&self, which: &str, body: Vec<u8>, feed: &Feed) -> Answer {
         let begins = body.trim_ascii_start().first().copied();
         let messages =
             if begins == Some(b'[') { self.array(which, body) } else { self.lines(which, &body) };
@@ -115,7 +127,7 @@ impl Bodies {
         let accepted: usize = messages.iter().map(txns).sum();
         match feed.send_all(messages) {
             Ok(()) => Answer::json(200, &json!({ "accepted": accepted })),
-            Err(Over) => Answer::refusal(503, "the watch is over").last(),
+            Err(Over) => over(),
         }
     }
 
@@ -138,11 +150,30 @@ impl Bodies {
         if let Some(why) = bad {
             return Err(why);
         }
-        *self.head.lock().unwrap_or_else(PoisonError::into_inner) = gather.head();
+        if let Some(at) = gather.head_offset() {
+            *self.head.lock().unwrap_or_else(PoisonError::into_inner) = gather.head();
+            let rest = body.get(at as usize..).unwrap_or_default();
+            let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+            if self.keeps {
+                messages.insert(0, Message::Header(line.to_vec()));
+            }
+        }
         Ok(messages)
     }
 
     fn head(&self) -> Option<Arc<Head>> {
         self.head.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
+
+fn over() -> Answer {
+    Answer::refusal(503, "the watch is over").last()
+}
+
+/// Waits until everything is safe that was sent before.
+fn is_safe(feed: &Feed) -> bool {
+    let mut receipts = Receipts::new();
+    let receipt = receipts.ask(1);
+    let asked = receipt.is_none_or(|receipt| feed.send(Message::Receipt(receipt)).is_ok());
+    asked && receipts.wait().is_some()
 }

@@ -8,6 +8,7 @@ use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 
 use super::{gather, told};
+use crate::acks::Acks;
 use crate::feed::{Feed, Over, feed};
 use crate::growing::Growing;
 use crate::http::{Bodies, read_body, read_head};
@@ -67,7 +68,7 @@ proptest! {
         let bad = |told: Vec<String>| told.into_iter().filter(|t| t.starts_with("bad")).count();
         assert_eq!(bad(told(&out)), bad(told(&other)));
 
-        sent(|feed| read_to_end(&mut &whole[..], &mut gather(), feed));
+        sent(|feed| read_to_end(&mut &whole[..], &mut gather(), &mut Acks::none(), feed));
         let piped = sent(|feed| piped::run(Cursor::new(whole.clone()), "p", said, feed));
         assert_eq!(piped.last().map(String::as_str), Some("ended"));
 
@@ -85,8 +86,8 @@ proptest! {
             let path = file(name, &whole);
             let grown = Growing::open(&path).unwrap();
             let told = sent(|feed| match name.ends_with("isolde") {
-                true => native::run(grown, said, true, feed),
-                false => grown.run(said, true, feed),
+                true => native::run(grown, said, None, true, feed),
+                false => grown.run(gather(), true, feed),
             });
             let last = told.last().unwrap();
             assert!(last == "ended" || last.starts_with("failed"), "{told:?}");

@@ -15,14 +15,14 @@ const TXN: &str = "{\"session\":1,\"ops\":[[\"w\",\"x\",1]]}\n";
 fn framed(pieces: &[&str], max: usize) -> (Vec<String>, String) {
     let (mut frames, mut out) = (Frames::default(), Vec::new());
     for piece in pieces {
-        frames.push(piece.as_bytes(), max, &mut |framed| {
+        frames.push(piece.as_bytes(), max, &mut |framed, _| {
             out.push(match framed {
                 Framed::Line(line) => String::from_utf8(line.to_vec()).unwrap(),
-                Framed::TooLong => "TOO LONG".to_owned(),
+                Framed::TooLong { .. } => "TOO LONG".to_owned(),
             });
         });
     }
-    (out, String::from_utf8(frames.rest()).unwrap())
+    (out, String::from_utf8(frames.rest().0).unwrap())
 }
 
 #[test]

@@ -1,0 +1,87 @@
+//! Streams that are hard on memory: the limit holds, and the answer is right.
+
+use std::fmt::Write as _;
+
+use isolde_history::notation;
+use isolde_spec::{Level, Promise};
+use isolde_stream::{Settings, Status, Stream};
+
+use crate::folder::Folder;
+
+const MEMORY: usize = 8 << 20;
+
+/// Feeds lines of the notation in batches, with next to no memory, and says the most that was held.
+fn watch(lines: impl Iterator<Item = String>, batch: usize, timeout: i64) -> (Status, usize) {
+    let folder = Folder::new();
+    let promise = Promise::by_timestamps(Level::SnapshotIsolation);
+    let settings =
+        Settings { memory: MEMORY, timeout, folder: Some(folder.path()), ..Settings::new(promise) };
+    let mut stream = Stream::new(settings).unwrap();
+    let (mut text, mut count, mut now, mut most) = (String::new(), 0, 0, 0);
+    let mut push = |text: &mut String, stream: &mut Stream| {
+        let history = notation::parse(&format!("initial 0\n{text}")).unwrap();
+        stream.push(history, now).unwrap();
+        (now, most) = (now + 1, most.max(stream.status().memory));
+        text.clear();
+    };
+    for line in lines {
+        let _ = writeln!(text, "{line}");
+        count += 1;
+        if count % batch == 0 {
+            push(&mut text, &mut stream);
+        }
+    }
+    push(&mut text, &mut stream);
+    stream.finish(i64::MAX / 2).unwrap();
+    (stream.status(), most)
+}
+
+/// What a stream may hold beside its limit: one batch, and tables that grow by doubling.
+fn assert_within(most: usize) {
+    assert!(most < MEMORY * 5 / 4, "{most} bytes were held of {MEMORY}");
+}
+
+#[test]
+fn keys_that_are_never_used_again_leave_memory() {
+    let lines = (0..60_000_i64).map(|i| {
+        let old = i - 30_000;
+        let again = match old > 0 && i % 1_000 == 0 {
+            true => format!("r(k{old},{old}) "),
+            false => String::new(),
+        };
+        format!("s{}: {again}w(k{i},{i}) ts({},{})", i % 8, 10 * i, 10 * i + 5)
+    });
+    let (status, most) = watch(lines, 100, 5);
+    assert_eq!((status.holds(), status.txns), (Some(true), 60_000));
+    assert!(status.keys < 40_000 && status.reloads > 0, "{status:?}");
+    assert_within(most);
+}
+
+#[test]
+fn a_stream_of_one_key_stays_small() {
+    let lines = (0..60_000_i64)
+        .map(|i| format!("s{}: r(x,{i}) w(x,{}) ts({},{})", i % 8, i + 1, 10 * i, 10 * i + 5));
+    let (status, most) = watch(lines, 100, 5);
+    assert_eq!((status.holds(), status.txns), (Some(true), 60_000));
+    assert_within(most);
+}
+
+#[test]
+fn a_session_for_every_transaction_is_forgotten_in_time() {
+    let lines = (0..60_000_i64)
+        .map(|i| format!("s{i}: r(x,{i}) w(x,{}) ts({},{})", i + 1, 10 * i, 10 * i + 5));
+    let (status, most) = watch(lines, 100, 5);
+    assert_eq!((status.holds(), status.txns), (Some(true), 60_000));
+    assert_within(most);
+}
+
+#[test]
+fn timestamps_that_run_backwards_are_judged_all_the_same() {
+    // The last comes first: every read is wrong until what it read comes.
+    let lines = (0..6_000_i64)
+        .rev()
+        .map(|i| format!("s{i}: r(x,{i}) w(x,{}) ts({},{})", i + 1, 10 * i, 10 * i + 5));
+    let (status, most) = watch(lines, 50, 1 << 40);
+    assert_eq!((status.holds(), status.txns), (Some(true), 6_000), "{status:?}");
+    assert_within(most);
+}
