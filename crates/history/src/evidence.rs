@@ -63,6 +63,23 @@ impl Snapshot {
     pub fn shows(&self, xid: i64) -> bool {
         xid < self.xmin || (xid < self.xmax && !self.in_progress.contains(&xid))
     }
+
+    /// How many numbers of transactions the snapshot shows, be they given to committed ones or not. A server takes
+    /// every snapshot under one lock, so of two snapshots the later one shows all that the earlier one shows: this is
+    /// its place among all of them, until the server is started again.
+    ///
+    /// ```
+    /// let s = isolde_history::Snapshot { xmin: 100, xmax: 105, in_progress: vec![100, 102] };
+    /// assert_eq!(s.shown(), 103);
+    /// ```
+    pub fn shown(&self) -> i64 {
+        let end = self.xmax.max(self.xmin);
+        let running = self.in_progress.iter().copied();
+        let mut running: Vec<i64> = running.filter(|id| (self.xmin..end).contains(id)).collect();
+        running.sort_unstable();
+        running.dedup();
+        end.saturating_sub(running.len() as i64)
+    }
 }
 
 /// What became of a transaction.

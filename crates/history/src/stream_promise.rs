@@ -33,7 +33,8 @@ pub struct StreamPromise {
     /// The session by its name; `None` speaks of all sessions, also of those that were never seen.
     pub session: Option<Value>,
     /// No transaction comes with a smaller commit timestamp, nor one without a commit timestamp that started
-    /// before it.
+    /// before it. Where transactions have snapshots and no timestamps: none comes whose snapshot shows fewer numbers
+    /// ([`Snapshot::shown`](crate::Snapshot::shown)), after as many restarts of the server as the logical part says.
     pub watermark: Option<Timestamp>,
     /// Nothing comes any more.
     pub end: bool,

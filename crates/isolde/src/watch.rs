@@ -17,7 +17,7 @@ use isolde_job::found::{self, ShownFindings};
 use isolde_job::reports::Reports;
 use isolde_job::{levels, shown};
 use isolde_report::number;
-use isolde_spec::Level;
+use isolde_spec::{By, Level};
 use isolde_stream::{StreamEvent, Told};
 use isolde_watch::{News, Said, Watch, WatchPlan, WatchSource};
 use serde_json::json;
@@ -36,6 +36,12 @@ const MOST_SHOWN: u64 = 20;
 
 pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
     let wanted = levels(args.level.as_slice())?.first().copied();
+    let by = args.evidence.map(By::from);
+    if by == Some(By::Snapshots) && args.state.is_some() {
+        bail!(
+            "by snapshots no state can be kept\n  hint: leave out --state, or judge by timestamps"
+        );
+    }
     let mut reports = reports(args)?;
     // A state has room of its own for what does not fit into memory.
     let spill = args.state.is_none().then(|| Spill::new(args.spill.as_deref())).transpose()?;
@@ -51,7 +57,7 @@ pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
     }
     let note = RefCell::new(None);
     let choose = |history: &History| {
-        let chosen = promised::choose(history, wanted)?;
+        let chosen = promised::choose(history, wanted, by)?;
         *note.borrow_mut() = chosen.note;
         Ok(chosen.promise)
     };

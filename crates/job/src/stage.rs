@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use isolde_history::{JsonlWriter, NativeWriter, OpKind, SinkError};
 use isolde_run::{Controls, Options, Progress, Ran, RunError, Stuck, Tape, within};
 use isolde_spec::{Level, Promise};
-use isolde_target::{Failure, Offer, Target, without_password};
+use isolde_target::{Failure, Offer, Show, Target, without_password};
 use isolde_workload::{Kind, Settings, Workload};
 
 use crate::command_line::quoted;
@@ -33,6 +33,8 @@ pub struct Stage {
     target: Arc<dyn Target>,
     place: Place,
     options: Options,
+    /// What the server shows beside its answers.
+    show: Option<Show>,
     /// The number of the next run's first table.
     next_table: AtomicU32,
     /// Whether sessions hang in the database: then nothing more is asked of it.
@@ -79,7 +81,8 @@ impl Stage {
         let (faults, command) = (options.faults.clone(), plan.command.clone());
         let place = Place { faults, command, ..Place::of(&*target, offer, settings) };
         let (next_table, hangs) = (AtomicU32::new(0), AtomicBool::new(false));
-        Ok(Stage { target, place, options, next_table, hangs, overwrite: false })
+        let show = plan.show;
+        Ok(Stage { target, place, options, show, next_table, hangs, overwrite: false })
     }
 
     /// What a report says of it.
@@ -105,7 +108,7 @@ impl Stage {
 
     /// What a run is held to if it is checked while it goes on.
     pub(crate) fn online_promise(&self, levels: &[Level]) -> Result<Promise> {
-        online::promise(&*self.target, &self.place.offer, levels)
+        online::promise((&*self.target, self.show), &self.place.offer, levels)
     }
 
     /// One run, recorded in a file of its own, of which a stream gets all that it needs.

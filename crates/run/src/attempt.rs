@@ -7,6 +7,7 @@ use isolde_target::{
 };
 
 use crate::clock::RunClock;
+use crate::confirmed::Reached;
 
 /// What one access did.
 #[derive(Clone, PartialEq, Debug)]
@@ -69,6 +70,22 @@ impl Attempt {
     pub(crate) fn snapshot(&self) -> Option<&TakenSnapshot> {
         let all = self.acts.iter().filter_map(|act| act.snapshot.as_ref());
         all.into_iter().find(|taken| taken.of == SnapshotOf::Transaction)
+    }
+}
+
+impl Attempt {
+    /// How far it has seen the database come. Snapshots say that only of one server.
+    pub(crate) fn reached(&self, one_server: bool) -> Option<Reached> {
+        let Timestamps { start, commit } = self.timestamps;
+        if self.outcome != Outcome::Committed {
+            return None;
+        }
+        let taken = || {
+            let timed = start.is_some() || commit.is_some();
+            let taken = self.snapshot().filter(|_| one_server && !timed)?;
+            Some(Reached::Snapshot { restart: taken.restart, shown: taken.snapshot.shown() })
+        };
+        commit.map(Reached::Commit).or_else(taken)
     }
 }
 

@@ -7,13 +7,14 @@ use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
-use isolde_history::{EndedAt, OpKind, Outcome, Timestamp};
+use isolde_history::{EndedAt, OpKind, Outcome};
 use isolde_target::{
     Answer, Failure, InDoubt, Path, Request, ResolvedOutcome, ServerTxn, Session, Written,
 };
 use isolde_workload::{Script, Step, TxnPlan};
 
 use crate::attempt::{self, Act, Attempt, Ending};
+use crate::confirmed::Reached;
 use crate::note::{Note, Sign};
 use crate::shared::Shared;
 
@@ -24,7 +25,7 @@ const MAX_FAILURES_IN_A_ROW: u32 = 100;
 /// wait for it, too.
 const HEARTBEAT_EVERY: i64 = 500_000_000;
 
-/// How often a session promises how far it has come, in nanoseconds, where the database tells timestamps.
+/// How often a session promises how far it has come, in nanoseconds, where the database tells timestamps or snapshots.
 const PROMISE_EVERY: i64 = 100_000_000;
 
 /// Whether a session that waits for a connection says that it has nothing under way.
@@ -49,7 +50,7 @@ pub(crate) struct Client {
     /// When it last told anything of itself.
     told_at: Cell<i64>,
     /// When it last promised how far it has come, and what.
-    promised: Cell<(i64, Option<Timestamp>)>,
+    promised: Cell<(i64, Option<Reached>)>,
     /// How many values it has written.
     written: i64,
     /// What it saw last under each key, for compare-and-set.
@@ -101,14 +102,16 @@ impl Client {
     }
 
     /// Promises now and then how far it has come. It has nothing under way, and what it has done is on its way to
-    /// the record before this is: what it does next commits after all commits that are confirmed by now.
+    /// the record before this is: what it does next commits after all commits that are confirmed by now, and its
+    /// snapshot shows all that any snapshot shows by now.
     fn promise(&self) {
         let (at, (promised_at, promised)) = (self.shared.clock.now(), self.promised.get());
         if promised.is_some() && at - promised_at < PROMISE_EVERY {
             return;
         }
         let greatest = self.shared.confirmed.greatest();
-        if let Some(watermark) = greatest.filter(|_| greatest > promised) {
+        if let Some(reached) = greatest.filter(|_| greatest > promised) {
+            let watermark = reached.watermark();
             let session = self.recorded_as.get();
             let _ = self.record.send(Note::Sign(Sign::Past { session, watermark }));
             self.promised.set((at, greatest));
@@ -225,10 +228,6 @@ impl Client {
             ending.timestamps.commit = ending.timestamps.commit.or(fate.timestamps.commit);
             gone = reached;
         }
-        let confirmed = ending.outcome == Outcome::Committed;
-        if let Some(commit) = ending.timestamps.commit.filter(|_| confirmed) {
-            self.shared.confirmed.add(commit);
-        }
         let end = (ending.outcome != Outcome::Unknown).then(|| clock.now());
         if self.shared.remembers && ending.outcome == Outcome::Committed {
             self.remember(&acts);
@@ -248,6 +247,9 @@ impl Client {
             server_txn,
             error: ending.failure.as_ref().map(|f| (f.code.clone(), f.class)),
         };
+        if let Some(reached) = attempt.reached(self.shared.one_server()) {
+            self.shared.confirmed.add(reached);
+        }
         self.told_at.set(end.unwrap_or(begin));
         // The recorder is gone only if it failed, which ends the run anyway.
         let _ = self.record.send(Note::Attempt(attempt));

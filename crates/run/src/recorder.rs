@@ -36,6 +36,7 @@ pub(crate) struct Recorder<'t> {
     nodes: Vec<Option<Value>>,
     /// What the server is asked about when the run is over.
     writers: Writers,
+    one_server: bool,
     /// Whether sessions promise what they will not do any more.
     promises: bool,
 }
@@ -70,8 +71,18 @@ impl<'t> Recorder<'t> {
         let words = Words { evidence, error, node, revision, xid, restart, snapshot, paths };
         let (draft, list, writers) = (TxnDraft::default(), Vec::new(), Writers::default());
         let versions = &shared.tables.versions;
-        let promises = false;
-        Recorder { tape, versions, draft, list, words, statement_times, nodes, writers, promises }
+        Recorder {
+            tape,
+            versions,
+            draft,
+            list,
+            words,
+            statement_times,
+            nodes,
+            writers,
+            one_server: shared.one_server(),
+            promises: false,
+        }
     }
 
     /// Records until all sessions are gone, or are left behind. An error ends it at once: sessions that
@@ -147,7 +158,7 @@ impl<'t> Recorder<'t> {
         let session = self.tape.pool().session(Value::from_u32(attempt.session));
         self.draft.reset(session);
         self.draft.outcome = attempt.outcome;
-        self.promises |= attempt.timestamps.commit.is_some();
+        self.promises |= attempt.reached(self.one_server).is_some();
         self.versions.note(attempt);
         self.draft.interval = Interval { begin: Some(attempt.begin), end: attempt.end };
         (self.draft.start, self.draft.commit) =

@@ -24,7 +24,7 @@ pub(crate) struct Shared {
     pub(crate) tables: Tables,
     pub(crate) tally: Tally,
     pub(crate) clock: RunClock,
-    /// How far commits have come, where the database tells timestamps.
+    /// How far the database has come, where it tells timestamps or snapshots.
     pub(crate) confirmed: Confirmed,
     /// The number of the next session in the record.
     pub(crate) next_session: AtomicU32,
@@ -36,6 +36,11 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// Whether all sessions talk to one server.
+    pub(crate) fn one_server(&self) -> bool {
+        self.target.node_of(0).is_none()
+    }
+
     /// Whether something goes wrong on purpose.
     pub(crate) fn harmed(&self) -> bool {
         !self.options.faults.is_empty()

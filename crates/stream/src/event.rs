@@ -47,9 +47,9 @@ pub enum Trouble {
     /// Two transactions have the same session and sequence number and are not the same.
     #[error("{0} has the number of another transaction of its session, and other contents")]
     SameNumber(String),
-    /// A committed transaction lacks a timestamp that the promise needs.
+    /// A committed transaction lacks a timestamp, or a snapshot, that the promise needs.
     #[error(
-        "{0} committed without the timestamp that the promise needs: nothing is known of what it saw"
+        "{0} committed without the timestamp or snapshot that the promise needs: nothing is known of what it saw"
     )]
     Unstamped(String),
     /// What a transaction needs has been given up, because the disk may hold no more.

@@ -21,7 +21,7 @@ pub struct Status {
     pub too_late: u64,
     /// Reads and conflicts of which it stays unknown whether they are right.
     pub doubts: u64,
-    /// Committed transactions without the timestamps that are needed.
+    /// Committed transactions without the timestamps or snapshots that are needed.
     pub unstamped: u64,
     /// Transactions that came twice and were left out.
     pub repeated: u64,
@@ -37,7 +37,7 @@ pub struct Status {
     /// The longest time in milliseconds by which an arrival changed a verdict after the transaction it was about had
     /// come: a timeout longer than this would have been enough.
     pub longest_change: i64,
-    /// The bytes that are held in memory, counted.
+    /// The bytes that are held in memory, counted. By snapshots nothing leaves memory, so they are not bounded.
     pub memory: usize,
     /// The bytes that are held on disk.
     pub disk: u64,

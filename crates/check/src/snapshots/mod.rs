@@ -11,5 +11,5 @@ mod procedure;
 mod statements;
 mod supply;
 
-pub(crate) use procedure::decide;
+pub use procedure::decide;
 pub use supply::SnapshotSupply;

@@ -21,7 +21,17 @@ use crate::timestamps::supply::wrote;
 use crate::timestamps::ticks::{Tick, Ticks};
 
 /// Decides a promise by the snapshots of a history.
-pub(crate) fn decide<'h>(
+///
+/// ```
+/// use isolde_check::{Limits, Options, snapshots};
+/// use isolde_spec::{Level, Promise};
+/// let text = "initial 0\na: w(x,1) {xid=7,snapshot={xmin:7,xmax:7,xip:[]}}\nb: r(x,0) {snapshot={xmin:8,xmax:8,xip:[]}}";
+/// let history = isolde_history::notation::parse(text).unwrap();
+/// let promise = Promise::by_snapshots(Level::SnapshotIsolation);
+/// let verdict = snapshots::decide(&history, promise, &Options::default(), &Limits::default());
+/// assert_eq!(verdict.holds(), Some(false));
+/// ```
+pub fn decide<'h>(
     history: &'h History,
     promise: Promise,
     options: &Options,

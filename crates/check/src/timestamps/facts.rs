@@ -9,7 +9,7 @@ use crate::keys::accesses::WriteFact;
 use crate::keys::key_facts::{KeyFacts, asked_for};
 use crate::keys::sorted_keys::SortedKeys;
 use crate::keys::standing::{self, Standing};
-use crate::timestamps::supply;
+use crate::timestamps::{judged_key, supply};
 
 /// The facts of a batch of transactions, key by key.
 pub struct BatchFacts<'h> {
@@ -160,6 +160,11 @@ fn fate(write: &WriteFact, is_list: bool) -> WriteFate {
         Standing::Committed | Standing::Proved if is_list || write.last => WriteFate::Version,
         Standing::Committed | Standing::Proved => WriteFate::Overwritten,
     }
+}
+
+/// Whether a write may have inserted its row, as the recorder says.
+pub fn upserts(history: &History, op: OpId) -> bool {
+    judged_key::upserts(history, op)
 }
 
 /// Whether a transaction wrote something that was not rolled back to a savepoint.

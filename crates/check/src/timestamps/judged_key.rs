@@ -495,7 +495,7 @@ impl JudgedKey {
 const UPSERTS: [&str; 3] = ["upsert", "update-else-insert", "replace"];
 
 /// Whether a write may have inserted its row, as the recorder says.
-fn upserts(history: &History, op: OpId) -> bool {
+pub(crate) fn upserts(history: &History, op: OpId) -> bool {
     let txn = history.txn(history.txn_of(op));
     let of = |stmt: &Stmt<'_>| stmt.ops().any(|own| own.id() == op);
     let path = txn.stmts().find(of).and_then(|stmt| stmt.attr(names::PATH));

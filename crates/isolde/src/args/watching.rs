@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::ValueEnum;
+use isolde_spec::By;
 use isolde_watch::WatchSource;
 
 use crate::typed::{bytes, duration, fact};
@@ -16,7 +18,7 @@ use crate::typed::{bytes, duration, fact};
 ///   unix:PATH        the same, on a socket in the file system
 ///   http:HOST:PORT   listen; POST /check with lines of .jsonl, or with TimeKiller's array
 ///
-/// Transactions are judged by the timestamps that the database gave them. They may come in any order that keeps
+/// Transactions are judged by the timestamps that the database gave them, or by its snapshots. They may come in any order that keeps
 /// sessions: a verdict is final when the source promises that nothing older comes (lines such as
 /// {"session":1,"watermark":70}), or else after --timeout. What does not fit into --memory goes to disk.
 ///
@@ -40,6 +42,9 @@ pub(crate) struct WatchArgs {
     /// The level to hold them to: si or ser [default: what the header says, else si]
     #[arg(long, short, value_name = "LEVEL")]
     pub(crate) level: Option<String>,
+    /// What to judge by [default: timestamps; snapshots where the first transactions have those and no timestamps]
+    #[arg(long, value_name = "EVIDENCE")]
+    pub(crate) evidence: Option<StreamEvidence>,
     /// A fact about the run where the source has no place for it: commit-order=serial says that the order
     /// of commit timestamps is a serial order, which --level ser needs; can be repeated
     #[arg(long = "fact", value_name = "NAME=VALUE", value_parser = fact)]
@@ -51,7 +56,7 @@ pub(crate) struct WatchArgs {
     /// still corrects a verdict, and the summary says how long would have been enough
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub(crate) timeout: Duration,
-    /// How much memory to use, such as 500M or 4G; the rest goes to disk
+    /// How much memory to use, such as 500M or 4G; the rest goes to disk. By snapshots all stays in memory
     #[arg(long, value_name = "BYTES", default_value = "512MB", value_parser = bytes)]
     pub(crate) memory: u64,
     /// How much disk to use; beyond that the oldest is given up, and a transaction that needs it is unknown
@@ -97,4 +102,22 @@ pub(crate) struct WatchArgs {
     /// Print the summary as JSON, and violations only to --events
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What a stream is judged by.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum StreamEvidence {
+    /// When the server says that transactions started and committed
+    Timestamps,
+    /// Which transactions the server says that each snapshot shows (snapshot-isolation)
+    Snapshots,
+}
+
+impl From<StreamEvidence> for By {
+    fn from(evidence: StreamEvidence) -> By {
+        match evidence {
+            StreamEvidence::Timestamps => By::Timestamps,
+            StreamEvidence::Snapshots => By::Snapshots,
+        }
+    }
 }

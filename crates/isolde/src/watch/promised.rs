@@ -1,7 +1,7 @@
 //! Which promise a stream is held to.
 
 use isolde_history::{History, info};
-use isolde_spec::{Level, Promise};
+use isolde_spec::{By, Level, Promise};
 
 /// A promise, and what the user should know of the choice.
 pub(super) struct ChosenPromise {
@@ -9,9 +9,37 @@ pub(super) struct ChosenPromise {
     pub(super) note: Option<String>,
 }
 
+/// By what was typed; else by snapshots where the first transactions have those and no timestamps; else by timestamps.
+pub(super) fn choose(
+    history: &History,
+    wanted: Option<Level>,
+    by: Option<By>,
+) -> Result<ChosenPromise, String> {
+    let timed = || history.txns().any(|txn| txn.start_ts().or(txn.commit_ts()).is_some());
+    let shown = || history.txns().any(|txn| txn.snapshot().is_some());
+    match by {
+        Some(By::Snapshots) => by_snapshots(wanted),
+        None if !timed() && shown() => by_snapshots(wanted),
+        _ => by_timestamps(history, wanted),
+    }
+}
+
+/// Only snapshot isolation has rules by snapshots; what is stronger is that and more.
+fn by_snapshots(wanted: Option<Level>) -> Result<ChosenPromise, String> {
+    if let Some(level) = wanted.filter(|level| *level != Level::SnapshotIsolation) {
+        return Err(format!(
+            "{level} has no rules by snapshots on a stream\n  hint: --level si, or record a file and ask \
+             `isolde check --level {level}`"
+        ));
+    }
+    let note = "by snapshots nothing leaves memory: --memory, --spill and --keep do not count";
+    let promise = Promise::by_snapshots(Level::SnapshotIsolation);
+    Ok(ChosenPromise { promise, note: Some(note.to_owned()) })
+}
+
 /// The level that was typed; else what the header says; else snapshot isolation. Only these two have rules by
 /// timestamps.
-pub(super) fn choose(history: &History, wanted: Option<Level>) -> Result<ChosenPromise, String> {
+fn by_timestamps(history: &History, wanted: Option<Level>) -> Result<ChosenPromise, String> {
     let serial = history.info_text(info::COMMIT_ORDER) == Some(info::SERIAL);
     let (level, note) = match wanted {
         Some(level @ (Level::SnapshotIsolation | Level::Serializable)) => (level, None),

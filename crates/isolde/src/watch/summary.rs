@@ -136,7 +136,7 @@ fn counts(outcome: &Outcome) -> Vec<WatchedFigure> {
 fn state(outcome: &Outcome) -> Vec<WatchedFigure> {
     let (figures, status) = (&outcome.figures, &outcome.figures.status);
     let too_late = "transactions needed what is not kept any more: --keep keeps more";
-    let unstamped = "transactions committed without the timestamps that are needed";
+    let unstamped = "transactions committed without the timestamps or snapshots that are needed";
     let bad = "lines could not be read; a violation may have been in them";
     let open = match outcome.goes_on {
         true => "transactions have no final verdict yet: the same command goes on with them",

@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use isolde_spec::Anomaly;
+use isolde_target::{OpenOptions, Show, open};
 use isolde_workload::favoured;
 use serde_json::Value;
 
@@ -154,16 +155,41 @@ fn what_cannot_be_judged_while_it_runs_is_refused_in_a_sentence() {
 }
 
 #[test]
-fn snapshots_cannot_be_judged_online_yet() {
+fn postgres_is_right_by_its_snapshots_while_it_runs() {
     if !has_postgres() {
         return;
     }
+    let show = Some(Show::Snapshots);
+    let server = open("postgres", &OpenOptions { show, ..OpenOptions::default() }).unwrap();
+    let url = server.throwaway().unwrap().url;
     let folder = Folder::new("online-snapshots");
-    let ran = folder.isolde(&["test", "postgres", "--evidence", "snapshots", "--online"]);
-    assert!(
-        ran.code == Some(2) && ran.err.contains("snapshots cannot be judged online yet"),
-        "{ran:#?}"
-    );
+    for (isolation, workload) in [
+        ("repeatable-read", "mini"),
+        ("repeatable-read", "general"),
+        ("repeatable-read", "append"),
+        ("serializable", "register"),
+    ] {
+        let args = [&url, "--evidence", "snapshots", "--isolation", isolation];
+        let more = ["--workload", workload, "--txns", "3k", "--sessions", "6"];
+        let report = online(&folder, 0, &[&args[..], &more].concat());
+        let said = &report["online"];
+        assert_eq!(said["promise"], "snapshot-isolation by snapshots");
+        assert_eq!((&said["holds"], &said["violations"]), (&true.into(), &0.into()), "{said:#}");
+        assert!(said["delay_ms"]["count"].as_u64().unwrap() > 1_000, "{said:#}");
+        let by: Vec<&Value> =
+            report["verdicts"].as_array().unwrap().iter().map(|v| &v["by"]).collect();
+        assert!(by.contains(&&"snapshots".into()), "{by:?}");
+    }
+    for (args, sentence) in [
+        (&["--isolation", "repeatable-read"][..], "with --evidence snapshots it can be judged"),
+        (
+            &["--evidence", "snapshots", "--isolation", "read-committed"],
+            "read-committed cannot be judged while",
+        ),
+    ] {
+        let ran = folder.isolde(&[&["test", &url, "--online"], args].concat());
+        assert!(ran.code == Some(2) && ran.err.contains(sentence), "{args:?}: {ran:#?}");
+    }
 }
 
 /// A driver that forgets everything, and tells when each transaction happened if it is told to.

@@ -135,6 +135,34 @@ fn the_level_is_typed_or_said_by_the_header() {
 }
 
 #[test]
+fn snapshots_without_timestamps_are_what_a_stream_is_held_to() {
+    let folder = Folder::new("watch-snapshots");
+    let txn = |session: &str, op: &str, number: &str, at: i64| {
+        let snapshot = format!(r#""snapshot":{{"xmin":{at},"xmax":{at},"xip":[]}}"#);
+        format!("{{\"session\":\"{session}\",\"ops\":[{op}],{number}{snapshot}}}\n")
+    };
+    let writer = txn("a", r#"["w","x",1]"#, r#""xid":10,"#, 10);
+    let right = [HEADER, &writer, &txn("b", r#"["r","x",1]"#, "", 11)].concat();
+    let wrong = [HEADER, &writer, &txn("b", r#"["r","x",0]"#, "", 11)].concat();
+    let ran = piped(&folder, &[], &right);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    assert!(ran.err.contains("nothing leaves memory"), "{ran:#?}");
+    let ran = piped(&folder, &["--evidence", "snapshots", "--json"], &wrong);
+    assert_eq!(ran.code, Some(1), "{ran:#?}");
+    assert_eq!(json(&ran.out)["promise"], "snapshot-isolation by snapshots");
+    // Asked for timestamps, it has none.
+    assert_eq!(piped(&folder, &["--evidence", "timestamps"], &right).code, Some(3));
+    let ran = piped(&folder, &["--level", "ser"], &right);
+    assert!(ran.code == Some(2) && ran.err.contains("has no rules by snapshots"), "{ran:#?}");
+    fs::write(folder.file("s.jsonl"), &right).unwrap();
+    let args = ["watch", "s.jsonl", "--until-end", "--state", "state"];
+    let ran = folder.isolde(&args);
+    assert!(ran.code == Some(2) && ran.err.contains("cannot keep its state"), "{ran:#?}");
+    let ran = folder.isolde(&[&args[..], &["--evidence", "snapshots"]].concat());
+    assert!(ran.code == Some(2) && ran.err.contains("no state can be kept"), "{ran:#?}");
+}
+
+#[test]
 fn garbage_is_counted_and_survived_unless_that_is_not_wanted() {
     let folder = Folder::new("watch-garbage");
     let text = [HEADER, A, "nonsense\n", B, "{\"session\":\n", FRESH].concat();

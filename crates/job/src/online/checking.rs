@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use isolde_history::{History, Timestamp};
+use isolde_history::{History, Outcome, Timestamp, TxnId};
 use isolde_stream::{Status, Stream, StreamError, StreamEvent};
 
 use super::delays::Delays;
@@ -31,6 +31,9 @@ pub(crate) struct Checked {
     pub(crate) first_doubt: Option<String>,
 }
 
+/// A transaction without a final verdict: its batch, its number there, and when it came.
+type Open = (u32, TxnId, Instant);
+
 /// A stream that is being fed.
 pub(super) struct Checking {
     stream: Stream,
@@ -42,8 +45,10 @@ pub(super) struct Checking {
     batches: u32,
     /// How many of them were final by time when that was last looked at.
     timed_out: u32,
-    /// Transactions without a final verdict: where they lie, their batch, and when they came.
-    open: BinaryHeap<Reverse<(Timestamp, u32, Instant)>>,
+    /// Transactions without a final verdict, by where they lie.
+    open: BinaryHeap<Reverse<(Timestamp, Open)>>,
+    /// Those that nothing comes before any more, but whose own place is not known.
+    held: Vec<Open>,
     delays: Delays,
 }
 
@@ -54,7 +59,8 @@ impl Checking {
         stop: Option<Arc<AtomicBool>>,
     ) -> Checking {
         let (began, open, delays) = (Instant::now(), BinaryHeap::new(), Delays::default());
-        Checking { stream, found, stop, began, batches: 0, timed_out: 0, open, delays }
+        let held = Vec::new();
+        Checking { stream, found, stop, began, batches: 0, timed_out: 0, open, held, delays }
     }
 
     /// Checks until the run is over.
@@ -88,7 +94,8 @@ impl Checking {
         self.stream.finish(self.now())?;
         self.tell();
         let now = Instant::now();
-        self.open.drain().for_each(|Reverse((_, _, came))| self.delays.add(now - came));
+        let open = self.open.drain().map(|Reverse((_, open))| open).chain(self.held.drain(..));
+        open.for_each(|(_, _, came)| self.delays.add(now - came));
         Ok(())
     }
 
@@ -96,8 +103,13 @@ impl Checking {
         i64::try_from(self.began.elapsed().as_millis()).unwrap_or(i64::MAX)
     }
 
-    fn push(&mut self, batch: History, came: &[(Timestamp, Instant)]) -> Result<(), StreamError> {
-        self.open.extend(came.iter().map(|(at, came)| Reverse((*at, self.batches, *came))));
+    fn push(&mut self, batch: History, came: &[Instant]) -> Result<(), StreamError> {
+        let committed = batch.txns().zip(came).filter(|(t, _)| t.outcome() == Outcome::Committed);
+        for (txn, came) in committed {
+            if let Some(at) = self.stream.place_of(&txn) {
+                self.open.push(Reverse((at, (self.batches, txn.id(), *came))));
+            }
+        }
         self.batches += u32::from(batch.txn_count() > 0);
         self.stream.push(batch, self.now())
     }
@@ -118,16 +130,24 @@ impl Checking {
     fn settle(&mut self) {
         let (before, batches) = self.stream.final_until();
         let now = Instant::now();
-        while let Some(Reverse((at, _, came))) = self.open.peek()
+        while let Some(Reverse((at, open))) = self.open.peek()
             && before.is_some_and(|before| *at < before)
         {
-            self.delays.add(now - *came);
+            self.held.push(*open);
             self.open.pop();
         }
+        let (stream, delays) = (&self.stream, &mut self.delays);
+        self.held.retain(|(batch, txn, came)| {
+            let stays = stream.waits(*batch, *txn);
+            if !stays {
+                delays.add(now - *came);
+            }
+            stays
+        });
         // Without promises verdicts become final in the order in which they came, whatever their timestamps say.
         if std::mem::replace(&mut self.timed_out, batches) < batches {
             let delays = &mut self.delays;
-            self.open.retain(|Reverse((_, batch, came))| {
+            self.open.retain(|Reverse((_, (batch, _, came)))| {
                 let stays = *batch >= batches;
                 if !stays {
                     delays.add(now - *came);

@@ -72,7 +72,7 @@ impl Online {
 
     /// The tape, of which the stream gets all that it needs.
     pub(crate) fn tape<'t>(&mut self, tape: &'t mut dyn Tape) -> FedTape<'t> {
-        FedTape::new(tape, Feed::new(self.sender.take(), Arc::clone(&self.halt)))
+        FedTape::new(tape, Feed::new(self.sender.take(), Arc::clone(&self.halt), self.promise.by))
     }
 
     /// The run is over: the tape gets nothing more.

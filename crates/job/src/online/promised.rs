@@ -11,9 +11,13 @@ const HINT: &str =
     "\n  hint: leave out --online, and what was recorded is checked when the run is over";
 
 /// The promise: by timestamps where the database tells them, else by the snapshots that it was asked to show.
-pub(crate) fn promise(target: &dyn Target, offer: &Offer, levels: &[Level]) -> Result<Promise> {
+pub(crate) fn promise(
+    (target, show): (&dyn Target, Option<Show>),
+    offer: &Offer,
+    levels: &[Level],
+) -> Result<Promise> {
     if !target.tells_timestamps() {
-        return by_snapshots(target, levels);
+        return by_snapshots((target, show), levels);
     }
     let serial = target.commit_order(offer) != CommitOrder::Unsaid;
     let parts: Vec<Level> = levels.iter().filter_map(|level| timed_part(*level)).collect();
@@ -44,15 +48,24 @@ pub(crate) fn promise(target: &dyn Target, offer: &Offer, levels: &[Level]) -> R
     }
 }
 
-fn by_snapshots(target: &dyn Target, levels: &[Level]) -> Result<Promise> {
+fn by_snapshots((target, show): (&dyn Target, Option<Show>), levels: &[Level]) -> Result<Promise> {
     let name = target.name();
-    let part = shown_parts(levels).last().copied();
-    let Some(level) = part.filter(|_| target.shows(Show::Snapshots).is_ok()) else {
-        bail!("{name} tells no timestamps, so nothing can be judged while it runs{HINT}");
-    };
-    let promise = Promise::by_snapshots(level);
-    if Stream::new(Settings::new(promise)).is_err() {
-        bail!("snapshots cannot be judged online yet, and {name} tells no timestamps{HINT}");
+    if show != Some(Show::Snapshots) {
+        let hint = match target.shows(Show::Snapshots) {
+            Ok(()) => "\n  hint: with --evidence snapshots it can be judged by those",
+            Err(_) => HINT,
+        };
+        bail!("{name} tells no timestamps, so nothing can be judged while it runs{hint}");
     }
+    let part = shown_parts(levels).last().copied().map(Promise::by_snapshots);
+    let judged = |promise: &Promise| Stream::new(Settings::new(*promise)).is_ok();
+    let Some(promise) = part.filter(judged) else {
+        let levels: Vec<&str> = levels.iter().map(|level| level.name()).collect();
+        bail!(
+            "{} cannot be judged while {name} runs: by snapshots, snapshot-isolation and what is stronger can \
+             be{HINT}",
+            levels.join(" and ")
+        );
+    };
     Ok(promise)
 }

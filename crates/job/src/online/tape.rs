@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use isolde_history::{
     Copies, Event, History, HistoryBuilder, Key, Meta, Outcome, Pool, Sink, SinkError,
-    StreamPromise, Timestamp, TxnDraft, Value, Warning,
+    StreamPromise, TxnDraft, Value, Warning,
 };
 use isolde_run::Tape;
+use isolde_spec::By;
 
 use super::processor::thread_time;
 
@@ -23,8 +24,8 @@ const ENOUGH: u64 = 100;
 
 /// What the stream's thread is fed.
 pub(super) enum Fed {
-    /// Transactions and promises; of each transaction that waits for its verdict, where it lies and when it came.
-    Batch(Box<History>, Vec<(Timestamp, Instant)>),
+    /// Transactions and promises; of each transaction, when it came.
+    Batch(Box<History>, Vec<Instant>),
     /// Something is missing in the record, for this reason.
     Incomplete(&'static str),
 }
@@ -54,13 +55,14 @@ pub(super) struct Feed {
     batch: HistoryBuilder,
     copies: Copies,
     count: usize,
-    came: Vec<(Timestamp, Instant)>,
+    came: Vec<Instant>,
     /// When the first of the batch came.
     since: Option<Instant>,
     /// Whether the batch ends with a promise, which speaks of what follows the batch.
     promised: bool,
     /// Whether a batch was sent: the first one says what is known of the run.
     begun: bool,
+    /// Whether a transaction had a timestamp, or none needs one.
     stamped: bool,
     unstamped: u64,
     held_back: Duration,
@@ -109,7 +111,7 @@ impl<'t> FedTape<'t> {
 }
 
 impl Feed {
-    pub(super) fn new(sender: Option<SyncSender<Fed>>, halt: Arc<AtomicBool>) -> Feed {
+    pub(super) fn new(sender: Option<SyncSender<Fed>>, halt: Arc<AtomicBool>, by: By) -> Feed {
         Feed {
             sender,
             halt,
@@ -120,7 +122,7 @@ impl Feed {
             since: None,
             promised: false,
             begun: false,
-            stamped: false,
+            stamped: by != By::Timestamps,
             unstamped: 0,
             held_back: Duration::ZERO,
             recorder: None,
@@ -133,13 +135,13 @@ impl Feed {
         self.since.get_or_insert(now);
         self.recorder.get_or_insert_with(|| thread::current().id());
         self.count += 1;
+        self.came.push(now);
         if txn.outcome == Outcome::Committed {
             match txn.start.max(txn.commit) {
-                Some(at) => self.came.push((at, now)),
+                Some(_) => self.stamped = true,
                 None => self.unstamped += 1,
             }
         }
-        self.stamped |= !self.came.is_empty();
         if !self.stamped && self.unstamped >= ENOUGH {
             self.halt.store(true, Ordering::SeqCst);
         }

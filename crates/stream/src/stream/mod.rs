@@ -4,7 +4,7 @@ mod resume;
 
 use std::collections::VecDeque;
 
-use isolde_history::{History, HistoryBuilder, StreamPromise, Timestamp, TxnId};
+use isolde_history::{History, HistoryBuilder, StreamPromise, Timestamp, Txn, TxnId};
 use isolde_spec::{By, Level, Promise};
 
 pub use resume::Resumed;
@@ -18,9 +18,10 @@ use crate::numbers::{Numbered, Numbers};
 use crate::pending_heap::PendingHeap;
 use crate::promises::Promises;
 use crate::settings::Settings;
+use crate::snapshots::Snapshots;
 use crate::status::Status;
-use crate::timestamps::Timestamps;
 use crate::timestamps::excerpt::name_of;
+use crate::timestamps::{Kept, Timestamps};
 use crate::waiting::Waiting;
 
 /// From so many bytes on, what is mostly final goes to disk.
@@ -43,6 +44,8 @@ const SOON: usize = 48 << 20;
 pub struct Stream {
     settings: Settings,
     checker: Option<Timestamps>,
+    /// By snapshots: those that wait for their places.
+    snapshots: Option<Snapshots>,
     bodies: Bodies,
     promises: Promises,
     numbers: Numbers,
@@ -74,17 +77,26 @@ impl Stream {
     /// A stream that nothing has come from yet.
     pub fn new(settings: Settings) -> Result<Stream, StreamError> {
         let promise = settings.promise;
-        let has_rules = matches!(promise.level, Level::SnapshotIsolation | Level::Serializable);
-        if promise.by != By::Timestamps || !has_rules {
+        let has_rules = match promise.by {
+            By::Timestamps => {
+                matches!(promise.level, Level::SnapshotIsolation | Level::Serializable)
+            }
+            By::Snapshots => promise.level == Level::SnapshotIsolation,
+            _ => false,
+        };
+        if !has_rules {
             return Err(StreamError::NoRules(format!(
-                "{promise} cannot be judged on a stream: snapshot-isolation and serializable by timestamps can"
+                "{promise} cannot be judged on a stream: snapshot-isolation and serializable by timestamps can, \
+                 and snapshot-isolation by snapshots"
             )));
         }
-        let folder = settings.folder.clone();
+        // By snapshots, transactions alone do not tell the places that they were given: so nothing leaves memory.
+        let folder = settings.folder.clone().filter(|_| promise.by != By::Snapshots);
         let bodies = Bodies::new(folder, settings.keep, settings.memory / 16);
         Ok(Stream {
             settings,
             checker: None,
+            snapshots: None,
             bodies,
             promises: Promises::default(),
             numbers: Numbers::default(),
@@ -138,7 +150,13 @@ impl Stream {
         if self.missing.is_some() {
             checker.about.complete = false;
         }
-        let named = |promise: StreamPromise| {
+        if self.snapshots.is_none() && self.settings.promise.by == By::Snapshots {
+            self.snapshots = Some(Snapshots::new(self.settings.promise, &batch));
+        }
+        let named = |mut promise: StreamPromise| {
+            if let Some(snapshots) = &self.snapshots {
+                promise.watermark = promise.watermark.and_then(|mark| snapshots.promised(mark));
+            }
             (promise.session.map(|name| name_id(batch.pool(), name)), promise)
         };
         let promises: Vec<(Option<NameId>, StreamPromise)> = batch.promises().map(named).collect();
@@ -192,7 +210,8 @@ impl Stream {
 
     /// How it is doing.
     pub fn status(&self) -> Status {
-        let open = if self.finished { 0 } else { self.waiting.txns };
+        let open = self.snapshots.as_ref().map_or(self.waiting.txns, Snapshots::waiting);
+        let open = if self.finished { 0 } else { open };
         let mut status = Status {
             txns: self.txns,
             ops: self.ops,
@@ -227,6 +246,21 @@ impl Stream {
     /// those with transactions, by time.
     pub fn final_until(&self) -> (Option<Timestamp>, u32) {
         self.checker.as_ref().map_or((None, 0), |c| (c.finality.low, c.finality.batch))
+    }
+
+    /// Where a transaction lies, to be held against [`final_until`](Stream::final_until).
+    pub fn place_of(&self, txn: &Txn<'_>) -> Option<Timestamp> {
+        match self.settings.promise.by {
+            By::Snapshots => Snapshots::place(txn),
+            _ => txn.start_ts().max(txn.commit_ts()),
+        }
+    }
+
+    /// Whether a transaction of a batch, counting those with transactions, still waits for the place of its commit, though
+    /// all that lies before it is final. By timestamps none does.
+    pub fn waits(&self, batch: u32, txn: TxnId) -> bool {
+        let txn = TxnRef::new(batch, txn);
+        self.snapshots.as_ref().is_some_and(|snapshots| snapshots.waits(txn))
     }
 
     /// Why the first of the reads that stay unknown does, for a person.
@@ -286,20 +320,30 @@ impl Stream {
         let times = batch.txns().filter_map(|txn| txn.start_ts().max(txn.commit_ts()));
         let last = times.max().unwrap_or(Timestamp::plain(i64::MIN));
         let (number, batch) = self.bodies.add(batch, self.now, last);
-        self.arrived.push_back(self.now);
-        self.waiting.add(last, number, batch.txn_count() as u32);
+        let by_snapshots = self.snapshots.is_some();
+        if !by_snapshots {
+            self.arrived.push_back(self.now);
+            self.waiting.add(last, number, batch.txn_count() as u32);
+        }
         let Some(checker) = &mut self.checker else { return };
         for txn in batch.txns() {
             let pool = batch.pool();
             let session = name_id(pool, pool.session_name(txn.session()));
-            if let Some(at) = txn.commit_ts().or(txn.start_ts())
+            let at = match by_snapshots {
+                true => Snapshots::place(&txn),
+                false => txn.commit_ts().or(txn.start_ts()),
+            };
+            if let Some(at) = at
                 && self.promises.are_broken(session, at)
             {
                 self.late += 1;
                 checker.told.push(Told::Late { txn: name_of(&batch, txn.id()) });
             }
         }
-        checker.take(&batch, number, self.now, &mut self.bodies);
+        match &mut self.snapshots {
+            Some(snapshots) => snapshots.arrive(&batch, number, self.now),
+            None => checker.take(&batch, Kept::Batch(number), self.now, &mut self.bodies),
+        }
     }
 
     /// Notes what the source promises.
@@ -311,26 +355,33 @@ impl Stream {
                 if let Some(checker) = &mut self.checker {
                     checker.end_session(session);
                 }
+                if let Some(snapshots) = &mut self.snapshots {
+                    snapshots.end_session(session);
+                }
             }
         }
     }
 
     /// Tells what has become final.
     fn settle(&mut self) {
+        let promised = self.promises.low();
+        let low = self.give_places(promised);
         let Some(checker) = &mut self.checker else { return };
         for pending in checker.pending.drain(..) {
             self.pending.push(pending);
         }
-        let low = self.promises.low();
         checker.finality.low = low;
-        if !self.promises.are_made() {
+        // By snapshots, what has its place has waited long enough.
+        if !self.promises.are_made() && self.snapshots.is_none() {
             let over = self.now.saturating_sub(self.settings.timeout);
             while self.arrived.front().is_some_and(|at| *at <= over) {
                 self.arrived.pop_front();
                 checker.finality.batch += 1;
             }
         }
-        if self.finished {
+        // What waits for transactions that are not judged any more is never told.
+        let halted = self.snapshots.as_ref().is_some_and(Snapshots::is_halted);
+        if self.finished && !halted {
             self.arrived.clear();
             checker.finality.batch = self.bodies.next();
         }
@@ -343,6 +394,22 @@ impl Stream {
         }
         self.pending.clear_settled(|pending| checker.is_open(pending));
         self.waiting.settle(batch, low);
+    }
+
+    /// By snapshots: gives places to all that waits and can have them, and says up to where that is so.
+    fn give_places(&mut self, promised: Option<Timestamp>) -> Option<Timestamp> {
+        let (Some(snapshots), Some(checker)) = (&mut self.snapshots, &mut self.checker) else {
+            return promised;
+        };
+        match self.finished {
+            true => snapshots.finish(),
+            false => {
+                let over = self.now.saturating_sub(self.settings.timeout);
+                snapshots.advance(promised, (!self.promises.are_made()).then_some(over));
+            }
+        }
+        snapshots.feed(checker, &mut self.bodies, self.now);
+        snapshots.low()
     }
 
     /// Lets go of what keys hold, and of batches, while more bytes are held than may be.
@@ -378,7 +445,8 @@ impl Stream {
 
     /// The bytes that are held in memory, counted.
     fn held(&self) -> usize {
-        let others = self.promises.heap_bytes() + self.numbers.heap_bytes();
+        let snapshots = self.snapshots.as_ref().map_or(0, Snapshots::heap_bytes);
+        let others = self.promises.heap_bytes() + self.numbers.heap_bytes() + snapshots;
         let keys = self.checker.as_ref().map_or(0, |checker| checker.held().1);
         let waiting = self.pending.heap_bytes() + self.waiting.heap_bytes();
         self.bodies.bytes() + others + keys + waiting + self.arrived.capacity() * 8

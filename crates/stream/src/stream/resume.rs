@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use isolde_spec::{Level, Promise};
+use isolde_spec::{By, Level, Promise};
 
 use super::Stream;
 use crate::batch_files;
@@ -32,6 +32,12 @@ impl Stream {
     /// A stream that nothing has come from yet. What it is told it writes down in its folder first.
     pub fn begin_in(settings: Settings) -> Result<Stream, StreamError> {
         let mut stream = Stream::new(settings)?;
+        if stream.promise().by == By::Snapshots {
+            return Err(StreamError::NoRules(format!(
+                "a stream that is held to {} cannot keep its state: what it holds is in memory only",
+                stream.promise()
+            )));
+        }
         let folder = stream.settings.folder.clone().unwrap_or_default();
         stream.bodies.stay();
         stream.journal = Some(Journal::begin(folder)?);

@@ -3,11 +3,11 @@
 use isolde_check::timestamps::facts::{BatchFacts, BatchKey, wrote};
 use isolde_check::timestamps::rules::{Ordering, Place, Stamps, keeps_session_order};
 use isolde_history::{History, Key, OpKind, Outcome, Timestamp, Txn, TxnId};
-use isolde_spec::Axiom;
+use isolde_spec::{Axiom, By};
 
 use super::excerpt::{self, Suspicion, name_of};
 use super::key_records::Reader;
-use super::records::{Records, Standing};
+use super::records::{Kept, Records, Standing};
 use super::{Slot, Timestamps, pending};
 use crate::bodies::{BEFORE_ALL, Bodies, TxnRef};
 use crate::content::{NameId, name_id};
@@ -22,7 +22,7 @@ pub(super) struct Arrival<'a> {
 impl Arrival<'_> {
     /// What a transaction of the batch is called.
     pub(super) fn name(&self, txn: TxnRef) -> String {
-        name_of(self.standing.batch, txn.txn())
+        name_of(self.standing.batch, self.standing.id(txn))
     }
 
     /// How long ago the batch of a transaction came.
@@ -32,9 +32,9 @@ impl Arrival<'_> {
 }
 
 impl Timestamps {
-    /// Takes a batch, which is among the bodies already.
-    pub(crate) fn take(&mut self, batch: &History, number: u32, now: i64, bodies: &mut Bodies) {
-        let arrival = Arrival { standing: Standing::new(batch, number, self.ordering), now };
+    /// Takes a batch, whose transactions are among the bodies already.
+    pub(crate) fn take(&mut self, batch: &History, kept: Kept<'_>, now: i64, bodies: &mut Bodies) {
+        let arrival = Arrival { standing: Standing::new(batch, kept, self.ordering), now };
         for txn in batch.txns() {
             self.take_txn(&txn, &arrival, bodies);
         }
@@ -49,7 +49,7 @@ impl Timestamps {
 
     /// What has to do with a transaction as a whole.
     fn take_txn(&mut self, txn: &Txn<'_>, arrival: &Arrival<'_>, bodies: &mut Bodies) {
-        if txn.outcome() != Outcome::Committed {
+        if txn.outcome() != Outcome::Committed || arrival.standing.is_too_late(txn.id()) {
             return;
         }
         let (stamps, wrote) =
@@ -65,7 +65,8 @@ impl Timestamps {
         if self.ordering == Ordering::Snapshots && stamps.are_bad(wrote) {
             self.suspect(Axiom::Stamps, own, None, &[], bodies);
         }
-        if self.about.promise.session_order {
+        // By snapshots, sessions are judged where snapshots are.
+        if self.about.promise.session_order && self.about.promise.by == By::Timestamps {
             let binds = stamps.binds_its_session(self.ordering, wrote);
             self.in_session(txn, own, (place, binds), arrival, bodies);
         }
@@ -95,20 +96,23 @@ impl Timestamps {
         }
     }
 
-    /// Asks about something that is told at once, and tells it.
-    pub(super) fn suspect(
+    /// Asks about something that is told at once, and tells it: whether there is anything to tell.
+    pub(crate) fn suspect(
         &mut self,
         axiom: Axiom,
         txn: TxnRef,
         key: Option<NameId>,
         involved: &[TxnRef],
         bodies: &mut Bodies,
-    ) {
+    ) -> bool {
         let asked = Suspicion { axiom, txn, key, involved };
-        match excerpt::judge(&self.about, bodies, asked) {
-            Some(judged) => judged.findings.into_iter().for_each(|(_, found)| self.tell(found)),
-            None => self.figures.too_late += 1,
-        }
+        let Some(judged) = excerpt::judge(&self.about, bodies, asked) else {
+            self.figures.too_late += 1;
+            return false;
+        };
+        let found = !judged.findings.is_empty();
+        judged.findings.into_iter().for_each(|(_, found)| self.tell(found));
+        found
     }
 
     fn take_key(
@@ -130,37 +134,41 @@ impl Timestamps {
             if facts.doubt().is_some() || state.is_list.is_some_and(|before| before != is_list) {
                 self.doubt_key(slot);
             }
-            self.inside(name, facts, arrival, bodies);
-            self.enter(slot, is_list, &mut records, arrival, bodies);
+            let inserted = self.inside(name, facts, arrival, bodies);
+            self.enter((slot, is_list), &mut records, &inserted, arrival, bodies);
         }
         self.records = records;
     }
 
-    /// INT.
+    /// INT. Hands back what inserted a row that was there, which a delete may excuse.
     fn inside(
         &mut self,
         name: NameId,
         facts: &BatchKey<'_, '_>,
         arrival: &Arrival<'_>,
         bodies: &mut Bodies,
-    ) {
+    ) -> Vec<TxnId> {
         let batch = arrival.standing.batch;
         let committed = |txn: &TxnId| batch.txn(*txn).outcome() == Outcome::Committed;
         let mut broke: Vec<TxnId> =
             facts.breaches().map(|(txn, _)| txn).filter(committed).collect();
         broke.sort_unstable();
         broke.dedup();
+        let inserted = self.inserted(facts, arrival);
+        let (inserted, broke): (Vec<TxnId>, Vec<TxnId>) =
+            broke.into_iter().partition(|txn| inserted.contains(txn));
         for txn in broke {
             self.suspect(Axiom::Int, arrival.standing.txn(txn), Some(name), &[], bodies);
         }
+        inserted
     }
 
     /// Enters what a batch says of a key.
     fn enter(
         &mut self,
-        slot: Slot,
-        is_list: bool,
+        (slot, is_list): (Slot, bool),
         records: &mut Records,
+        inserted: &[TxnId],
         arrival: &Arrival<'_>,
         bodies: &mut Bodies,
     ) {
@@ -176,18 +184,29 @@ impl Timestamps {
             return;
         }
         let before = self.keys[slot.0 as usize].1.heap_bytes();
-        for (version, block) in &records.versions {
+        for ((version, block), first) in records.versions.iter().zip(&records.first_ops) {
+            let mut version = *version;
+            if self.is_free(slot, arrival.standing.batch, *first) {
+                // Then it overlaps nothing.
+                version.start = version.commit;
+            }
             let state = &mut self.keys[slot.0 as usize].1;
             let at = match block {
-                Some(block) => state.add_block(*version, *block),
-                None => state.add_version(*version),
+                Some(block) => state.add_block(version, *block),
+                None => state.add_version(version),
             };
             self.version_came(slot, at, arrival, bodies);
         }
         // Behind all versions: a reader of one of these is judged by the whole transaction that wrote it.
         for other in &records.others {
             self.keys[slot.0 as usize].1.others.push(*other);
+            if other.unknown {
+                self.perhaps_deleted(slot, (other.word, other.txn), arrival, bodies);
+            }
             self.written_again(slot, other.word, other.txn, arrival, bodies);
+        }
+        for txn in inserted {
+            self.inserted_what_was_there(slot, arrival.standing.txn(*txn), bodies);
         }
         self.enter_readers(slot, &mut records.readers, arrival);
         let after = self.keys[slot.0 as usize].1.heap_bytes();
@@ -207,7 +226,7 @@ impl Timestamps {
         let (words, waiting) = (&mut self.wrong_words, &mut self.pending);
         state.add_readers(readers, |reader| {
             *words.entry((slot, reader.word)).or_default() += 1;
-            let stand = arrival.standing.stands[reader.txn.txn().index()];
+            let stand = arrival.standing.stands[arrival.standing.id(reader.txn).index()];
             waiting.push(pending((*name, slot), reader, stand.start.max(stand.commit)));
         });
     }

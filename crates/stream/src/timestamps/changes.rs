@@ -1,7 +1,7 @@
 //! What a version that has come changes: conflicts, readers that should have seen it, and names.
 
 use isolde_check::timestamps::rules::Ordering;
-use isolde_spec::{Anomaly, Axiom};
+use isolde_spec::{Anomaly, Axiom, By};
 
 use super::arrivals::Arrival;
 use super::excerpt::{self, Suspicion};
@@ -35,6 +35,7 @@ impl Timestamps {
                 }
             }
         }
+        self.perhaps_deleted(slot, (version.word, version.txn), arrival, bodies);
         if self.ordering == Ordering::Snapshots {
             self.conflicts(slot, at, arrival, bodies);
         }
@@ -65,7 +66,9 @@ impl Timestamps {
             let late = txn != new.txn
                 && self.finality.covers(txn, new.commit)
                 && self.finality.covers(new.txn, new.commit);
-            match (self.conflict(key, txn, opponent, bodies), before) {
+            let now = self.conflict(key, txn, opponent, bodies);
+            now.iter().for_each(|now| self.may_be_excused(slot, (txn, opponent), now));
+            match (now, before) {
                 (Some(now), Some(before)) => {
                     let before = self.conflict(key, txn, before, bodies);
                     if let Some(before) = before {
@@ -89,7 +92,12 @@ impl Timestamps {
         opponent: TxnRef,
         bodies: &mut Bodies,
     ) -> Option<Finding> {
-        let involved = [opponent];
+        let mut involved = vec![opponent];
+        if self.about.promise.by == By::Snapshots
+            && let Some(slot) = self.slots.get(&key)
+        {
+            involved.extend(self.keys[slot.0 as usize].1.dividers(&[txn, opponent]));
+        }
         let asked =
             Suspicion { axiom: Axiom::NoConflict, txn, key: Some(key), involved: &involved };
         let judged = excerpt::judge(&self.about, bodies, asked);
@@ -230,6 +238,7 @@ impl Timestamps {
         if !self.about.complete {
             return;
         }
+        self.deletes_may_be_missing(why);
         let mut slots: Vec<Slot> = (0..self.keys.len() as u32).map(Slot).collect();
         // In an order that does not depend on what has been in memory before.
         slots.sort_unstable_by_key(|slot| self.keys[slot.0 as usize].0);

@@ -8,11 +8,11 @@
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use isolde_check::{Limits, Options, timestamps};
+use isolde_check::{Limits, Options, snapshots, timestamps};
 use isolde_history::{
     Effect, History, HistoryBuilder, Key, Op, OpId, OpKind, Sink, TxnId, Value, notation, printable,
 };
-use isolde_spec::{Answer, Axiom, Promise, Verdict, Witness};
+use isolde_spec::{Answer, Axiom, By, Promise, Verdict, Witness};
 
 use crate::bodies::{Bodies, TxnRef};
 use crate::content::{NameId, Word, name_id, word};
@@ -88,8 +88,11 @@ pub(crate) fn judge(about: &About, bodies: &mut Bodies, asked: Suspicion<'_>) ->
     let history = Arc::new(small.finish());
     let own = TxnId(all.iter().position(|txn| *txn == asked.txn)? as u32);
     let options = Options { witnesses: usize::MAX, ..Options::default() };
-    let verdict =
-        timestamps::decide(&history, about.promise, &options, &Limits::default(), &|_| {});
+    let limits = Limits::default();
+    let verdict = match about.promise.by {
+        By::Snapshots => snapshots::decide(&history, about.promise, &options, &limits),
+        _ => timestamps::decide(&history, about.promise, &options, &limits, &|_| {}),
+    };
     let mut judged = Judged::default();
     if let Answer::Unknown(why) = &verdict.answer {
         judged.doubt = Some(why.clone());
@@ -101,6 +104,11 @@ pub(crate) fn judge(about: &About, bodies: &mut Bodies, asked: Suspicion<'_>) ->
         }
         let op = witness.ops.first().and_then(|op| origin(&batch, asked, &history, own, *op));
         judged.findings.push((op, finding(&history, &verdict, witness, own)));
+    }
+    // What else is wrong with these few hides that it is unknown.
+    if judged.findings.is_empty() && !about.complete && asked.axiom == Axiom::Ext {
+        let missing = || "a transaction that is missing may have written what it saw".to_owned();
+        judged.doubt.get_or_insert_with(missing);
     }
     Some(judged)
 }

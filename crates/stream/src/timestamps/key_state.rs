@@ -14,6 +14,7 @@ use super::key_records::{Other, Reader, Version};
 use super::records::Records;
 use crate::bodies::{BEFORE_ALL, TxnRef};
 use crate::content::{ListHash, Word};
+use crate::divider;
 
 /// What is in memory of one key.
 #[derive(Debug)]
@@ -36,6 +37,8 @@ pub(crate) struct KeyState {
     pub(crate) doubtful: bool,
     /// How many readers are wrong.
     pub(crate) wrong: u32,
+    /// Of a list: whether the timestamps of a writer contradict each other, so that it may see itself.
+    bad: bool,
     /// Whether an operation on it was ever refused: what that saw may be any version.
     pub(crate) refused: bool,
 }
@@ -53,6 +56,7 @@ impl KeyState {
             is_list: None,
             doubtful: false,
             wrong: 0,
+            bad: false,
             refused: false,
         }
     }
@@ -75,6 +79,7 @@ impl KeyState {
     /// Enters a version of a list, and says where. All later versions have its elements, too.
     pub(crate) fn add_block(&mut self, version: Version, block: ListHash) -> usize {
         let at = self.place_of(&version);
+        self.bad |= version.start >= version.commit;
         self.versions.insert(at, version);
         let mut list = at.checked_sub(1).map_or(ListHash::EMPTY, |before| self.blocks[before].1);
         self.blocks.insert(at, (block, list));
@@ -185,7 +190,11 @@ impl KeyState {
     fn shows_list(&self, count: usize, reader: &Reader) -> bool {
         match self.versions[..count].last() {
             None => self.base_missing || reader.accepts(self.first),
-            Some(last) => last.txn != reader.txn && reader.accepts(last.word),
+            Some(last) => {
+                let own = |v: &Version| v.txn == reader.txn;
+                let shows_itself = self.bad && self.versions[..count].iter().any(own);
+                last.txn != reader.txn && !shows_itself && reader.accepts(last.word)
+            }
         }
     }
 
@@ -203,6 +212,23 @@ impl KeyState {
             Some(next) if self.is_list != Some(true) => from..sees(next.commit).max(from),
             _ => from..self.readers.len(),
         }
+    }
+
+    /// Whether a value was written twice: then a transaction that is missing may have written any.
+    /// One transaction is left out.
+    pub(crate) fn repeats(&self, but: Option<TxnRef>) -> bool {
+        let versions = self.versions.iter().map(|version| (version.txn, version.word));
+        let written = versions.chain(self.others.iter().map(|o| (o.txn, o.word)));
+        let written = written.filter(|(txn, _)| Some(*txn) != but);
+        let mut words: Vec<Word> = written.map(|(_, word)| word).collect();
+        words.sort_unstable();
+        words.windows(2).any(|pair| pair[0] == pair[1])
+    }
+
+    /// By snapshots: transactions that show in which order some others wrote the key.
+    pub(crate) fn dividers(&self, writers: &[TxnRef]) -> Vec<TxnRef> {
+        let versions = self.versions.iter().filter(|version| writers.contains(&version.txn));
+        versions.filter_map(|version| divider::of(version.commit)).collect()
     }
 
     /// The first writer that commits after the one at an index and overlaps it: `None` if there is none, or if its own
@@ -279,6 +305,7 @@ impl KeyState {
             }
             self.versions.insert(at, *version);
             if let Some(block) = block {
+                self.bad |= version.start >= version.commit;
                 let all = match at == self.blocks.len() {
                     true => at.checked_sub(1).map_or(ListHash::EMPTY, |b| self.blocks[b].1),
                     false => ListHash::EMPTY,

@@ -7,6 +7,7 @@
 mod arrivals;
 mod changes;
 pub(crate) mod excerpt;
+mod inserts;
 mod key_records;
 mod key_state;
 mod records;
@@ -17,7 +18,7 @@ mod sessions;
 use hashbrown::{HashMap, HashSet};
 use isolde_check::timestamps::rules::{Ordering, Place};
 use isolde_history::{History, Timestamp, info};
-use isolde_spec::{Anomaly, Axiom, Level, Promise};
+use isolde_spec::{Anomaly, Axiom, By, Level, Promise};
 
 use crate::bodies::{BEFORE_ALL, Bodies, TxnRef};
 use crate::content::{NameId, Word};
@@ -25,6 +26,7 @@ use crate::event::{Correction, Finding, Told, Trouble};
 use crate::figures::Figures;
 use crate::seen_filter::SeenFilter;
 use crate::settings::Settings;
+pub(crate) use records::{Kept, PickedTxn};
 pub(crate) use saved::{SavedPending, SavedTimestamps};
 
 use excerpt::{About, Judged, Suspicion};
@@ -68,6 +70,17 @@ impl Finality {
     }
 }
 
+/// By snapshots: what was told and a delete may excuse.
+#[derive(Default)]
+struct Inserts {
+    /// Inserts of rows that were there.
+    breaches: HashMap<Slot, Vec<(TxnRef, Option<u32>, Finding)>>,
+    /// Rows that were written in a way that inserts them if need be.
+    upserted: HashSet<Slot>,
+    /// Writers of these that overlap.
+    conflicts: HashMap<Slot, Vec<(TxnRef, TxnRef, Finding)>>,
+}
+
 /// The state of a stream by timestamps.
 pub(crate) struct Timestamps {
     pub(crate) about: About,
@@ -93,6 +106,8 @@ pub(crate) struct Timestamps {
     flipped: HashSet<TxnRef>,
     /// How many wrong readers saw a word of a key.
     wrong_words: HashMap<(Slot, Word), u32>,
+    /// What deletes may excuse.
+    inserts: Inserts,
     /// Wrong reads that are not told yet.
     pub(crate) pending: Vec<Pending>,
     pub(crate) told: Vec<Told>,
@@ -121,6 +136,7 @@ impl Timestamps {
             left_sessions: SeenFilter::default(),
             flipped: HashSet::new(),
             wrong_words: HashMap::new(),
+            inserts: Inserts::default(),
             pending: Vec::new(),
             told: Vec::new(),
             figures: Figures::default(),
@@ -179,8 +195,9 @@ impl Timestamps {
         let words: Vec<Word> = readers.iter().map(|reader| reader.word).collect();
         let refused = readers.iter().any(|reader| reader.not);
         let is_list = self.keys[of.slot.0 as usize].1.is_list == Some(true);
-        // A refused operation saw any other version; a list has something of all of them.
-        let all = refused || is_list;
+        // A refused operation saw any other version; a list has something of all of them. Where something is missing it
+        // matters whether any value was written twice.
+        let all = refused || is_list || !self.about.complete;
         let own = self.keys[of.slot.0 as usize].1.versions.iter().find(|v| v.txn == of.txn);
         // It does not see its own version, but the one before.
         let from = own.map_or(of.at, |own| own.commit.min(of.at));
@@ -201,8 +218,13 @@ impl Timestamps {
         let place = Place { at: of.at, inclusive: of.inclusive };
         let count = state.count(place);
         let seen = |word: &Word| is_list || words.contains(word);
-        if unknown || state.others.iter().any(|o| o.unknown && (refused || seen(&o.word))) {
+        let others = || state.others.iter().filter(|o| Some(o.txn) != but);
+        if unknown || others().any(|o| o.unknown && (refused || seen(&o.word))) {
             let doubt = "it may have seen a transaction whose outcome is unknown".to_owned();
+            return Some(Judged { doubt: Some(doubt), ..Judged::default() });
+        }
+        if !self.about.complete && state.repeats(but) {
+            let doubt = "a transaction that is missing may have written what it saw".to_owned();
             return Some(Judged { doubt: Some(doubt), ..Judged::default() });
         }
         involved.extend(state.others.iter().filter(|o| seen(&o.word)).map(|o| o.txn));
@@ -217,6 +239,10 @@ impl Timestamps {
             let commit = before.peek().map(|v| v.commit);
             involved.extend(before.take_while(|v| Some(v.commit) == commit).map(|v| v.txn));
             involved.retain(|txn| *txn != but);
+        }
+        if self.about.promise.by == By::Snapshots {
+            let dividers = state.dividers(&involved).into_iter();
+            involved.extend(dividers.filter(|txn| Some(*txn) != but));
         }
         let asked =
             Suspicion { axiom: Axiom::Ext, txn: of.txn, key: Some(*key), involved: &involved };

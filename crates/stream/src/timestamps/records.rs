@@ -4,7 +4,7 @@ use isolde_check::timestamps::facts::{
     BatchFacts, BatchKey, BatchRead, BatchWrite, Saw, WriteFate, wrote,
 };
 use isolde_check::timestamps::rules::{Ordering, Place, Stamps};
-use isolde_history::{History, Key, Outcome, Timestamp, Txn, TxnId, Value};
+use isolde_history::{History, Key, OpId, Outcome, Timestamp, Txn, TxnId, Value};
 
 use super::key_records::{Other, Reader, Version};
 use crate::bodies::{AFTER_ALL, TxnRef};
@@ -37,22 +37,73 @@ impl Stand {
     }
 }
 
+/// Where the transactions of a batch are among the bodies.
+#[derive(Clone, Copy)]
+pub(crate) enum Kept<'a> {
+    /// The batch is the one of this number.
+    Batch(u32),
+    /// One by one in earlier batches, in the order of arrival.
+    Picked(&'a [PickedTxn]),
+}
+
+/// A transaction that was taken from an earlier batch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PickedTxn {
+    pub(crate) txn: TxnRef,
+    /// The number of its first operation there.
+    pub(crate) first_op: u32,
+    /// Whether it came too late to have a place.
+    pub(crate) too_late: bool,
+}
+
 /// A batch, and where its transactions stand.
 pub(super) struct Standing<'b> {
     pub(super) batch: &'b History,
-    pub(super) number: u32,
+    kept: Kept<'b>,
     pub(super) ordering: Ordering,
     pub(super) stands: Vec<Stand>,
 }
 
 impl<'b> Standing<'b> {
-    pub(super) fn new(batch: &'b History, number: u32, ordering: Ordering) -> Standing<'b> {
-        let stands = batch.txns().map(|txn| Stand::of(&txn, ordering)).collect();
-        Standing { batch, number, ordering, stands }
+    pub(super) fn new(batch: &'b History, kept: Kept<'b>, ordering: Ordering) -> Standing<'b> {
+        let mut standing = Standing { batch, kept, ordering, stands: Vec::new() };
+        let stand = |txn: Txn<'_>| match standing.is_too_late(txn.id()) {
+            true => Stand { place: None, start: txn.start_ts(), commit: None },
+            false => Stand::of(&txn, ordering),
+        };
+        standing.stands = batch.txns().map(stand).collect();
+        standing
     }
 
     pub(super) fn txn(&self, txn: TxnId) -> TxnRef {
-        TxnRef::new(self.number, txn)
+        match self.kept {
+            Kept::Batch(number) => TxnRef::new(number, txn),
+            Kept::Picked(picked) => picked[txn.index()].txn,
+        }
+    }
+
+    /// The place of a transaction in the batch.
+    pub(super) fn id(&self, txn: TxnRef) -> TxnId {
+        match self.kept {
+            Kept::Batch(_) => txn.txn(),
+            Kept::Picked(picked) => TxnId(picked.partition_point(|p| p.txn < txn) as u32),
+        }
+    }
+
+    /// Whether a transaction came too late to have a place.
+    pub(super) fn is_too_late(&self, txn: TxnId) -> bool {
+        matches!(self.kept, Kept::Picked(picked) if picked[txn.index()].too_late)
+    }
+
+    /// An operation of a transaction, by its number among the bodies.
+    fn op(&self, txn: TxnId, op: OpId) -> u32 {
+        match self.kept {
+            Kept::Batch(_) => op.0,
+            Kept::Picked(picked) => {
+                let first = self.batch.txn(txn).op_range().start as u32;
+                op.0 - first + picked[txn.index()].first_op
+            }
+        }
     }
 }
 
@@ -61,6 +112,8 @@ impl<'b> Standing<'b> {
 pub(super) struct Records {
     /// With the elements that each adds, of a list.
     pub(super) versions: Vec<(Version, Option<ListHash>)>,
+    /// The first write of the key by the writer of each version.
+    pub(super) first_ops: Vec<OpId>,
     pub(super) readers: Vec<Reader>,
     pub(super) others: Vec<Other>,
     /// The elements of the version under way.
@@ -70,6 +123,7 @@ pub(super) struct Records {
 impl Records {
     pub(super) fn clear(&mut self) {
         self.versions.clear();
+        self.first_ops.clear();
         self.readers.clear();
         self.others.clear();
     }
@@ -99,11 +153,16 @@ impl Records {
     /// Adds what a batch says of a key.
     pub(super) fn add(&mut self, facts: &BatchKey<'_, '_>, standing: &Standing<'_>) {
         let pool = standing.batch.pool();
+        let mut first = FirstWrite::default();
         for write in facts.writes() {
+            let first = first.next(&write);
             let commit = standing.stands[write.txn.index()].commit;
             let written = word(pool, write.value);
             match commit.filter(|_| write.fate == WriteFate::Version) {
-                Some(commit) => self.version(&write, written, commit, facts.is_list(), standing),
+                Some(commit) => {
+                    self.version(&write, written, commit, facts.is_list(), standing);
+                    self.first_ops.resize(self.versions.len(), first);
+                }
                 None => self.other(&write, written, standing),
             }
         }
@@ -163,8 +222,26 @@ impl Records {
             told: None,
             word,
             txn: standing.txn(read.txn),
-            op: read.op.0,
+            op: standing.op(read.txn, read.op),
         });
+    }
+}
+
+/// The first write of a key by the transaction of each write that stays.
+#[derive(Default)]
+struct FirstWrite(Option<(TxnId, OpId)>);
+
+impl FirstWrite {
+    /// The next write, in the order of the batch.
+    fn next(&mut self, write: &BatchWrite) -> OpId {
+        match self.0 {
+            Some((txn, op)) if txn == write.txn => op,
+            _ if write.fate == WriteFate::Undone => write.op,
+            _ => {
+                self.0 = Some((write.txn, write.op));
+                write.op
+            }
+        }
     }
 }
 
@@ -184,7 +261,7 @@ pub(super) fn read_again(
     records: &mut Records,
 ) -> Option<bool> {
     let key = key_named(batch, name)?;
-    let standing = Standing::new(batch, number, ordering);
+    let standing = Standing::new(batch, Kept::Batch(number), ordering);
     let mut facts = BatchFacts::of_one(batch, key);
     let facts = facts.of(key);
     records.add(&facts, &standing);

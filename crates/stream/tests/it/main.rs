@@ -7,7 +7,10 @@
 )]
 
 mod as_offline;
+mod by_snapshots;
 mod examples;
 mod folder;
 mod limits;
 mod made;
+mod server;
+mod snapshot_examples;
