@@ -1,7 +1,8 @@
 //! Wrong reads that are not told yet, by when they are final and by when they came.
 //!
-//! Each is in two heaps, and what is taken from one stays in the other until it comes up there: asking about a read
-//! once more does no harm. A heap that holds mostly such is cleared of them.
+//! As long as all sessions promise, the time of arrival says nothing; without any promise, the timestamps do not. Where both
+//! count, a read is in two heaps, and what is taken from one stays in the other until it comes up there: asking about
+//! a read once more does no harm. A heap that holds mostly such is cleared of them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,13 +22,44 @@ pub(crate) struct PendingHeap {
     by_arrival: BinaryHeap<Reverse<(TxnRef, Pending)>>,
     /// How many each heap had when it was last cleared.
     cleared: [usize; 2],
+    /// Whether all sessions promise.
+    promised: bool,
 }
 
 impl PendingHeap {
-    /// Adds a read.
-    pub(crate) fn push(&mut self, pending: Pending) {
-        self.by_time.push(Reverse(pending));
-        self.by_arrival.push(Reverse((pending.txn, pending)));
+    /// Adds a read; `low` is how far promises have come.
+    pub(crate) fn push(&mut self, pending: Pending, low: Option<Timestamp>) {
+        if self.promised || low.is_some() {
+            self.by_time.push(Reverse(pending));
+        }
+        if !self.promised {
+            self.by_arrival.push(Reverse((pending.txn, pending)));
+        }
+    }
+
+    /// Whether all sessions promise from now on.
+    pub(crate) fn promised(&mut self, promised: bool) {
+        match (self.promised, promised) {
+            (true, false) => {
+                let all = self.by_time.iter().map(|Reverse(p)| Reverse((p.txn, *p)));
+                self.by_arrival.extend(all);
+            }
+            (false, true) => {
+                let all = self.by_arrival.drain().map(|Reverse((_, p))| Reverse(p));
+                self.by_time.extend(all);
+            }
+            _ => {}
+        }
+        self.promised = promised;
+    }
+
+    /// Any that is left, if nothing more comes.
+    pub(crate) fn pop_if(&mut self, over: bool) -> Option<Pending> {
+        if !over {
+            return None;
+        }
+        let by_time = self.by_time.pop().map(|Reverse(pending)| pending);
+        by_time.or_else(|| self.by_arrival.pop().map(|Reverse((_, pending))| pending))
     }
 
     /// One that came in a batch before a number.

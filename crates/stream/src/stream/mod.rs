@@ -367,8 +367,9 @@ impl Stream {
         let promised = self.promises.low();
         let low = self.give_places(promised);
         let Some(checker) = &mut self.checker else { return };
+        self.pending.promised(self.promises.are_made() || self.snapshots.is_some());
         for pending in checker.pending.drain(..) {
-            self.pending.push(pending);
+            self.pending.push(pending, low);
         }
         checker.finality.low = low;
         // By snapshots, what has its place has waited long enough.
@@ -390,6 +391,9 @@ impl Stream {
             checker.settle(pending, &mut self.bodies);
         }
         while let Some(pending) = low.and_then(|low| self.pending.pop_below(low)) {
+            checker.settle(pending, &mut self.bodies);
+        }
+        while let Some(pending) = self.pending.pop_if(self.finished && !halted) {
             checker.settle(pending, &mut self.bodies);
         }
         self.pending.clear_settled(|pending| checker.is_open(pending));
@@ -424,7 +428,7 @@ impl Stream {
             // mostly final goes before it must.
             let soon = self.waiting.txns < txns / 4
                 && checker.key_bytes() + bytes > SOON.min(memory / 2).max(2 * self.stays.0);
-            if !soon && self.held() <= (memory / 8 * 7).max(self.stays.1 + memory / 16) {
+            if !soon && self.held() <= (memory / 8 * 5).max(self.stays.1 + memory / 16) {
                 break;
             }
             let end =
@@ -434,7 +438,7 @@ impl Stream {
                 self.stays.0 = checker.key_bytes();
             }
             self.bodies.let_go(memory / 4);
-            if self.held() > memory / 8 * 7 {
+            if self.held() > memory / 8 * 5 {
                 self.bodies.let_go(memory / 16);
             }
             // What could not be let go of now cannot be the next time.

@@ -6,7 +6,7 @@ use isolde_spec::{By, Level, Promise};
 
 use super::Stream;
 use crate::batch_files;
-use crate::bodies::SavedBodies;
+use crate::bodies::{BEFORE_ALL, SavedBodies};
 use crate::error::StreamError;
 use crate::journal::{Entry, Journal};
 use crate::numbers::Numbers;
@@ -155,7 +155,7 @@ impl Stream {
             restored.restore(checker, saved.next);
             for pending in &saved.pending {
                 let pending = restored.restore_pending(pending);
-                self.pending.push(pending);
+                self.pending.push(pending, Some(BEFORE_ALL));
             }
             self.checker = Some(restored);
         }
