@@ -427,7 +427,8 @@ impl Stream {
             // What is final is hardly ever asked for again, and a few megabytes stay in the processor's caches. So what is
             // mostly final goes before it must.
             let soon = self.waiting.txns < txns / 4
-                && checker.key_bytes() + bytes > SOON.min(memory / 2).max(2 * self.stays.0);
+                && checker.key_bytes() + bytes
+                    > SOON.min(memory / 2).max(self.stays.0 + self.stays.0 / 2);
             if !soon && self.held() <= (memory / 8 * 5).max(self.stays.1 + memory / 16) {
                 break;
             }

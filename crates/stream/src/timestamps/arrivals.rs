@@ -223,9 +223,8 @@ impl Timestamps {
                 self.figures.doubt(true, Some("two transactions have one commit timestamp"));
             }
         }
-        let (words, waiting) = (&mut self.wrong_words, &mut self.pending);
+        let waiting = &mut self.pending;
         state.add_readers(readers, |reader| {
-            *words.entry((slot, reader.word)).or_default() += 1;
             let stand = arrival.standing.stands[arrival.standing.id(reader.txn).index()];
             waiting.push(pending((*name, slot), reader, stand.start.max(stand.commit)));
         });

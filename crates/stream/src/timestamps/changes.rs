@@ -134,16 +134,13 @@ impl Timestamps {
                 self.figures.flipped_txns += u64::from(self.flipped.insert(reader.txn));
             }
             self.figures.change(arrival.age(reader.txn, bodies), right);
-            let count = self.wrong_words.entry((slot, reader.word)).or_default();
             match right {
-                true => (*count, state.wrong) = (*count - 1, state.wrong - 1),
-                false => (*count, state.wrong) = (*count + 1, state.wrong + 1),
-            }
-            if *count == 0 {
-                self.wrong_words.remove(&(slot, reader.word));
+                true => state.wrong -= 1,
+                false => state.wrong += 1,
             }
             if self.finality.is(&reader) {
                 state.readers[i].is_final = true;
+                self.final_words.insert((slot, reader.word));
                 finals.push(pending((name, slot), &reader, None));
             } else if !right {
                 let until = bodies.get(reader.txn.batch()).and_then(|batch| {
@@ -171,7 +168,7 @@ impl Timestamps {
         let (name, state) = &self.keys[slot.0 as usize];
         let all = state.is_list == Some(true);
         let any = all || state.refused;
-        if state.wrong == 0 || !(any || self.wrong_words.contains_key(&(slot, written))) {
+        if state.wrong == 0 || !(any || self.final_words.contains(&(slot, written))) {
             return;
         }
         let told = |r: &&Reader| r.wrong && r.is_final && r.txn != txn;

@@ -366,7 +366,7 @@ pub(crate) fn from_the_end<T>(list: &[T], holds: impl Fn(&T) -> bool) -> usize {
 
 /// Gives back what a list that became shorter does not need.
 fn shrink<T>(list: &mut Vec<T>) {
-    if list.capacity() > 3 * list.len() + 4 {
-        list.shrink_to(list.len() + list.len() / 2);
+    if list.capacity() > 2 * list.len() + 4 {
+        list.shrink_to(list.len() + list.len() / 4);
     }
 }

@@ -104,8 +104,8 @@ pub(crate) struct Timestamps {
     left_sessions: SeenFilter,
     /// Transactions of which a verdict has changed, as far as they are in memory.
     flipped: HashSet<TxnRef>,
-    /// How many wrong readers saw a word of a key.
-    wrong_words: HashMap<(Slot, Word), u32>,
+    /// Words of keys that a read saw that was wrong when it became final.
+    final_words: HashSet<(Slot, Word)>,
     /// What deletes may excuse.
     inserts: Inserts,
     /// Wrong reads that are not told yet.
@@ -135,7 +135,7 @@ impl Timestamps {
             bounds: HashMap::new(),
             left_sessions: SeenFilter::default(),
             flipped: HashSet::new(),
-            wrong_words: HashMap::new(),
+            final_words: HashSet::new(),
             inserts: Inserts::default(),
             pending: Vec::new(),
             told: Vec::new(),
@@ -156,6 +156,9 @@ impl Timestamps {
         for reader in &mut state.readers[range] {
             open |= reader.wrong && !reader.is_final;
             reader.is_final = true;
+            if reader.wrong {
+                self.final_words.insert((pending.slot, reader.word));
+            }
         }
         if open {
             let judged = self.judge_readers(pending, None, bodies);
@@ -333,7 +336,7 @@ impl Timestamps {
     pub(crate) fn held(&self) -> (usize, usize) {
         let tables = self.slots.capacity() * (size_of::<(NameId, Slot)>() + 1)
             + self.bounds.capacity() * (size_of::<(NameId, (Timestamp, TxnRef))>() + 1)
-            + self.wrong_words.capacity() * (size_of::<((Slot, Word), u32)>() + 1)
+            + self.final_words.capacity() * (size_of::<(Slot, Word)>() + 1)
             + self.flipped.capacity() * (size_of::<TxnRef>() + 1)
             + self.left.heap_bytes()
             + self.left_sessions.heap_bytes();

@@ -104,7 +104,6 @@ impl Timestamps {
         let after = state.heap_bytes();
         self.key_bytes = (self.key_bytes + after).saturating_sub(before);
         for reader in wrong {
-            *self.wrong_words.entry((slot, reader.word)).or_default() += 1;
             let of = super::pending((self.keys[slot.0 as usize].0, slot), &reader, None);
             if !self.finality.is(&reader) {
                 self.pending.push(of);
@@ -116,6 +115,7 @@ impl Timestamps {
                 reader.is_final = true;
                 let found = judged.findings.iter().find(|(op, _)| *op == Some(reader.op));
                 reader.told = found.map(|(_, finding)| finding.anomaly);
+                self.final_words.insert((slot, reader.word));
                 reader.doubt = reader.wrong && reader.told.is_none() && judged.doubt.is_some();
             }
         }

@@ -95,7 +95,7 @@ impl Timestamps {
 
     fn wrong_again(&mut self, slot: Slot, is_list: Option<bool>, readers: Vec<Reader>) {
         for reader in &readers {
-            *self.wrong_words.entry((slot, reader.word)).or_default() += 1;
+            self.final_words.insert((slot, reader.word));
         }
         let state = &mut self.keys[slot.0 as usize].1;
         (state.is_list, state.floor) = (is_list, Some(AFTER_ALL));
