@@ -14,8 +14,8 @@ use isolde_history::{Format, History, HistoryBuilder, Input, NativeWriter, Sourc
 use crate::error::StreamError;
 use crate::pack::packed;
 
-/// How large a file becomes.
-const FILE: u64 = 64 << 20;
+/// How large a file becomes: an eighth of what may be kept, so that little goes at once, within these bounds.
+const FILE: std::ops::RangeInclusive<u64> = 1 << 10..=64 << 20;
 /// Bytes of a record.
 const RECORD: u64 = 40;
 
@@ -23,6 +23,7 @@ const RECORD: u64 = 40;
 pub(crate) struct BatchFiles {
     folder: PathBuf,
     keep: u64,
+    file_len: u64,
     files: VecDeque<BatchFile>,
     /// The number of the next batch, and of the next file.
     next: u32,
@@ -81,6 +82,7 @@ impl BatchFiles {
         BatchFiles {
             folder,
             keep,
+            file_len: (keep / 8).clamp(*FILE.start(), *FILE.end()),
             files: VecDeque::new(),
             next: 0,
             next_file: 0,
@@ -99,7 +101,7 @@ impl BatchFiles {
         latest: Timestamp,
     ) -> Result<(), StreamError> {
         let bytes = encode(batch).map_err(|error| self.error(error))?;
-        if self.files.back().is_none_or(|file| file.len >= FILE) {
+        if self.files.back().is_none_or(|file| file.len >= self.file_len) {
             self.begin()?;
         }
         self.newest = self.newest.max(latest);

@@ -213,6 +213,7 @@ fn show(status: &Status, line: &mut Value) {
     line["corrections"] = json!(status.corrections);
     line["flips"] = json!(status.flips);
     line["flipped"] = json!(status.flipped);
+    line["flipped_transactions"] = json!(status.flipped_txns);
     line["rectified"] = json!(status.rectified);
     line["longest_change_ms"] = json!(status.longest_change);
     line["reloads"] = json!(status.reloads);

@@ -83,7 +83,7 @@ impl Timestamps {
     ) {
         let pool = arrival.standing.batch.pool();
         let session = name_id(pool, pool.session_name(txn.session()));
-        let bound = self.bound(session, bodies);
+        let bound = self.bound(session, place, bodies);
         if let Some((bound, before)) = bound
             && !keeps_session_order(bound, place)
         {
@@ -246,6 +246,8 @@ impl Timestamps {
             self.trouble(Trouble::TooLate(arrival.name(*first)));
         }
         if state_is_list(records) {
+            let name = late.first().map_or_else(String::new, |first| arrival.name(*first));
+            self.withdraw_all(slot, &name);
             self.doubt_key(slot);
         }
     }

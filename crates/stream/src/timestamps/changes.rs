@@ -9,7 +9,7 @@ use super::key_records::Reader;
 use super::{Pending, Slot, Timestamps, pending};
 use crate::bodies::{Bodies, TxnRef};
 use crate::content::Word;
-use crate::event::Finding;
+use crate::event::{Finding, Trouble};
 
 impl Timestamps {
     /// A version has been entered at an index.
@@ -223,11 +223,35 @@ impl Timestamps {
             }
         }
         for (op, finding) in before {
-            if let Some((_, anomaly)) = told.iter().find(|(told, _)| Some(*told) == op) {
+            if let Some(at) = told.iter().position(|(told, _)| Some(*told) == op) {
                 // It is withdrawn by the name that it had.
-                self.correct(false, Finding { anomaly: *anomaly, ..finding }, why);
+                let (_, anomaly) = told.swap_remove(at);
+                self.correct(false, Finding { anomaly, ..finding }, why);
             }
         }
+        for (_, anomaly) in told {
+            self.withdraw_unshown(anomaly, why);
+        }
+    }
+
+    /// Withdraws what was told of a key of which too little is known by now.
+    pub(super) fn withdraw_all(&mut self, slot: Slot, why: &str) {
+        let readers = self.keys[slot.0 as usize].1.readers.iter_mut();
+        let told: Vec<Anomaly> = readers.filter_map(|reader| reader.told.take()).collect();
+        for anomaly in told {
+            self.withdraw_unshown(anomaly, why);
+        }
+    }
+
+    /// Withdraws something without its witness, which cannot be shown any more.
+    fn withdraw_unshown(&mut self, anomaly: Anomaly, why: &str) {
+        self.figures.count(anomaly, -1);
+        self.figures.corrections += 1;
+        self.figures.too_late += 1;
+        let name = anomaly.name();
+        self.trouble(Trouble::Open(format!(
+            "a {name} that was told is withdrawn: {why} came, and what the read saw is not kept any more"
+        )));
     }
 
     /// From now on something is missing in the stream: what was told because nothing wrote it is unknown.

@@ -170,6 +170,10 @@ impl KeyState {
     /// Whether a reader saw what it should have seen, at first sight: one that did not is looked at again by the rules
     /// for whole histories.
     pub(crate) fn is_right(&self, reader: &Reader) -> bool {
+        // What cannot be known alarms nobody; it is counted as too late.
+        if self.sees_nothing_known(reader.place()) {
+            return true;
+        }
         let count = self.count(reader.place());
         if self.is_list == Some(true) {
             return self.shows_list(count, reader);
@@ -181,7 +185,7 @@ impl KeyState {
             return true;
         }
         match newest {
-            [] => self.base_missing || reader.accepts(self.first),
+            [] => reader.accepts(self.first),
             versions => versions.iter().filter(others).any(|v| reader.accepts(v.word)),
         }
     }
@@ -189,7 +193,7 @@ impl KeyState {
     /// The same of a list. Versions with one commit timestamp may be in any order, which takes a closer look.
     fn shows_list(&self, count: usize, reader: &Reader) -> bool {
         match self.versions[..count].last() {
-            None => self.base_missing || reader.accepts(self.first),
+            None => reader.accepts(self.first),
             Some(last) => {
                 let own = |v: &Version| v.txn == reader.txn;
                 let shows_itself = self.bad && self.versions[..count].iter().any(own);
@@ -245,7 +249,8 @@ impl KeyState {
 
     /// Whether what a place sees has left memory, and could not be read again.
     pub(crate) fn sees_nothing_known(&self, place: Place<Timestamp>) -> bool {
-        self.base_missing && self.count(place) == 0
+        let newest = self.versions[..self.count(place)].last();
+        self.base_missing && newest.map(|version| version.commit) <= self.floor
     }
 
     /// Lets go of what came in batches before a number, but for the newest version of them and for wrong reads.

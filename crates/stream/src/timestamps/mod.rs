@@ -219,6 +219,9 @@ impl Timestamps {
         }
         let (key, state) = &self.keys[of.slot.0 as usize];
         let place = Place { at: of.at, inclusive: of.inclusive };
+        if state.sees_nothing_known(place) {
+            return None;
+        }
         let count = state.count(place);
         let seen = |word: &Word| is_list || words.contains(word);
         let others = || state.others.iter().filter(|o| Some(o.txn) != but);

@@ -1,7 +1,7 @@
 //! What binds sessions. Of one that has been silent for long it is made again from the batches on disk.
 
 use isolde_check::timestamps::facts::wrote;
-use isolde_check::timestamps::rules::Stamps;
+use isolde_check::timestamps::rules::{Place, Stamps, keeps_session_order};
 use isolde_history::{History, Timestamp};
 
 use super::Timestamps;
@@ -13,8 +13,13 @@ use crate::content::{NameId, What, name_id};
 type Bound = (Timestamp, TxnRef);
 
 impl Timestamps {
-    /// What binds a session.
-    pub(super) fn bound(&mut self, session: NameId, bodies: &mut Bodies) -> Option<Bound> {
+    /// What binds a session, for a transaction at a place.
+    pub(super) fn bound(
+        &mut self,
+        session: NameId,
+        place: Place<Timestamp>,
+        bodies: &mut Bodies,
+    ) -> Option<Bound> {
         if let Some(bound) = self.bounds.get(&session) {
             return Some(*bound);
         }
@@ -37,6 +42,10 @@ impl Timestamps {
         }
         if let Some(bound) = bound {
             self.bounds.insert(session, bound);
+        }
+        // What is not kept any more binds to no later time than this.
+        if bodies.forgotten().is_some_and(|latest| !keeps_session_order(latest, place)) {
+            self.figures.too_late += 1;
         }
         bound
     }
