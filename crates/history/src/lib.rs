@@ -71,7 +71,7 @@ pub use input_limits::InputLimits;
 pub use jsonl::{JsonlWriter, read_lines};
 pub use lost_commit::LostCommit;
 pub use meta::{Clock, Event, InitialState, Meta, info};
-pub use native::{Followed, NativeFollower, NativeWriter};
+pub use native::{Followed, NativeFollower, NativeWriter, pack_history};
 pub use op::{Effect, Op, OpKind};
 pub use parts::HistoryPart;
 pub use pool::Pool;

@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use isolde_history::{Format, History, HistoryBuilder, Input, NativeWriter, Source, Timestamp};
+use isolde_history::{Format, History, HistoryBuilder, Input, Source, Timestamp, pack_history};
 
 use crate::error::StreamError;
 use crate::pack::packed;
@@ -292,9 +292,7 @@ pub(crate) fn open_again(path: &Path) -> io::Result<File> {
 
 /// A batch in the native format.
 pub(crate) fn encode(batch: &History) -> io::Result<Vec<u8>> {
-    let mut writer = NativeWriter::new(Vec::new()).map_err(io::Error::other)?;
-    batch.replay(&mut writer).map_err(io::Error::other)?;
-    writer.finish().map_err(io::Error::other)
+    pack_history(batch).map_err(io::Error::other)
 }
 
 /// A batch from the native format.

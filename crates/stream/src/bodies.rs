@@ -10,7 +10,7 @@ use std::sync::Arc;
 use isolde_history::{Effect, History, Key, OpKind, Timestamp, TxnId, Value};
 
 use crate::batch_files::{BatchFiles, SavedBatchFiles};
-use crate::content::{NameId, What, name_id, word};
+use crate::content::{MixedName, NameId, What, name_id, word};
 use crate::error::StreamError;
 use crate::pack::packed;
 use crate::sorted_runs::{SavedRuns, SortedRuns};
@@ -158,7 +158,7 @@ impl Bodies {
     pub(crate) fn about(&mut self, name: NameId, what: What) -> Vec<u32> {
         let Some(disk) = &self.disk else { return Vec::new() };
         let mut found = Vec::new();
-        let searched = disk.runs.find(name.hash_as(what), disk.files.first(), &mut found);
+        let searched = disk.runs.find(name.mixed().hash_as(what), disk.files.first(), &mut found);
         self.checked(searched);
         found
     }
@@ -291,15 +291,17 @@ impl Bodies {
 fn note_all(batch: &History, number: u32, runs: &mut SortedRuns) {
     let pool = batch.pool();
     for session in pool.session_names() {
-        runs.note(name_id(pool, *session).hash_as(What::Session), number);
+        runs.note(name_id(pool, *session).mixed().hash_as(What::Session), number);
     }
-    let names: Vec<NameId> = pool.key_names().iter().map(|name| name_id(pool, *name)).collect();
+    let names = pool.key_names().iter().map(|name| name_id(pool, *name).mixed());
+    let names: Vec<MixedName> = names.collect();
     for name in &names {
         runs.note(name.hash_as(What::Key), number);
     }
-    for op in batch.txns().flat_map(|txn| txn.ops()) {
-        if op.kind().writes() && op.effect() != Effect::Failed && op.key() != Key::NONE {
-            let value = if op.kind() == OpKind::Delete { Value::ABSENT } else { op.value() };
+    for op in batch.ops() {
+        let kind = op.kind();
+        if kind.writes() && op.effect() != Effect::Failed && op.key() != Key::NONE {
+            let value = if kind == OpKind::Delete { Value::ABSENT } else { op.value() };
             let what = What::Word(word(pool, value));
             runs.note(names[op.key().index()].hash_as(what), number);
         }

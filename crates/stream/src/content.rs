@@ -37,6 +37,18 @@ impl NameId {
         mix(mix(self.0, self.1), 1)
     }
 
+    /// The part of its hashes that is the same for all that is looked for.
+    #[inline]
+    pub(crate) fn mixed(self) -> MixedName {
+        MixedName(mix(self.0, self.1))
+    }
+}
+
+/// A name of which several hashes are wanted.
+#[derive(Clone, Copy)]
+pub(crate) struct MixedName(u64);
+
+impl MixedName {
     /// A hash of the name as that of a key, of a session, or of a word of a key.
     #[inline]
     pub(crate) fn hash_as(self, what: What) -> u32 {
@@ -45,7 +57,7 @@ impl NameId {
             What::Session => (3, 0),
             What::Word(word) => (4, word.0),
         };
-        (mix(mix(self.0, self.1), mix(word, kind)) >> 32) as u32
+        (mix(self.0, mix(word, kind)) >> 32) as u32
     }
 }
 

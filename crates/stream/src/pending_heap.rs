@@ -53,8 +53,18 @@ impl PendingHeap {
         self.promised = promised;
     }
 
+    /// One that is final: it came in a batch before a number, or lies below a time, or nothing more comes.
+    pub(crate) fn pop_final(
+        &mut self,
+        low: Option<Timestamp>,
+        batch: u32,
+        all: bool,
+    ) -> Option<Pending> {
+        self.pop_before(batch).or_else(|| self.pop_below(low?)).or_else(|| self.pop_if(all))
+    }
+
     /// Any that is left, if nothing more comes.
-    pub(crate) fn pop_if(&mut self, over: bool) -> Option<Pending> {
+    fn pop_if(&mut self, over: bool) -> Option<Pending> {
         if !over {
             return None;
         }
@@ -63,7 +73,7 @@ impl PendingHeap {
     }
 
     /// One that came in a batch before a number.
-    pub(crate) fn pop_before(&mut self, batch: u32) -> Option<Pending> {
+    fn pop_before(&mut self, batch: u32) -> Option<Pending> {
         let Reverse((txn, _)) = self.by_arrival.peek()?;
         if txn.batch() >= batch {
             return None;
@@ -72,7 +82,7 @@ impl PendingHeap {
     }
 
     /// One that is final below a time.
-    pub(crate) fn pop_below(&mut self, low: Timestamp) -> Option<Pending> {
+    fn pop_below(&mut self, low: Timestamp) -> Option<Pending> {
         let Reverse(pending) = self.by_time.peek()?;
         if pending.until >= low {
             return None;

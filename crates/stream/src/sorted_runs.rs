@@ -70,7 +70,7 @@ impl SortedRuns {
     /// Makes a run of what was noted; batches before the first that is kept go when runs are merged.
     pub(crate) fn freeze(&mut self, first_kept: u32) -> Result<(), StreamError> {
         let mut entries = std::mem::take(&mut self.gathered);
-        entries.sort_unstable();
+        sort_by_hash(&mut entries);
         entries.dedup();
         let run = self.write(0, entries.drain(..).map(Ok));
         entries.clear();
@@ -228,6 +228,28 @@ impl Run {
             piece += 1;
         }
         Ok(())
+    }
+}
+
+/// Sorts entries that are in the order of their batches, digit by digit of their hashes: there are hundreds of thousands of
+/// them at once, and they are spread evenly.
+fn sort_by_hash(entries: &mut Vec<u64>) {
+    const DIGIT: u32 = 11;
+    let mut other = vec![0; entries.len()];
+    for shift in [32, 32 + DIGIT, 32 + 2 * DIGIT] {
+        let digit = |entry: u64| (entry >> shift) as usize & ((1 << DIGIT) - 1);
+        let mut ends = [0_usize; 1 << DIGIT];
+        entries.iter().for_each(|entry| ends[digit(*entry)] += 1);
+        let mut sum = 0;
+        for end in &mut ends {
+            sum += std::mem::replace(end, sum);
+        }
+        for entry in &*entries {
+            let end = &mut ends[digit(*entry)];
+            other[*end] = *entry;
+            *end += 1;
+        }
+        std::mem::swap(entries, &mut other);
     }
 }
 

@@ -8,7 +8,6 @@
 use std::ops::Range;
 
 use crate::attributes::{AttrColumn, Entity, MAX_ATTRIBUTES};
-use crate::builder::HistoryBuilder;
 use crate::columns::{Columns, TimestampColumn};
 use crate::evidence::Outcome;
 use crate::ids::{Key, SessionId};
@@ -74,18 +73,25 @@ impl Block {
 
 // ---- encoding ----
 
-/// Appends the body of a block: the names of the builder's pool from `before` up to `upto`, and
-/// all else that the builder holds.
+/// What a block says.
+pub(crate) struct Contents<'c> {
+    pub(crate) pool: &'c Pool,
+    pub(crate) columns: &'c Columns,
+    pub(crate) events: &'c [Event],
+    pub(crate) orders: &'c [(Key, Vec<Value>)],
+}
+
+/// Appends the body of a block: the names of the pool from `before` up to `upto`, and all else that it says.
 pub(crate) fn encode(
     out: &mut Vec<u8>,
-    part: &HistoryBuilder,
+    contents: &Contents<'_>,
     before: NameCounts,
     upto: NameCounts,
     meta: Option<&Meta>,
 ) {
-    encode_names(out, &part.pool, before, upto);
-    encode_columns(out, &part.columns);
-    encode_frame(out, &part.events, &part.orders, meta);
+    encode_names(out, contents.pool, before, upto);
+    encode_columns(out, contents.columns);
+    encode_frame(out, contents.events, contents.orders, meta);
 }
 
 /// Appends the body of a block that introduces names and says nothing else.

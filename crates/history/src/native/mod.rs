@@ -32,7 +32,7 @@ use crate::format::Format;
 use crate::source::Source;
 
 pub use follow::{Followed, NativeFollower};
-pub use write::NativeWriter;
+pub use write::{NativeWriter, pack_history};
 
 pub(crate) static FORMAT: Format = Format {
     name: "isolde",

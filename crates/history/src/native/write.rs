@@ -3,11 +3,13 @@
 use std::io::Write;
 
 use crate::builder::{HistoryBuilder, Warnings};
+use crate::columns::Columns;
 use crate::draft::TxnDraft;
 use crate::error::{SinkError, Warning};
+use crate::history::History;
 use crate::ids::Key;
 use crate::meta::{Event, Meta};
-use crate::native::block::{self, NameCounts};
+use crate::native::block::{self, Contents, NameCounts};
 use crate::native::frame::{
     self, BlockKind, Compression, FILE_HEADER_LEN, Index, IndexEntry, MAX_BODY,
 };
@@ -37,6 +39,31 @@ pub struct NativeWriter<W: Write> {
     body: Vec<u8>,
     packed: Vec<u8>,
     block_txns: usize,
+    compresses: bool,
+}
+
+/// A history as a native file in memory, to be read again soon: if it is small it is one block, made at once of its columns,
+/// and nothing is compressed.
+pub fn pack_history(history: &History) -> Result<Vec<u8>, SinkError> {
+    let mut writer = NativeWriter::new(Vec::new())?;
+    writer.compresses = false;
+    let (pool, columns) = (history.pool(), history.columns());
+    let upto = NameCounts::of(pool);
+    let name_bytes: usize = (0..upto.values).map(|v| pool.entries().get(v).1.len() + 8).sum();
+    let is_small = columns.txn_count() < BLOCK_TXNS
+        && columns.op_count() + columns.elements.len() < BLOCK_OPS
+        && name_bytes < BLOCK_NAME_BYTES;
+    if !is_small {
+        history.replay(&mut writer)?;
+        return writer.finish();
+    }
+    let (events, orders) = (history.events(), history.version_orders());
+    let contents = Contents { pool, columns, events, orders };
+    let before = NameCounts::default();
+    block::encode(&mut writer.body, &contents, before, upto, Some(history.meta()));
+    let entry = index_entry(columns, writer.offset);
+    writer.write_block(entry)?;
+    writer.finish_file()
 }
 
 impl<W: Write> NativeWriter<W> {
@@ -53,6 +80,7 @@ impl<W: Write> NativeWriter<W> {
             body: Vec::new(),
             packed: Vec::new(),
             block_txns: BLOCK_TXNS,
+            compresses: true,
         })
     }
 
@@ -76,8 +104,10 @@ impl<W: Write> NativeWriter<W> {
         self.write_early_names(upto)?;
         let meta = meta.then(|| self.part.meta.clone());
         self.body.clear();
-        block::encode(&mut self.body, &self.part, self.written, upto, meta.as_ref());
-        let entry = self.index_entry();
+        let HistoryBuilder { pool, columns, events, orders, .. } = &self.part;
+        let contents = Contents { pool, columns, events, orders };
+        block::encode(&mut self.body, &contents, self.written, upto, meta.as_ref());
+        let entry = index_entry(columns, self.offset);
         self.write_block(entry)?;
         self.written = upto;
         self.written_meta = meta.or_else(|| self.written_meta.take());
@@ -110,24 +140,15 @@ impl<W: Write> NativeWriter<W> {
         Ok(())
     }
 
-    fn index_entry(&self) -> IndexEntry {
-        let c = &self.part.columns;
-        let from = c.txn_begin.iter().map(|(_, t)| t).min();
-        let to = c.txn_end.iter().map(|(_, t)| t).max();
-        IndexEntry {
-            offset: self.offset,
-            txns: c.txn_count() as u64,
-            ops: c.op_count() as u64,
-            span: from.zip(to),
-        }
-    }
-
     /// One block, one write: a process that dies leaves whole blocks behind.
     fn write_block(&mut self, entry: IndexEntry) -> Result<(), SinkError> {
         if self.body.len() > MAX_BODY {
             return Err(SinkError::limit("bytes in one block", MAX_BODY as u64));
         }
-        let compression = compress(&self.body, &mut self.packed)?;
+        let compression = match self.compresses {
+            true => compress(&self.body, &mut self.packed)?,
+            false => Compression::None,
+        };
         let stored = match compression {
             Compression::None => &self.body,
             Compression::Zstd => &self.packed,
@@ -145,6 +166,10 @@ impl<W: Write> NativeWriter<W> {
     /// Writes what is left and the end of the file.
     pub fn finish(mut self) -> Result<W, SinkError> {
         self.flush_block()?;
+        self.finish_file()
+    }
+
+    fn finish_file(mut self) -> Result<W, SinkError> {
         let footer = self.index.encode();
         let kind = BlockKind::Footer;
         let header = frame::block_header(kind, Compression::None, footer.len(), &footer);
@@ -160,6 +185,13 @@ impl<W: Write> NativeWriter<W> {
     pub fn warnings(&self) -> &Warnings {
         &self.part.warnings
     }
+}
+
+fn index_entry(c: &Columns, offset: u64) -> IndexEntry {
+    let from = c.txn_begin.iter().map(|(_, t)| t).min();
+    let to = c.txn_end.iter().map(|(_, t)| t).max();
+    let (txns, ops) = (c.txn_count() as u64, c.op_count() as u64);
+    IndexEntry { offset, txns, ops, span: from.zip(to) }
 }
 
 /// Fast compression; a body that does not shrink is stored as it is.

@@ -21,11 +21,11 @@ use crate::settings::Settings;
 use crate::snapshots::Snapshots;
 use crate::status::Status;
 use crate::timestamps::excerpt::name_of;
-use crate::timestamps::{Kept, Timestamps};
+use crate::timestamps::{Finality, Kept, Timestamps};
 use crate::waiting::Waiting;
 
-/// From so many bytes on, what is mostly final goes to disk.
-const SOON: usize = 48 << 20;
+/// When so many bytes have come, what is mostly final goes to disk.
+const SOON: usize = 24 << 20;
 
 /// An endless stream of transactions, held to a promise.
 ///
@@ -55,7 +55,7 @@ pub struct Stream {
     waiting: Waiting,
     /// Wrong reads that are not told yet.
     pending: PendingHeap,
-    /// How many bytes were held by keys, and in all, when all that could be let go of was.
+    /// How many bytes keys needed, and how many were held in all, when all that could be let go of was.
     stays: (usize, usize),
     now: i64,
     finished: bool,
@@ -326,6 +326,11 @@ impl Stream {
             self.waiting.add(last, number, batch.txn_count() as u32);
         }
         let Some(checker) = &mut self.checker else { return };
+        let low = checker.finality.low;
+        if low.is_some() && batch.txns().any(|txn| txn.commit_ts().or(txn.start_ts()) < low) {
+            // Reads that it changes are told as what they were without it, however much memory there is.
+            checker.judge_all(&mut self.bodies);
+        }
         for txn in batch.txns() {
             let pool = batch.pool();
             let session = name_id(pool, pool.session_name(txn.session()));
@@ -368,33 +373,33 @@ impl Stream {
         let low = self.give_places(promised);
         let Some(checker) = &mut self.checker else { return };
         self.pending.promised(self.promises.are_made() || self.snapshots.is_some());
-        for pending in checker.pending.drain(..) {
-            self.pending.push(pending, low);
-        }
-        checker.finality.low = low;
+        let mut batch = checker.finality.batch;
         // By snapshots, what has its place has waited long enough.
         if !self.promises.are_made() && self.snapshots.is_none() {
             let over = self.now.saturating_sub(self.settings.timeout);
             while self.arrived.front().is_some_and(|at| *at <= over) {
                 self.arrived.pop_front();
-                checker.finality.batch += 1;
+                batch += 1;
             }
         }
         // What waits for transactions that are not judged any more is never told.
         let halted = self.snapshots.as_ref().is_some_and(Snapshots::is_halted);
         if self.finished && !halted {
             self.arrived.clear();
-            checker.finality.batch = self.bodies.next();
+            batch = self.bodies.next();
         }
-        let batch = checker.finality.batch;
-        while let Some(pending) = self.pending.pop_before(batch) {
-            checker.settle(pending, &mut self.bodies);
-        }
-        while let Some(pending) = low.and_then(|low| self.pending.pop_below(low)) {
-            checker.settle(pending, &mut self.bodies);
-        }
-        while let Some(pending) = self.pending.pop_if(self.finished && !halted) {
-            checker.settle(pending, &mut self.bodies);
+        checker.judge_final(low, batch, &mut self.bodies);
+        checker.finality = Finality { low, batch };
+        let all = self.finished && !halted;
+        loop {
+            checker.pending.drain(..).for_each(|pending| self.pending.push(pending, low));
+            while let Some(pending) = self.pending.pop_final(low, batch, all) {
+                checker.settle(pending, &mut self.bodies);
+            }
+            // What was read again from disk for one of them may have brought others.
+            if checker.pending.is_empty() {
+                break;
+            }
         }
         self.pending.clear_settled(|pending| checker.is_open(pending));
         self.waiting.settle(batch, low);
@@ -420,24 +425,25 @@ impl Stream {
     fn keep_within_memory(&mut self) -> Result<(), StreamError> {
         let memory = self.settings.memory;
         for _ in 0..4 {
+            let held = self.held();
             let Some(checker) = self.checker.as_mut().filter(|_| self.bodies.has_disk()) else {
                 break;
             };
             let (txns, bytes) = self.bodies.since(checker.trimmed());
             // What is final is hardly ever asked for again, and a few megabytes stay in the processor's caches. So what is
-            // mostly final goes before it must.
-            let soon = self.waiting.txns < txns / 4
-                && checker.key_bytes() + bytes
-                    > SOON.min(memory / 2).max(self.stays.0 + self.stays.0 / 2);
-            if !soon && self.held() <= (memory / 8 * 5).max(self.stays.1 + memory / 16) {
+            // mostly final goes before it must, but not before as much has come as half of what all keys hold.
+            let soon =
+                self.waiting.txns < txns / 4 && bytes > SOON.min(memory / 4).max(self.stays.0 / 2);
+            if !soon && held <= (memory / 8 * 5).max(self.stays.1 + memory / 16) {
                 break;
             }
-            let end =
-                self.bodies.write_half(self.checker.as_ref().map_or(0, Timestamps::trimmed))?;
-            if let Some(checker) = &mut self.checker {
-                checker.trim(end, memory / 2);
-                self.stays.0 = checker.key_bytes();
+            if !soon {
+                // Reads that wait keep versions in memory.
+                checker.judge_all(&mut self.bodies);
             }
+            let end = self.bodies.write_half(checker.trimmed())?;
+            checker.trim(end, memory / 2, &mut self.bodies);
+            self.stays.0 = checker.needed_bytes();
             self.bodies.let_go(memory / 4);
             if self.held() > memory / 8 * 5 {
                 self.bodies.let_go(memory / 16);

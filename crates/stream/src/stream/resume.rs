@@ -102,6 +102,11 @@ impl Stream {
     }
 
     fn save(&mut self, blob: &[u8]) -> Result<Saved, StreamError> {
+        if let Some(checker) = &mut self.checker {
+            checker.judge_all(&mut self.bodies);
+            let found = checker.pending.drain(..);
+            found.for_each(|pending| self.pending.push(pending, checker.finality.low));
+        }
         let checker = self.checker.as_ref();
         let pending = self.pending.all().into_iter();
         let pending = pending.filter_map(|p| checker.and_then(|checker| checker.save_pending(&p)));

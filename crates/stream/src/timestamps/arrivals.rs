@@ -6,11 +6,11 @@ use isolde_history::{History, Key, OpKind, Outcome, Timestamp, Txn, TxnId};
 use isolde_spec::{Axiom, By};
 
 use super::excerpt::{self, Suspicion, name_of};
-use super::key_records::Reader;
+use super::key_records::{Reader, Version};
 use super::records::{Kept, Records, Standing};
-use super::{Slot, Timestamps, pending};
+use super::{Slot, Timestamps, held_back, pending};
 use crate::bodies::{BEFORE_ALL, Bodies, TxnRef};
-use crate::content::{NameId, name_id};
+use crate::content::{NameId, Word, name_id};
 use crate::event::Trouble;
 
 /// A batch on its way in.
@@ -44,6 +44,12 @@ impl Timestamps {
         let mut facts = BatchFacts::new(batch);
         for key in 0..batch.key_count() as u32 {
             self.take_key(Key(key), &facts.of(Key(key)), &arrival, bodies);
+        }
+        if let Kept::Batch(number) = kept {
+            let stands = arrival.standing.stands.iter().map(|stand| (stand.start, stand.commit));
+            self.held.close(number, &held_back::untils(stands));
+            self.held.take_surplus(&mut self.taken);
+            self.judge_taken(bodies);
         }
     }
 
@@ -178,7 +184,7 @@ impl Timestamps {
         self.keys[slot.0 as usize].1.is_list = Some(is_list);
         let is_here = self.reload(slot, records.earliest(self.ordering), bodies);
         if !is_here {
-            self.too_late(slot, records, arrival);
+            self.too_late(slot, records, bodies);
         }
         if self.keys[slot.0 as usize].1.doubtful {
             return;
@@ -208,13 +214,46 @@ impl Timestamps {
         for txn in inserted {
             self.inserted_what_was_there(slot, arrival.standing.txn(*txn), bodies);
         }
-        self.enter_readers(slot, &mut records.readers, arrival);
+        if self.may_wait(is_list) {
+            self.hold_back(slot, &mut records.readers);
+        }
+        let name = self.keys[slot.0 as usize].0;
+        for reader in self.enter_readers(slot, &mut records.readers, bodies) {
+            let stand = arrival.standing.stands[arrival.standing.id(reader.txn).index()];
+            let until = stand.start.max(stand.commit);
+            self.pending.push(pending((name, slot), &reader, until));
+        }
         let after = self.keys[slot.0 as usize].1.heap_bytes();
         self.key_bytes = (self.key_bytes + after).saturating_sub(before);
     }
 
-    fn enter_readers(&mut self, slot: Slot, readers: &mut [Reader], arrival: &Arrival<'_>) {
-        let (name, state) = &mut self.keys[slot.0 as usize];
+    /// Whether reads may wait until they are final. By snapshots they have done so before they come here.
+    fn may_wait(&self, is_list: bool) -> bool {
+        !is_list && self.about.promise.by == By::Timestamps
+    }
+
+    /// Lets those readers wait that can be judged later without the disk.
+    fn hold_back(&mut self, slot: Slot, readers: &mut Vec<Reader>) {
+        let state = &mut self.keys[slot.0 as usize].1;
+        let held = &mut self.held;
+        readers.retain(|reader| {
+            let now = state.floor.is_some_and(|floor| reader.at <= floor);
+            if !now {
+                state.held += 1;
+                held.add(slot, *reader);
+            }
+            now
+        });
+    }
+
+    /// Enters readers of a key, of which all is here that they may see, and hands back those that are wrong.
+    pub(super) fn enter_readers(
+        &mut self,
+        slot: Slot,
+        readers: &mut [Reader],
+        bodies: &mut Bodies,
+    ) -> Vec<Reader> {
+        let state = &mut self.keys[slot.0 as usize].1;
         let unknown = readers.iter().filter(|reader| state.sees_nothing_known(reader.place()));
         self.figures.too_late += unknown.count() as u64;
         for reader in readers.iter().filter(|reader| !reader.inclusive) {
@@ -223,16 +262,97 @@ impl Timestamps {
                 self.figures.doubt(true, Some("two transactions have one commit timestamp"));
             }
         }
-        let waiting = &mut self.pending;
-        state.add_readers(readers, |reader| {
-            let stand = arrival.standing.stands[arrival.standing.id(reader.txn).index()];
-            waiting.push(pending((*name, slot), reader, stand.start.max(stand.commit)));
+        let first = state.first;
+        let (mut wrong, mut changes) = (Vec::new(), Vec::new());
+        state.add_readers(readers, |reader, visible| {
+            if visible.last().is_some_and(|v| v.txn.batch() > reader.txn.batch()) {
+                let before = changes.len();
+                changes_until_now(first, visible, reader, &mut changes);
+                reader.flipped = changes.len() > before;
+            }
+            wrong.extend(reader.wrong.then_some(*reader));
         });
+        let mut last = None;
+        for (reader, op, batch, right) in changes {
+            if last.replace((reader, op)) != Some((reader, op)) {
+                self.flipped_first(reader);
+            }
+            let ends = [batch, reader.batch()].map(|batch| bodies.arrived(batch));
+            let [Some(end), Some(begin)] = ends else { continue };
+            self.figures.change(end - begin, right);
+        }
+        wrong
+    }
+
+    /// Notes that the verdict on a read has changed for the first time.
+    pub(super) fn flipped_first(&mut self, reader: TxnRef) {
+        self.figures.flipped += 1;
+        self.figures.flipped_txns += u64::from(self.flipped.insert(reader));
+    }
+
+    /// Judges what is final: all before a time, and all that came in batches before a number.
+    pub(crate) fn judge_final(&mut self, low: Option<Timestamp>, before: u32, bodies: &mut Bodies) {
+        self.held.take_final(low, before, &mut self.taken);
+        self.judge_taken(bodies);
+    }
+
+    /// Judges all reads that wait, final or not.
+    pub(crate) fn judge_all(&mut self, bodies: &mut Bodies) {
+        self.judge_before(u32::MAX, bodies);
+    }
+
+    /// Judges all reads that wait and came in batches before a number, final or not.
+    pub(super) fn judge_before(&mut self, number: u32, bodies: &mut Bodies) {
+        self.held.take_before(number, &mut self.taken);
+        self.judge_taken(bodies);
+    }
+
+    /// Judges reads that wait no more, key by key.
+    fn judge_taken(&mut self, bodies: &mut Bodies) {
+        if self.taken.is_empty() {
+            return;
+        }
+        let mut taken = std::mem::take(&mut self.taken);
+        let of_key = |(i, (slot, _)): (usize, &(Slot, Reader))| u64::from(slot.0) << 32 | i as u64;
+        let mut order: Vec<u64> = taken.iter().enumerate().map(of_key).collect();
+        order.sort_unstable();
+        let mut records = std::mem::take(&mut self.records);
+        for group in order.chunk_by(|a, b| a >> 32 == b >> 32) {
+            records.clear();
+            records.readers.extend(group.iter().map(|i| taken[*i as u32 as usize].1));
+            self.judge_held(Slot((group[0] >> 32) as u32), &mut records, bodies);
+        }
+        self.records = records;
+        taken.clear();
+        self.taken = taken;
+    }
+
+    /// Judges reads of one key that wait no more.
+    fn judge_held(&mut self, slot: Slot, records: &mut Records, bodies: &mut Bodies) {
+        let state = &mut self.keys[slot.0 as usize].1;
+        state.held -= records.readers.len() as u32;
+        if state.doubtful {
+            return;
+        }
+        if !self.reload(slot, records.earliest(self.ordering), bodies) {
+            self.too_late(slot, records, bodies);
+        }
+        let (name, state) = &self.keys[slot.0 as usize];
+        if state.doubtful {
+            return;
+        }
+        let (name, before) = (*name, state.heap_bytes());
+        for reader in self.enter_readers(slot, &mut records.readers, bodies) {
+            let until = until_of(reader.txn, bodies);
+            self.pending.push(pending((name, slot), &reader, until));
+        }
+        let after = self.keys[slot.0 as usize].1.heap_bytes();
+        self.key_bytes = (self.key_bytes + after).saturating_sub(before);
     }
 
     /// What a batch says of a key, of which what it needs is not kept any more: reads cannot be judged. Versions count, for
     /// what comes after them.
-    fn too_late(&mut self, slot: Slot, records: &mut Records, arrival: &Arrival<'_>) {
+    fn too_late(&mut self, slot: Slot, records: &mut Records, bodies: &mut Bodies) {
         let state = &self.keys[slot.0 as usize].1;
         let floor = state.floor.unwrap_or(BEFORE_ALL);
         let versions = records.versions.iter().filter(|(v, _)| v.commit.min(v.start) <= floor);
@@ -242,13 +362,50 @@ impl Timestamps {
         late.sort_unstable();
         late.dedup();
         self.figures.too_late += late.len().max(1) as u64;
-        if let Some(first) = late.first() {
-            self.trouble(Trouble::TooLate(arrival.name(*first)));
+        let first = late.first().and_then(|first| {
+            let batch = bodies.get(first.batch())?;
+            Some(name_of(&batch, first.txn()))
+        });
+        if let Some(first) = &first {
+            self.trouble(Trouble::TooLate(first.clone()));
         }
         if state_is_list(records) {
-            let name = late.first().map_or_else(String::new, |first| arrival.name(*first));
-            self.withdraw_all(slot, &name);
+            self.withdraw_all(slot, &first.unwrap_or_default());
             self.doubt_key(slot);
+        }
+    }
+}
+
+/// When all that has to do with a transaction has committed.
+pub(super) fn until_of(txn: TxnRef, bodies: &mut Bodies) -> Option<Timestamp> {
+    let batch = bodies.get(txn.batch())?;
+    let txn = batch.txn(txn.txn());
+    txn.start_ts().max(txn.commit_ts())
+}
+
+/// How the verdict on a read changed from its coming until now: the read, the batch that changed it, and whether it was right then.
+/// What is written here is counted and tells nothing, so versions that have left memory, and ties, may be left out.
+fn changes_until_now(
+    first: Word,
+    visible: &[Version],
+    reader: &Reader,
+    changes: &mut Vec<(TxnRef, u32, u32, bool)>,
+) {
+    let came_later = |v: &&Version| v.txn.batch() > reader.txn.batch();
+    let mut later: Vec<Version> = visible.iter().rev().take_while(came_later).copied().collect();
+    let before = visible[..visible.len() - later.len()].iter().rev();
+    let before = before.filter(|version| version.txn != reader.txn).next();
+    let mut newest = before.map(|version| version.commit);
+    let mut right = reader.accepts(before.map_or(first, |version| version.word));
+    later.sort_unstable_by_key(|version| version.txn);
+    for version in later.into_iter().filter(|version| version.txn != reader.txn) {
+        if newest.is_some_and(|newest| version.commit < newest) {
+            continue;
+        }
+        newest = Some(version.commit);
+        let is_right = reader.accepts(version.word);
+        if is_right != std::mem::replace(&mut right, is_right) {
+            changes.push((reader.txn, reader.op, version.txn.batch(), is_right));
         }
     }
 }

@@ -3,7 +3,7 @@
 use isolde_check::timestamps::rules::Ordering;
 use isolde_spec::{Anomaly, Axiom, By};
 
-use super::arrivals::Arrival;
+use super::arrivals::{Arrival, until_of};
 use super::excerpt::{self, Suspicion};
 use super::key_records::Reader;
 use super::{Pending, Slot, Timestamps, pending};
@@ -143,10 +143,7 @@ impl Timestamps {
                 self.final_words.insert((slot, reader.word));
                 finals.push(pending((name, slot), &reader, None));
             } else if !right {
-                let until = bodies.get(reader.txn.batch()).and_then(|batch| {
-                    let txn = batch.txn(reader.txn.txn());
-                    txn.start_ts().max(txn.commit_ts())
-                });
+                let until = until_of(reader.txn, bodies);
                 self.pending.push(pending((name, slot), &reader, until));
             }
         }

@@ -49,6 +49,17 @@ pub(crate) struct Other {
 }
 
 impl Reader {
+    /// A read that nothing has been said of: where it stands, what it saw or did not see, and which operation it is.
+    #[inline]
+    pub(crate) fn new(
+        (at, inclusive): (Timestamp, bool),
+        (word, not): (Word, bool),
+        (txn, op): (TxnRef, u32),
+    ) -> Reader {
+        let (wrong, is_final, flipped, doubt, told) = (false, false, false, false, None);
+        Reader { at, inclusive, not, wrong, is_final, flipped, doubt, told, word, txn, op }
+    }
+
     pub(crate) fn place(&self) -> Place<Timestamp> {
         Place { at: self.at, inclusive: self.inclusive }
     }

@@ -37,8 +37,12 @@ pub(crate) struct KeyState {
     pub(crate) doubtful: bool,
     /// How many readers are wrong.
     pub(crate) wrong: u32,
+    /// How many more readers it has that wait until they are judged.
+    pub(crate) held: u32,
     /// Of a list: whether the timestamps of a writer contradict each other, so that it may see itself.
     bad: bool,
+    /// Whether all writers of its versions have timestamps that make sense, and none overlaps the next one.
+    apart: bool,
     /// Whether an operation on it was ever refused: what that saw may be any version.
     pub(crate) refused: bool,
 }
@@ -56,7 +60,9 @@ impl KeyState {
             is_list: None,
             doubtful: false,
             wrong: 0,
+            held: 0,
             bad: false,
+            apart: true,
             refused: false,
         }
     }
@@ -69,18 +75,32 @@ impl KeyState {
             + self.others.capacity() * size_of::<Other>()
     }
 
+    /// The bytes of what is in it.
+    pub(crate) fn needed_bytes(&self) -> usize {
+        self.versions.len() * size_of::<Version>()
+            + self.blocks.len() * size_of::<(ListHash, ListHash)>()
+            + self.readers.len() * size_of::<Reader>()
+            + self.others.len() * size_of::<Other>()
+    }
+
     /// Enters a version of a register, and says where.
     pub(crate) fn add_version(&mut self, version: Version) -> usize {
         let at = self.place_of(&version);
-        self.versions.insert(at, version);
+        self.put_version(at, version);
         at
+    }
+
+    fn put_version(&mut self, at: usize, version: Version) {
+        self.versions.insert(at, version);
+        let around = &self.versions[at.saturating_sub(1)..(at + 2).min(self.versions.len())];
+        self.apart = self.apart && are_apart(around);
     }
 
     /// Enters a version of a list, and says where. All later versions have its elements, too.
     pub(crate) fn add_block(&mut self, version: Version, block: ListHash) -> usize {
         let at = self.place_of(&version);
         self.bad |= version.start >= version.commit;
-        self.versions.insert(at, version);
+        self.put_version(at, version);
         let mut list = at.checked_sub(1).map_or(ListHash::EMPTY, |before| self.blocks[before].1);
         self.blocks.insert(at, (block, list));
         for (version, (block, all)) in self.versions[at..].iter_mut().zip(&mut self.blocks[at..]) {
@@ -96,18 +116,22 @@ impl KeyState {
         from_the_end(&self.versions, |v| order(v) < order(version))
     }
 
-    /// Enters readers, each judged by what is there, and hands over those that are wrong. They are left in their order.
+    /// Enters readers, each judged by what is there, and hands over each with the versions that it sees. They are left in
+    /// their order.
     ///
     /// Together, because a reader that comes late makes room among all that stand after it: one by one, that would be
     /// work for each of them.
-    pub(crate) fn add_readers(&mut self, new: &mut [Reader], mut each_wrong: impl FnMut(&Reader)) {
+    pub(crate) fn add_readers(
+        &mut self,
+        new: &mut [Reader],
+        mut each: impl FnMut(&mut Reader, &[Version]),
+    ) {
         for reader in &mut *new {
-            reader.wrong = !self.is_right(reader);
+            let count = self.count(reader.place());
+            reader.wrong = !self.is_right_at(count, reader);
             self.wrong += u32::from(reader.wrong);
             self.refused |= reader.not;
-            if reader.wrong {
-                each_wrong(reader);
-            }
+            each(reader, &self.versions[..count]);
         }
         new.sort_unstable_by_key(Reader::order);
         self.merge_readers(new);
@@ -170,11 +194,15 @@ impl KeyState {
     /// Whether a reader saw what it should have seen, at first sight: one that did not is looked at again by the rules
     /// for whole histories.
     pub(crate) fn is_right(&self, reader: &Reader) -> bool {
+        self.is_right_at(self.count(reader.place()), reader)
+    }
+
+    /// The same, of a reader that sees so many versions.
+    fn is_right_at(&self, count: usize, reader: &Reader) -> bool {
         // What cannot be known alarms nobody; it is counted as too late.
         if self.sees_nothing_known(reader.place()) {
             return true;
         }
-        let count = self.count(reader.place());
         if self.is_list == Some(true) {
             return self.shows_list(count, reader);
         }
@@ -243,22 +271,28 @@ impl KeyState {
         if !good(&own) {
             return None;
         }
+        if self.apart {
+            // All later ones began after the next one, which began after this.
+            return None;
+        }
         let later = (at + 1..self.versions.len()).filter(|j| Some(*j) != skip);
         later.into_iter().find(|j| good(&self.versions[*j]) && self.versions[*j].start < own.commit)
     }
 
     /// Whether what a place sees has left memory, and could not be read again.
     pub(crate) fn sees_nothing_known(&self, place: Place<Timestamp>) -> bool {
-        let newest = self.versions[..self.count(place)].last();
-        self.base_missing && newest.map(|version| version.commit) <= self.floor
+        let newest = || self.versions[..self.count(place)].last().map(|version| version.commit);
+        self.base_missing && newest() <= self.floor
     }
 
-    /// Lets go of what came in batches before a number, but for the newest version of them and for wrong reads.
-    pub(crate) fn trim(&mut self, end: u32) {
+    /// Lets go of what came in batches before a number, but for the newest version of them and for wrong reads. What readers
+    /// from a time on see stays.
+    pub(crate) fn trim(&mut self, end: u32, from: Timestamp) {
         let gone = |txn: TxnRef| txn.batch() < end;
+        let before = (self.readers.len(), self.versions.len(), self.others.len());
         let mut floor = self.floor;
         self.readers.retain(|reader| {
-            let stays = !gone(reader.txn) || reader.wrong;
+            let stays = !gone(reader.txn) || reader.wrong || reader.at >= from;
             if !stays {
                 floor = floor.max(Some(reader.at));
             }
@@ -269,7 +303,9 @@ impl KeyState {
             floor = floor.or(Some(BEFORE_ALL));
         }
         // A writer whose timestamps are wrong does not see its own version, but the one before.
-        let good = |version: &&Version| gone(version.txn) && version.start < version.commit;
+        let good = |version: &&Version| {
+            gone(version.txn) && version.start < version.commit && version.commit < from
+        };
         let newest = self.versions.iter().rev().find(good);
         if let Some(newest) = newest.map(|version| version.commit) {
             let stays = |version: &Version| !gone(version.txn) || version.commit >= newest;
@@ -281,10 +317,11 @@ impl KeyState {
             }
         }
         self.floor = floor;
-        shrink(&mut self.readers);
-        shrink(&mut self.versions);
-        shrink(&mut self.blocks);
-        shrink(&mut self.others);
+        self.apart = are_apart(&self.versions);
+        shrink(&mut self.readers, before.0);
+        shrink(&mut self.versions, before.1);
+        shrink(&mut self.blocks, before.1);
+        shrink(&mut self.others, before.2);
     }
 
     /// Whether nothing is here that a batch on disk does not tell, up to this one.
@@ -293,6 +330,7 @@ impl KeyState {
         self.readers.is_empty()
             && self.others.is_empty()
             && self.wrong == 0
+            && self.held == 0
             && !self.doubtful
             && self.versions.iter().all(gone)
     }
@@ -318,6 +356,7 @@ impl KeyState {
                 self.blocks.insert(at, (*block, all.then(*block)));
             }
         }
+        self.apart = are_apart(&self.versions);
         self.lists_again();
         let here = |other: &Other, all: &[Other]| {
             all.iter().any(|o| (o.txn, o.word, o.unknown) == (other.txn, other.word, other.unknown))
@@ -331,7 +370,7 @@ impl KeyState {
             |r: &&Reader| self.readers.binary_search_by_key(&r.order(), Reader::order).is_err();
         let mut new: Vec<Reader> = loaded.readers.iter().filter(is_new).copied().collect();
         let mut wrong = Vec::new();
-        self.add_readers(&mut new, |reader| wrong.push(*reader));
+        self.add_readers(&mut new, |reader, _| wrong.extend(reader.wrong.then_some(*reader)));
         wrong
     }
 
@@ -369,9 +408,18 @@ pub(crate) fn from_the_end<T>(list: &[T], holds: impl Fn(&T) -> bool) -> usize {
     0
 }
 
-/// Gives back what a list that became shorter does not need.
-fn shrink<T>(list: &mut Vec<T>) {
-    if list.capacity() > 2 * list.len() + 4 {
-        list.shrink_to(list.len() + list.len() / 4);
+/// Whether all of these writers have timestamps that make sense, and none overlaps another.
+fn are_apart(versions: &[Version]) -> bool {
+    versions.iter().all(|version| version.start < version.commit)
+        && versions.windows(2).all(|pair| pair[0].commit <= pair[1].start)
+}
+
+/// Gives back what a list that became shorter does not need. A long one is going to be as long again: growing would mean
+/// copying it, into memory that the system has to clear first.
+fn shrink<T>(list: &mut Vec<T>, before: usize) {
+    const LONG: usize = 64;
+    let needed = if before > LONG { before } else { list.len() };
+    if list.capacity() > 2 * needed + 4 {
+        list.shrink_to(needed + needed / 4);
     }
 }

@@ -7,6 +7,7 @@
 mod arrivals;
 mod changes;
 pub(crate) mod excerpt;
+mod held_back;
 mod inserts;
 mod key_records;
 mod key_state;
@@ -30,6 +31,7 @@ pub(crate) use records::{Kept, PickedTxn};
 pub(crate) use saved::{SavedPending, SavedTimestamps};
 
 use excerpt::{About, Judged, Suspicion};
+use held_back::{HeldBack, HeldRead};
 use key_records::Reader;
 use key_state::{KeyState, from_the_end};
 use records::Records;
@@ -94,11 +96,15 @@ pub(crate) struct Timestamps {
     hand: usize,
     /// All batches before this are on disk, and what they say of keys has left memory.
     trimmed: u32,
-    /// The bytes that keys take.
+    /// The bytes that keys take, and those that they needed when they were trimmed last.
     key_bytes: usize,
+    needed_bytes: usize,
     /// How much of a key may be read again at once.
     most_reloaded: usize,
     records: Records,
+    /// Reads that wait until they are judged, and those that wait no more.
+    held: HeldBack,
+    taken: Vec<HeldRead>,
     /// What binds each session, and sessions that have left memory.
     bounds: HashMap<NameId, (Timestamp, TxnRef)>,
     left_sessions: SeenFilter,
@@ -130,8 +136,11 @@ impl Timestamps {
             hand: 0,
             trimmed: 0,
             key_bytes: 0,
+            needed_bytes: 0,
             most_reloaded: (settings.memory / 4).max(8 << 20),
             records: Records::default(),
+            held: HeldBack::new(settings.memory / 8),
+            taken: Vec::new(),
             bounds: HashMap::new(),
             left_sessions: SeenFilter::default(),
             flipped: HashSet::new(),
@@ -330,9 +339,10 @@ impl Timestamps {
         self.trimmed
     }
 
-    /// The bytes that keys take.
-    pub(crate) fn key_bytes(&self) -> usize {
-        self.key_bytes
+    /// The bytes that keys needed when they were trimmed last. They may take more: what was needed before is going to be
+    /// needed again.
+    pub(crate) fn needed_bytes(&self) -> usize {
+        self.needed_bytes
     }
 
     /// The keys in memory, and the bytes that they take.
@@ -341,6 +351,8 @@ impl Timestamps {
             + self.bounds.capacity() * (size_of::<(NameId, (Timestamp, TxnRef))>() + 1)
             + self.final_words.capacity() * (size_of::<(Slot, Word)>() + 1)
             + self.flipped.capacity() * (size_of::<TxnRef>() + 1)
+            + self.held.heap_bytes()
+            + self.taken.capacity() * size_of::<HeldRead>()
             + self.left.heap_bytes()
             + self.left_sessions.heap_bytes();
         (self.slots.len(), self.key_bytes + tables)

@@ -211,19 +211,8 @@ impl Records {
                 (ListHash::of(elements.iter().map(|e: &Value| word(pool, *e))).word(), false)
             }
         };
-        self.readers.push(Reader {
-            at: place.at,
-            inclusive: place.inclusive,
-            not,
-            wrong: false,
-            is_final: false,
-            flipped: false,
-            doubt: false,
-            told: None,
-            word,
-            txn: standing.txn(read.txn),
-            op: standing.op(read.txn, read.op),
-        });
+        let own = (standing.txn(read.txn), standing.op(read.txn, read.op));
+        self.readers.push(Reader::new((place.at, place.inclusive), (word, not), own));
     }
 }
 

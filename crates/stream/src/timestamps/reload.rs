@@ -145,14 +145,18 @@ impl Timestamps {
 
     /// Lets go of what came in batches before a number, which are on disk, and then, while more bytes are held than
     /// may be, of keys as a whole.
-    pub(crate) fn trim(&mut self, end: u32, most: usize) {
+    pub(crate) fn trim(&mut self, end: u32, most: usize, bodies: &mut Bodies) {
+        // What is on disk may be read again at any time, and then with all its readers.
+        self.judge_before(end, bodies);
+        let from = self.held.earliest().unwrap_or(AFTER_ALL);
         self.trimmed = end;
         self.flipped.retain(|txn| txn.batch() >= end);
         self.trim_sessions(end, most / 8);
-        self.key_bytes = 0;
+        (self.key_bytes, self.needed_bytes) = (0, 0);
         for (_, state) in &mut self.keys {
-            state.trim(end);
+            state.trim(end, from);
             self.key_bytes += A_KEY + state.heap_bytes();
+            self.needed_bytes += A_KEY + state.needed_bytes();
         }
         let mut looked_at = 0;
         while self.key_bytes > most && looked_at < self.keys.len() {
