@@ -6,6 +6,7 @@ use proptest::{prop_assert, prop_assert_eq};
 use crate::{
     Event, EvidenceNames, Format, History, Input, Key, Meta, NativeWriter, Pool, SessionEvent,
     Sink, SinkError, Source, StreamPromise, TxnDraft, Value, Warning, arbitrary, notation,
+    pack_history,
 };
 
 fn native_bytes(history: &History, block: usize) -> Vec<u8> {
@@ -117,6 +118,15 @@ proptest! {
         let second = through("jsonl", &first);
         let third = through("isolde", &second);
         prop_assert!(history.same_as(&third).is_ok(), "{:?}", history.same_as(&third));
+    }
+
+    #[test]
+    fn a_history_packed_at_once_is_what_it_was(recipe in arbitrary::recipe()) {
+        let history = recipe.build();
+        let (back, warnings) = load("isolde", pack_history(&history).unwrap());
+        prop_assert!(history.same_as(&back).is_ok(), "{:?}", history.same_as(&back));
+        prop_assert_eq!(typed(&history), typed(&back));
+        prop_assert_eq!(warnings.count, 0);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use isolde_history::{OpId, Timestamp, TxnId, Value};
 
 /// The rule of a promise by timestamps, or by snapshots, that was broken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Axiom {
     /// A transaction sees what its session did before it.
     Session,

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use isolde_history::History;
 use isolde_spec::{Anomaly, Axiom, Verdict, Witness};
 
+use crate::timestamps::FindingId;
+
 /// Something that a stream tells, numbered from 1 without gaps.
 #[derive(Clone, Debug)]
 pub struct StreamEvent {
@@ -63,6 +65,8 @@ pub enum Trouble {
 /// A violation, with a small history of its own that shows it.
 #[derive(Clone)]
 pub struct Finding {
+    /// What it is known by.
+    pub(crate) id: FindingId,
     /// What it is called.
     pub anomaly: Anomaly,
     /// The rule that was broken.

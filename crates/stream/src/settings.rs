@@ -13,6 +13,9 @@ pub struct Settings {
     pub timeout: i64,
     /// How many bytes may be held in memory.
     pub memory: usize,
+    /// How many bytes may be taken at the end, when what stays open is asked of the whole stream; half of the others if
+    /// nothing is said.
+    pub at_the_end: Option<usize>,
     /// How many bytes may be held on disk; beyond that the oldest go.
     pub keep: u64,
     /// Where what does not fit into memory goes. Without a folder nothing leaves memory.
@@ -22,6 +25,7 @@ pub struct Settings {
 impl Settings {
     /// The usual settings for a promise: five seconds, 512 MB in memory, 10 GB on disk.
     pub fn new(promise: Promise) -> Settings {
-        Settings { promise, timeout: 5_000, memory: 512 << 20, keep: 10_000_000_000, folder: None }
+        let (memory, keep) = (512 << 20, 10_000_000_000);
+        Settings { promise, timeout: 5_000, memory, at_the_end: None, keep, folder: None }
     }
 }

@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use crate::attributes::{AttrColumn, Entity, MAX_ATTRIBUTES};
+use crate::builder::HistoryBuilder;
 use crate::columns::{Columns, TimestampColumn};
 use crate::evidence::Outcome;
 use crate::ids::{Key, SessionId};
@@ -79,6 +80,13 @@ pub(crate) struct Contents<'c> {
     pub(crate) columns: &'c Columns,
     pub(crate) events: &'c [Event],
     pub(crate) orders: &'c [(Key, Vec<Value>)],
+}
+
+impl<'c> From<&'c HistoryBuilder> for Contents<'c> {
+    fn from(part: &'c HistoryBuilder) -> Contents<'c> {
+        let HistoryBuilder { pool, columns, events, orders, .. } = part;
+        Contents { pool, columns, events, orders }
+    }
 }
 
 /// Appends the body of a block: the names of the pool from `before` up to `upto`, and all else that it says.

@@ -147,10 +147,10 @@ fn a_second_version_order_of_a_key_is_refused() {
     part.version_order(x, &[]).unwrap();
     let names = NameCounts::of(&part.pool);
     let (mut first, mut second, mut twice) = (Vec::new(), Vec::new(), Vec::new());
-    encode(&mut first, &part, NameCounts::default(), names, None);
-    encode(&mut second, &part, names, names, None);
+    encode(&mut first, &(&part).into(), NameCounts::default(), names, None);
+    encode(&mut second, &(&part).into(), names, names, None);
     part.orders.push((x, Vec::new()));
-    encode(&mut twice, &part, NameCounts::default(), names, None);
+    encode(&mut twice, &(&part).into(), NameCounts::default(), names, None);
 
     assert!(load(&torn_file(&[first.clone()])).is_ok());
     let file = torn_file(&[first, second]);

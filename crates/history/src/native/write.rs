@@ -104,10 +104,9 @@ impl<W: Write> NativeWriter<W> {
         self.write_early_names(upto)?;
         let meta = meta.then(|| self.part.meta.clone());
         self.body.clear();
-        let HistoryBuilder { pool, columns, events, orders, .. } = &self.part;
-        let contents = Contents { pool, columns, events, orders };
+        let contents = Contents::from(&self.part);
         block::encode(&mut self.body, &contents, self.written, upto, meta.as_ref());
-        let entry = index_entry(columns, self.offset);
+        let entry = index_entry(&self.part.columns, self.offset);
         self.write_block(entry)?;
         self.written = upto;
         self.written_meta = meta.or_else(|| self.written_meta.take());

@@ -1,6 +1,7 @@
 //! The stream: batches in, events out.
 
 mod resume;
+mod whole;
 
 use std::collections::VecDeque;
 
@@ -199,6 +200,7 @@ impl Stream {
         self.now = self.now.max(now);
         self.finished = true;
         self.settle();
+        self.ask_the_whole();
         self.pass_on();
         self.bodies.take_error()
     }

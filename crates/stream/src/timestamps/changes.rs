@@ -242,6 +242,7 @@ impl Timestamps {
 
     /// Withdraws something without its witness, which cannot be shown any more.
     fn withdraw_unshown(&mut self, anomaly: Anomaly, why: &str) {
+        self.standing.lose();
         self.figures.count(anomaly, -1);
         self.figures.corrections += 1;
         self.figures.too_late += 1;

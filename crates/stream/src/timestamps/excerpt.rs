@@ -14,6 +14,7 @@ use isolde_history::{
 };
 use isolde_spec::{Answer, Axiom, By, Promise, Verdict, Witness};
 
+use super::standing::FindingId;
 use crate::bodies::{Bodies, TxnRef};
 use crate::content::{NameId, Word, name_id, word};
 use crate::event::Finding;
@@ -103,7 +104,8 @@ pub(crate) fn judge(about: &About, bodies: &mut Bodies, asked: Suspicion<'_>) ->
             continue;
         }
         let op = witness.ops.first().and_then(|op| origin(&batch, asked, &history, own, *op));
-        judged.findings.push((op, finding(&history, &verdict, witness, own)));
+        let id = FindingId::new(asked.axiom, asked.txn, asked.key, op);
+        judged.findings.push((op, finding(&history, &verdict, witness, own, id)));
     }
     // What else is wrong with these few hides that it is unknown.
     if judged.findings.is_empty() && !about.complete && asked.axiom == Axiom::Ext {
@@ -152,7 +154,14 @@ fn origin(
     Some(of_batch.id().0)
 }
 
-fn finding(history: &Arc<History>, verdict: &Verdict, witness: &Witness, own: TxnId) -> Finding {
+/// A violation, as a witness of a small history shows it.
+pub(crate) fn finding(
+    history: &Arc<History>,
+    verdict: &Verdict,
+    witness: &Witness,
+    own: TxnId,
+    id: FindingId,
+) -> Finding {
     let key = witness.ops.first().map(|op| name(history, history.op(*op).key()));
     let verdict = Verdict {
         answer: Answer::Violated(vec![witness.clone()]),
@@ -160,6 +169,7 @@ fn finding(history: &Arc<History>, verdict: &Verdict, witness: &Witness, own: Tx
         ..verdict.clone()
     };
     Finding {
+        id,
         anomaly: witness.anomaly,
         axiom: witness.timed.as_ref().map_or(Axiom::Ext, |timed| timed.axiom),
         txn: name_of(history, own),
@@ -173,7 +183,8 @@ fn name(history: &History, key: Key) -> String {
     text(history, history.pool().key_name(key))
 }
 
-fn text(history: &History, value: Value) -> String {
+/// A value as people write it.
+pub(crate) fn text(history: &History, value: Value) -> String {
     let mut text = String::new();
     notation::write_value(history.pool(), value, &mut text);
     printable(&text).into_owned()

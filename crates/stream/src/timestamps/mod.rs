@@ -15,6 +15,7 @@ mod records;
 mod reload;
 mod saved;
 mod sessions;
+mod standing;
 
 use hashbrown::{HashMap, HashSet};
 use isolde_check::timestamps::rules::{Ordering, Place};
@@ -29,12 +30,14 @@ use crate::seen_filter::SeenFilter;
 use crate::settings::Settings;
 pub(crate) use records::{Kept, PickedTxn};
 pub(crate) use saved::{SavedPending, SavedTimestamps};
+pub(crate) use standing::FindingId;
 
 use excerpt::{About, Judged, Suspicion};
 use held_back::{HeldBack, HeldRead};
 use key_records::Reader;
 use key_state::{KeyState, from_the_end};
 use records::Records;
+use standing::Standing;
 
 /// A key in memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -105,6 +108,9 @@ pub(crate) struct Timestamps {
     /// Reads that wait until they are judged, and those that wait no more.
     held: HeldBack,
     taken: Vec<HeldRead>,
+    /// Violations that stand, in no more than so many bytes.
+    pub(crate) standing: Standing,
+    most_standing: usize,
     /// What binds each session, and sessions that have left memory.
     bounds: HashMap<NameId, (Timestamp, TxnRef)>,
     left_sessions: SeenFilter,
@@ -141,6 +147,8 @@ impl Timestamps {
             records: Records::default(),
             held: HeldBack::new(settings.memory / 8),
             taken: Vec::new(),
+            standing: Standing::default(),
+            most_standing: (settings.memory / 16).max(1 << 16),
             bounds: HashMap::new(),
             left_sessions: SeenFilter::default(),
             flipped: HashSet::new(),
@@ -297,13 +305,22 @@ impl Timestamps {
     }
 
     /// Tells a violation.
-    fn tell(&mut self, finding: Finding) {
+    pub(crate) fn tell(&mut self, finding: Finding) {
+        // A snapshot that contradicts itself contradicts others, too.
+        if finding.axiom == Axiom::Snapshots && self.standing.name(finding.id).is_some() {
+            return;
+        }
+        self.standing.add(finding.id, finding.anomaly, self.most_standing);
         self.figures.count(finding.anomaly, 1);
         self.told.push(Told::Violation(Box::new(finding)));
     }
 
     /// Tells that a final verdict has changed.
-    fn correct(&mut self, adds: bool, finding: Finding, late: &str) {
+    pub(crate) fn correct(&mut self, adds: bool, finding: Finding, late: &str) {
+        match adds {
+            true => self.standing.add(finding.id, finding.anomaly, self.most_standing),
+            false => self.standing.remove(finding.id),
+        }
         self.figures.count(finding.anomaly, if adds { 1 } else { -1 });
         self.figures.corrections += 1;
         let correction = Correction { adds, finding, late: late.to_owned() };
@@ -311,7 +328,8 @@ impl Timestamps {
     }
 
     /// Tells that a violation is called something else now.
-    fn rename(&mut self, before: Anomaly, finding: Finding) {
+    pub(crate) fn rename(&mut self, before: Anomaly, finding: Finding) {
+        self.standing.add(finding.id, finding.anomaly, self.most_standing);
         self.figures.count(before, -1);
         self.figures.count(finding.anomaly, 1);
         self.told.push(Told::Renamed(Box::new(finding)));
@@ -352,6 +370,7 @@ impl Timestamps {
             + self.final_words.capacity() * (size_of::<(Slot, Word)>() + 1)
             + self.flipped.capacity() * (size_of::<TxnRef>() + 1)
             + self.held.heap_bytes()
+            + self.standing.heap_bytes()
             + self.taken.capacity() * size_of::<HeldRead>()
             + self.left.heap_bytes()
             + self.left_sessions.heap_bytes();

@@ -5,6 +5,7 @@ use isolde_history::Timestamp;
 use isolde_spec::{Anomaly, CATALOGUE};
 
 use super::key_records::Reader;
+use super::standing::Standing;
 use super::{Finality, Pending, Slot, Timestamps};
 use crate::bodies::{AFTER_ALL, TxnRef};
 use crate::content::{NameId, Word};
@@ -18,13 +19,15 @@ pub(crate) struct SavedTimestamps {
     doubtful: Vec<NameId>,
     /// Whether each key holds a list, and its wrong reads.
     wrong: Vec<(NameId, Option<bool>, Vec<Reader>)>,
+    /// Violations that stand, packed.
+    standing: Vec<u8>,
     low: Option<Timestamp>,
     batch: u32,
     figures: Figures,
     complete: bool,
 }
 
-packed!(SavedTimestamps { bounds, doubtful, wrong, low, batch, figures, complete });
+packed!(SavedTimestamps { bounds, doubtful, wrong, standing, low, batch, figures, complete });
 
 impl Pack for Reader {
     fn pack(&self, out: &mut Vec<u8>) {
@@ -48,7 +51,8 @@ impl Pack for Reader {
     }
 }
 
-fn named(name: &str) -> Option<Anomaly> {
+/// The anomaly of a name.
+pub(super) fn named(name: &str) -> Option<Anomaly> {
     CATALOGUE.iter().find(|entry| entry.name == name).map(|entry| entry.anomaly)
 }
 
@@ -66,6 +70,7 @@ impl Timestamps {
             bounds: bounds.collect(),
             doubtful: doubtful.collect(),
             wrong: wrong.collect(),
+            standing: self.standing.packed(),
             low: self.finality.low,
             batch: self.finality.batch,
             figures: self.figures.clone(),
@@ -83,6 +88,10 @@ impl Timestamps {
         self.finality = Finality { low: saved.low, batch: saved.batch };
         self.figures = saved.figures;
         self.about.complete = saved.complete;
+        match Standing::unpack(&mut &saved.standing[..]) {
+            Some(standing) => self.standing = standing,
+            None => self.standing.lose(),
+        }
         for name in saved.doubtful {
             let slot = self.slot(name, false);
             self.keys[slot.0 as usize].1.doubtful = true;

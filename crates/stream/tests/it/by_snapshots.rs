@@ -93,6 +93,7 @@ fn online(header: &str, lines: &[&str], feeding: Feeding) -> (Found, Stream) {
     if feeding.spills {
         std::fs::create_dir_all(&folder).unwrap();
         (settings.memory, settings.folder) = (1, Some(folder));
+        settings.at_the_end = Some(1 << 20);
     }
     let mut stream = Stream::new(settings).unwrap();
     let mut random = Random::new(feeding.batch);
@@ -130,11 +131,8 @@ fn online(header: &str, lines: &[&str], feeding: Feeding) -> (Found, Stream) {
 struct Tally {
     holds: u64,
     violated: u64,
-    same: u64,
-    /// The whole history decides, and the stream does not.
+    /// The whole history does not decide.
     open: u64,
-    /// Of those, histories in which nothing is wrong with the snapshots and all outcomes are known.
-    open_and_plain: u64,
 }
 
 /// The lines of the header, and the transactions in another order that keeps sessions.
@@ -177,45 +175,20 @@ fn compare(seed: u64, tally: &mut Tally) {
         let why = stream.first_doubt();
         format!("seed {seed} {feeding:?}\n{text}\n{:?}\n{found:?}\n{why:?}", verdict.answer)
     };
-    let unknown = whole.txns().any(|txn| txn.outcome() == Outcome::Unknown);
     let apart = verdict.notes.iter().any(|note| note.contains("contradict"));
-    let decided = status.doubts + status.too_late + status.unstamped == 0;
     match &verdict.answer {
-        Answer::Unknown(_) => return assert_ne!(status.holds(), Some(true), "{}", context()),
+        Answer::Unknown(_) => {
+            tally.open += 1;
+            return assert_ne!(status.holds(), Some(true), "{}", context());
+        }
         Answer::Holds => tally.holds += 1,
         Answer::Violated(_) => tally.violated += 1,
     }
     if apart {
-        return assert_ne!(status.holds(), Some(true), "{}", context());
+        return assert_eq!(status.holds(), Some(false), "{}", context());
     }
-    // What is told is true, whatever stays open. Where transactions are missing, that depends on what comes later; and
-    // a snapshot that came too late would have said which of two writers was the first.
-    let complete = whole.meta().complete && status.complete;
-    let waits = feeding.promises || feeding.timeout > 1_000;
-    if !unknown && complete && waits {
-        let more = found.1.iter().find(|(place, n)| expected.1.get(*place).is_none_or(|m| m < *n));
-        assert!(more.is_none(), "{more:?}\n{}", context());
-    }
-    if !unknown && complete {
-        assert!(status.holds() != Some(false) || verdict.holds() == Some(false), "{}", context());
-    }
-    if decided {
-        tally.same += 1;
-        // What is of unknown outcome and was read has committed, and may break rules: nobody is alarmed by that.
-        if !unknown && complete {
-            assert_eq!(found, expected, "{}", context());
-        }
-        assert_eq!(status.holds(), verdict.holds(), "{}", context());
-    } else {
-        assert_ne!(status.holds(), Some(true), "{}", context());
-        tally.open += 1;
-        let bad = stream.first_doubt().is_some_and(|why| why.contains("each show"));
-        let plain = !unknown && waits && !bad;
-        tally.open_and_plain += u64::from(plain);
-        if plain && std::env::var("ISOLDE_OPEN").is_ok() {
-            eprintln!("{}\n{status:?}\n", context());
-        }
-    }
+    assert_eq!(found, expected, "{}", context());
+    assert_eq!(status.holds(), verdict.holds(), "{}", context());
 }
 
 #[test]
@@ -226,6 +199,5 @@ fn any_arrival_any_batches_any_promises_give_what_the_whole_history_gives() {
     let mut tally = Tally::default();
     (from..from + count).for_each(|seed| compare(seed, &mut tally));
     eprintln!("{tally:?}");
-    let Tally { holds, violated, same, .. } = tally;
-    assert!(holds > count / 8 && violated > count / 8 && same > count / 3, "{tally:?}");
+    assert!(tally.holds > count / 8 && tally.violated > count / 8, "{tally:?}");
 }

@@ -46,6 +46,7 @@ impl Made {
         let (sessions, keys) = (1 + random.below(4), 1 + random.below(3));
         let (count, values) = (1 + random.below(12), 2 + random.below(12));
         let wrong = random.below(60);
+        let unsure = random.chance(25);
         let mut clock = 0_i64;
         let mut txns = Vec::new();
         let mut newest: Vec<String> = vec!["0".into(); keys as usize];
@@ -56,6 +57,7 @@ impl Made {
             clock += 1 + random.below(3) as i64;
             let commit = if random.chance(wrong / 3) { random.below(30) as i64 } else { clock };
             let aborted = random.chance(12);
+            let unknown = !aborted && unsure && random.chance(20);
             let mut ops = String::new();
             for _ in 0..1 + random.below(4) {
                 let key = random.below(keys) as usize;
@@ -64,9 +66,14 @@ impl Made {
             let stamp = |time: i64, given: bool| if given { time.to_string() } else { "_".into() };
             let writes = ["w(", "cas(", "delete(", "insert(", "append("];
             let reads_only = !writes.iter().any(|w| ops.contains(w));
-            let no_commit = aborted || (reads_only && random.chance(30));
+            let no_commit =
+                aborted || (reads_only && random.chance(30)) || (unknown && random.chance(60));
             let ts = format!("ts({},{})", stamp(start, true), stamp(commit, !no_commit));
-            let end = if aborted { "abort " } else { "" };
+            let end = match (aborted, unknown) {
+                (true, _) => "abort ",
+                (_, true) => "unknown ",
+                _ => "",
+            };
             let line = format!("s{session} t{number}: {ops}{end}{ts}");
             let commit = (!no_commit).then_some(commit);
             txns.push(MadeTxn { session, line, commit, start: Some(start) });

@@ -1,0 +1,197 @@
+//! At the end, what stays open is asked of the whole stream, if that is not too long.
+//!
+//! While a stream goes on some questions cannot be answered from a few transactions: what a transaction of unknown outcome
+//! did depends on all that read its keys, and what a predicate read did not return on all rows. The rules for whole histories
+//! decide them, as they would if the stream had been a file.
+
+use std::sync::Arc;
+
+use hashbrown::HashSet;
+use isolde_check::{Limits, Options, snapshots, timestamps};
+use isolde_history::{History, HistoryBuilder, OpId, Replay, Sink as _, TxnId, notation};
+use isolde_spec::{Answer, Axiom, By, Promise, Verdict, Witness, excerpt};
+
+use super::Stream;
+use crate::bodies::TxnRef;
+use crate::content::{NameId, name_id};
+use crate::event::Finding;
+use crate::timestamps::{FindingId, Timestamps, excerpt as small};
+
+/// What an operation and a transaction take while the whole is asked, about.
+const AN_OP: u64 = 48;
+const A_TXN: u64 = 128;
+
+/// All transactions of a stream as one history, and where each of its batches begins there.
+struct Whole {
+    history: Arc<History>,
+    /// The first transaction and the first operation of each batch.
+    starts: Vec<(u32, u32)>,
+}
+
+impl Stream {
+    /// Asks the whole stream what stays open, and tells what was not told.
+    pub(super) fn ask_the_whole(&mut self) {
+        let Some(checker) = &self.checker else { return };
+        let halted = self.snapshots.as_ref().is_some_and(|snapshots| snapshots.is_halted());
+        let open = halted || checker.figures.doubts + checker.figures.too_late > 0;
+        let bytes = self.ops * AN_OP + self.txns * A_TXN;
+        let most = self.settings.at_the_end.unwrap_or(self.settings.memory / 2);
+        let fits = bytes <= most as u64;
+        let knows = checker.standing.is_complete() && checker.figures.unstamped == 0;
+        if !open || !fits || !knows || self.bodies.forgotten().is_some() {
+            return;
+        }
+        let Some(whole) = self.whole() else { return };
+        let promise = self.settings.promise;
+        let verdict = decide(&whole.history, promise);
+        let Some(checker) = &mut self.checker else { return };
+        checker.figures.too_late = 0;
+        checker.figures.first_doubt = None;
+        checker.figures.doubts = 0;
+        if let Answer::Unknown(why) = &verdict.answer {
+            checker.figures.doubt(true, Some(why));
+        }
+        let found = whole.reconcile(checker, &verdict);
+        // Of snapshots that contradict each other, what was told before that was seen stands.
+        if !halted && !matches!(verdict.answer, Answer::Unknown(_)) {
+            whole.withdraw_others(checker, &found, &verdict);
+        }
+    }
+
+    fn whole(&mut self) -> Option<Whole> {
+        let checker = self.checker.as_ref()?;
+        let mut builder = HistoryBuilder::new();
+        let (mut starts, mut txns, mut ops) = (Vec::new(), 0, 0);
+        for number in 0..self.bodies.next() {
+            let batch = self.bodies.get(number)?;
+            starts.push((txns, ops));
+            let mut replay = Replay::begin(&batch, &mut builder);
+            for txn in batch.txns() {
+                replay.txn(txn.id(), &mut builder).ok()?;
+            }
+            txns += batch.txn_count() as u32;
+            ops += batch.op_count() as u32;
+        }
+        let header = &checker.about.header;
+        header.copy_meta(&header.meta().initial.given, &mut builder);
+        builder.meta().complete = checker.about.complete;
+        Some(Whole { history: Arc::new(builder.finish()), starts })
+    }
+}
+
+fn decide(history: &History, promise: Promise) -> Verdict {
+    let options = Options { witnesses: usize::MAX, ..Options::default() };
+    let limits = Limits::default();
+    match promise.by {
+        By::Snapshots => snapshots::decide(history, promise, &options, &limits),
+        _ => timestamps::decide(history, promise, &options, &limits, &|_| {}),
+    }
+}
+
+impl Whole {
+    /// A transaction of the stream.
+    fn txn(&self, txn: TxnId) -> TxnRef {
+        let batch = self.starts.partition_point(|(first, _)| *first <= txn.0).saturating_sub(1);
+        TxnRef::new(batch as u32, TxnId(txn.0 - self.starts[batch].0))
+    }
+
+    /// An operation, by its number in its batch.
+    fn op(&self, op: OpId) -> u32 {
+        let batch = self.txn(self.history.txn_of(op)).batch();
+        op.0 - self.starts[batch as usize].1
+    }
+
+    /// Tells what is wrong and was not told, and hands back all that is wrong.
+    fn reconcile(&self, checker: &mut Timestamps, verdict: &Verdict) -> HashSet<FindingId> {
+        let mut found = HashSet::new();
+        for witness in verdict.witnesses() {
+            let Some(id) = self.id(witness) else { continue };
+            let told = checker.standing.name(id);
+            // Two snapshots contradict each other, and one of them is told.
+            let together = || witness.involved().map(|txn| FindingId { txn: self.txn(txn), ..id });
+            let by_other = |other: &FindingId| checker.standing.name(*other).is_some();
+            let is_pair = id.axiom == Axiom::Snapshots;
+            if told.is_none() && is_pair && together().any(|other| by_other(&other)) {
+                found.extend(together());
+                continue;
+            }
+            found.insert(id);
+            match told {
+                Some(same) if same == witness.anomaly => {}
+                Some(before) => checker.rename(before, self.finding(id, witness, verdict)),
+                None => checker.tell(self.finding(id, witness, verdict)),
+            }
+        }
+        found
+    }
+
+    /// Withdraws what was told and is not wrong: what came too late said so, and could not be judged then.
+    fn withdraw_others(
+        &self,
+        checker: &mut Timestamps,
+        found: &HashSet<FindingId>,
+        verdict: &Verdict,
+    ) {
+        for (id, anomaly) in checker.standing.all() {
+            if found.contains(&id) {
+                continue;
+            }
+            let mut history = HistoryBuilder::new();
+            let own = self.local(id.txn);
+            let copied = self.history.copy_txn(own, &mut |_| true, &mut history);
+            let key = id.key.and_then(|key| self.key_named(key));
+            let verdict = Verdict { answer: Answer::Holds, ..verdict.clone() };
+            let (axiom, txn) = (id.axiom, small::name_of(&self.history, own));
+            let history = Arc::new(history.finish());
+            let finding = Finding { id, anomaly, axiom, txn, key, history, verdict };
+            if copied.is_ok() {
+                checker.correct(false, finding, "the end of the stream");
+            }
+        }
+    }
+
+    /// A key as people call it.
+    fn key_named(&self, name: NameId) -> Option<String> {
+        let pool = self.history.pool();
+        let key = pool.key_names().iter().find(|key| name_id(pool, **key) == name)?;
+        Some(small::text(&self.history, *key))
+    }
+
+    fn id(&self, witness: &Witness) -> Option<FindingId> {
+        let timed = witness.timed.as_ref()?;
+        let op = witness.ops.first();
+        let pool = self.history.pool();
+        let key = op.map(|op| name_id(pool, pool.key_name(self.history.op(*op).key())));
+        Some(FindingId::new(timed.axiom, self.txn(timed.txn), key, op.map(|op| self.op(*op))))
+    }
+
+    /// A violation with a small history, if the few transactions of the witness show it.
+    fn finding(&self, id: FindingId, witness: &Witness, verdict: &Verdict) -> Finding {
+        let own = self.history.txn(self.local(id.txn)).id();
+        let name = small::name_of(&self.history, own);
+        let small = notation::parse(&excerpt(&self.history, witness)).ok().and_then(|history| {
+            let verdict = decide(&history, verdict.promise);
+            let same = |w: &&Witness| is_same(&self.history, witness, &history, w);
+            let witness = verdict.witnesses().iter().find(same)?.clone();
+            Some((Arc::new(history), verdict, witness))
+        });
+        let (history, verdict, witness) =
+            small.unwrap_or_else(|| (self.history.clone(), verdict.clone(), witness.clone()));
+        let own = witness.timed.as_ref().map_or(TxnId(0), |timed| timed.txn);
+        Finding { txn: name, ..small::finding(&history, &verdict, &witness, own, id) }
+    }
+
+    fn local(&self, txn: TxnRef) -> TxnId {
+        TxnId(self.starts[txn.batch() as usize].0 + txn.txn().0)
+    }
+}
+
+/// Whether a witness of a small history shows what one of the whole does.
+fn is_same(whole: &History, a: &Witness, few: &History, b: &Witness) -> bool {
+    let axiom = |witness: &Witness| witness.timed.as_ref().map(|timed| timed.axiom);
+    let key = |history: &History, witness: &Witness| -> Option<NameId> {
+        let key = history.op(*witness.ops.first()?).key();
+        Some(name_id(history.pool(), history.pool().key_name(key)))
+    };
+    a.anomaly == b.anomaly && axiom(a) == axiom(b) && key(whole, a) == key(few, b)
+}
