@@ -7,13 +7,14 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use isolde_history::{Effect, History, Key, OpKind, Timestamp, TxnId, Value};
+use isolde_history::{History, Timestamp, TxnId};
 
-use crate::batch_files::{BatchFiles, SavedBatchFiles};
-use crate::content::{MixedName, NameId, What, name_id, word};
+use crate::batch_files::SavedBatchFiles;
+use crate::content::{NameId, What};
+use crate::disk::{Disk, Elsewhere, LentDisk, Written};
 use crate::error::StreamError;
 use crate::pack::packed;
-use crate::sorted_runs::{SavedRuns, SortedRuns};
+use crate::sorted_runs::SavedRuns;
 
 /// A transaction of the stream: its batch, and its place there. The order is that of arrival.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -55,10 +56,8 @@ pub(crate) struct Bodies {
     at_hand_bytes: usize,
     /// How many bytes of batches that were read again may stay.
     most_at_hand: usize,
-    disk: Option<Disk>,
+    disk: LentDisk,
     pub(crate) reloads: u64,
-    /// Why something could not be written or read again.
-    error: Option<StreamError>,
 }
 
 /// What a checkpoint says of batches.
@@ -82,19 +81,16 @@ struct Live {
     latest: Timestamp,
 }
 
-struct Disk {
-    files: BatchFiles,
-    runs: SortedRuns,
-}
-
 impl Bodies {
     /// Batches that go to a folder when memory is short. Of those that are read again, so many bytes stay in memory.
     pub(crate) fn new(folder: Option<PathBuf>, keep: u64, most_at_hand: usize) -> Bodies {
-        let disk = folder.map(|folder| Disk {
-            files: BatchFiles::new(folder.clone(), keep),
-            runs: SortedRuns::new(folder),
-        });
+        let disk = LentDisk::new(folder.map(|folder| Disk::new(folder, keep)));
         Bodies { disk, most_at_hand, ..Bodies::default() }
+    }
+
+    /// From now on what need not be waited for is written elsewhere.
+    pub(crate) fn write_elsewhere(&mut self, elsewhere: Elsewhere) {
+        self.disk.lend_to(elsewhere);
     }
 
     /// Keeps a batch that came at a time and has nothing later than this timestamp, and says its number.
@@ -125,7 +121,7 @@ impl Bodies {
         if let Some((_, found)) = self.at_hand.iter().rev().find(|(number, _)| *number == batch) {
             return Some(found.clone());
         }
-        let read = self.disk.as_ref()?.files.read(batch);
+        let read = self.disk.get()?.files.read(batch);
         let history = Arc::new(self.checked(read)??);
         self.reloads += 1;
         self.at_hand_bytes += bytes_of(&history);
@@ -144,19 +140,19 @@ impl Bodies {
         if let Some(live) = batch.checked_sub(self.first) {
             return self.live.get(live as usize).map(|live| live.arrived);
         }
-        let record = self.disk.as_ref()?.files.record(batch);
+        let record = self.disk.get()?.files.record(batch);
         self.checked(record)?.map(|record| record.arrived)
     }
 
     /// The latest timestamp in a batch on disk and all before it.
     pub(crate) fn latest_up_to(&mut self, batch: u32) -> Option<Timestamp> {
-        let record = self.disk.as_ref()?.files.record(batch);
+        let record = self.disk.get()?.files.record(batch);
         self.checked(record)?.map(|record| record.newest)
     }
 
     /// The batches on disk that have to do with something, the earliest first. Some may have nothing to do with it.
     pub(crate) fn about(&mut self, name: NameId, what: What) -> Vec<u32> {
-        let Some(disk) = &self.disk else { return Vec::new() };
+        let Some(disk) = self.disk.get() else { return Vec::new() };
         let mut found = Vec::new();
         let searched = disk.runs.find(name.mixed().hash_as(what), disk.files.first(), &mut found);
         self.checked(searched);
@@ -164,17 +160,18 @@ impl Bodies {
     }
 
     /// The latest timestamp in a batch that is not kept any more, if there is such a batch.
-    pub(crate) fn forgotten(&self) -> Option<Timestamp> {
-        self.disk.as_ref().and_then(|disk| disk.files.forgotten())
+    pub(crate) fn forgotten(&mut self) -> Option<Timestamp> {
+        self.disk.get().and_then(|disk| disk.files.forgotten())
     }
 
     /// Whether there is a disk for what does not fit into memory.
     pub(crate) fn has_disk(&self) -> bool {
-        self.disk.is_some()
+        self.disk.is_there()
     }
 
-    /// Writes the older half of the batches that came since a number to disk, and says where the other half begins.
-    pub(crate) fn write_half(&mut self, since: u32) -> Result<u32, StreamError> {
+    /// Writes the older half of the batches that came since a number to disk, perhaps later, and says where the other half
+    /// begins.
+    pub(crate) fn write_half(&mut self, since: u32, later: bool) -> Result<u32, StreamError> {
         let from = (since.max(self.first) - self.first) as usize;
         let new = self.live.iter().skip(from).map(|live| bytes_of(&live.history));
         let (mut left, mut end) = (new.clone().sum::<usize>() / 2, since.max(self.first));
@@ -185,7 +182,7 @@ impl Bodies {
             }
             left -= bytes;
         }
-        self.write(end)?;
+        self.write(end, later)?;
         Ok(end)
     }
 
@@ -212,26 +209,23 @@ impl Bodies {
     }
 
     /// Writes batches up to a number to disk, if they are not there yet.
-    fn write(&mut self, end: u32) -> Result<(), StreamError> {
-        let Some(disk) = &mut self.disk else { return Ok(()) };
-        if self.written >= end {
+    fn write(&mut self, end: u32, later: bool) -> Result<(), StreamError> {
+        if self.written >= end || !self.disk.is_there() {
             return Ok(());
         }
-        while self.written < end
-            && let Some(live) = self.live.get((self.written - self.first) as usize)
-        {
-            disk.files.write(&live.history, live.arrived, live.latest)?;
-            note_all(&live.history, self.written, &mut disk.runs);
-            self.written += 1;
-        }
-        disk.runs.freeze(disk.files.first())?;
-        disk.files.forget_oldest(disk.runs.bytes());
-        Ok(())
+        let from = self.written;
+        let live = self.live.range((from - self.first) as usize..(end - self.first) as usize);
+        let batches = (from..).zip(live).map(|(number, live)| {
+            let (history, arrived, latest) = (live.history.clone(), live.arrived, live.latest);
+            Written { number, history, arrived, latest }
+        });
+        self.written = end;
+        self.disk.write(batches.collect(), later)
     }
 
     /// From now on checkpoints say what is needed of the disk.
     pub(crate) fn stay(&mut self) {
-        if let Some(disk) = &mut self.disk {
+        if let Some(disk) = self.disk.get() {
             disk.files.stay();
             disk.runs.stay();
         }
@@ -239,14 +233,14 @@ impl Bodies {
 
     /// Writes everything to disk, and says what a checkpoint has to say of it.
     pub(crate) fn save(&mut self) -> Result<Option<SavedBodies>, StreamError> {
-        self.write(self.next())?;
-        let Some(disk) = &self.disk else { return Ok(None) };
+        self.write(self.next(), false)?;
+        let Some(disk) = self.disk.get() else { return Ok(None) };
         Ok(Some(SavedBodies { files: disk.files.save()?, runs: disk.runs.save()? }))
     }
 
     /// The checkpoint is there.
     pub(crate) fn saved(&mut self) {
-        if let Some(disk) = &mut self.disk {
+        if let Some(disk) = self.disk.get() {
             disk.files.saved();
             disk.runs.saved();
         }
@@ -255,55 +249,38 @@ impl Bodies {
     /// The batches as a checkpoint says; none is in memory.
     pub(crate) fn restore(&mut self, next: u32, saved: SavedBodies) -> Result<(), StreamError> {
         (self.first, self.written) = (next, next);
-        let Some(disk) = &mut self.disk else { return Ok(()) };
+        let Some(disk) = self.disk.get() else { return Ok(()) };
         disk.files.restore(saved.files)?;
         disk.runs.restore(saved.runs)
     }
 
-    /// What went wrong, if anything has.
+    /// Waits until all is written that was to be written.
+    pub(crate) fn wait(&mut self) {
+        self.disk.get();
+    }
+
+    /// What went wrong, if anything is known to have.
     pub(crate) fn take_error(&mut self) -> Result<(), StreamError> {
-        self.error.take().map_or(Ok(()), Err)
+        self.disk.take_error()
     }
 
     /// The bytes in memory.
     pub(crate) fn bytes(&self) -> usize {
-        let runs = self.disk.as_ref().map_or(0, |disk| disk.runs.heap_bytes());
-        self.live_bytes + self.at_hand_bytes + runs
+        self.live_bytes + self.at_hand_bytes + self.disk.bytes().0
     }
 
     /// The bytes on disk.
     pub(crate) fn on_disk(&self) -> u64 {
-        self.disk.as_ref().map_or(0, |disk| disk.files.bytes() + disk.runs.bytes())
+        self.disk.bytes().1
     }
 
     fn checked<T>(&mut self, result: Result<T, StreamError>) -> Option<T> {
         match result {
             Ok(found) => Some(found),
             Err(error) => {
-                self.error.get_or_insert(error);
+                self.disk.error.get_or_insert(error);
                 None
             }
-        }
-    }
-}
-
-/// Notes the keys, the sessions and the writes of a batch.
-fn note_all(batch: &History, number: u32, runs: &mut SortedRuns) {
-    let pool = batch.pool();
-    for session in pool.session_names() {
-        runs.note(name_id(pool, *session).mixed().hash_as(What::Session), number);
-    }
-    let names = pool.key_names().iter().map(|name| name_id(pool, *name).mixed());
-    let names: Vec<MixedName> = names.collect();
-    for name in &names {
-        runs.note(name.hash_as(What::Key), number);
-    }
-    for op in batch.ops() {
-        let kind = op.kind();
-        if kind.writes() && op.effect() != Effect::Failed && op.key() != Key::NONE {
-            let value = if kind == OpKind::Delete { Value::ABSENT } else { op.value() };
-            let what = What::Word(word(pool, value));
-            runs.note(names[op.key().index()].hash_as(what), number);
         }
     }
 }

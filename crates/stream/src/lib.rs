@@ -8,6 +8,7 @@ mod arrivals;
 mod batch_files;
 mod bodies;
 mod content;
+mod disk;
 mod divider;
 mod error;
 mod event;
@@ -27,6 +28,7 @@ mod timestamps;
 mod waiting;
 
 pub use arrivals::{Arrivals, SourceId};
+pub use disk::Elsewhere;
 pub use error::StreamError;
 pub use event::{Correction, Finding, StreamEvent, Told, Trouble};
 pub use settings::Settings;

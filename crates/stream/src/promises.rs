@@ -129,10 +129,9 @@ impl Promises {
         self.low
     }
 
-    /// Whether a session has promised that nothing comes at this time.
-    pub(crate) fn are_broken(&self, session: NameId, at: Timestamp) -> bool {
-        let own = self.sessions.get(&session).copied().flatten();
-        self.all.max(own).is_some_and(|mark| at < mark)
+    /// Nothing of a session comes before this, as it has promised.
+    pub(crate) fn promised(&self, session: NameId) -> Option<Timestamp> {
+        self.all.max(self.sessions.get(&session).copied().flatten())
     }
 
     /// The bytes that it takes.
@@ -185,7 +184,6 @@ mod tests {
         promises.add(None, &promise(20, false));
         assert!(promises.are_made());
         assert_eq!(promises.low(), Some(Timestamp::plain(20)));
-        assert!(promises.are_broken(b, Timestamp::plain(19)));
-        assert!(!promises.are_broken(b, Timestamp::plain(20)));
+        assert_eq!(promises.promised(b), Some(Timestamp::plain(20)));
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct SortedRuns {
     runs: Vec<Run>,
     next_name: u32,
     gathered: Vec<u64>,
+    /// Room for sorting.
+    scratch: Vec<u64>,
     /// Runs that go with the next checkpoint, if there are any: until then the last one needs them.
     condemned: Option<Vec<u32>>,
 }
@@ -58,7 +60,8 @@ impl SavedRuns {
 impl SortedRuns {
     /// No runs yet, in a folder that has to be there.
     pub(crate) fn new(folder: PathBuf) -> SortedRuns {
-        SortedRuns { folder, runs: Vec::new(), next_name: 0, gathered: Vec::new(), condemned: None }
+        let (gathered, scratch) = (Vec::new(), Vec::new());
+        SortedRuns { folder, runs: Vec::new(), next_name: 0, gathered, scratch, condemned: None }
     }
 
     /// Something of this hash is in a batch.
@@ -70,7 +73,7 @@ impl SortedRuns {
     /// Makes a run of what was noted; batches before the first that is kept go when runs are merged.
     pub(crate) fn freeze(&mut self, first_kept: u32) -> Result<(), StreamError> {
         let mut entries = std::mem::take(&mut self.gathered);
-        sort_by_hash(&mut entries);
+        sort_by_hash(&mut entries, &mut self.scratch);
         entries.dedup();
         let run = self.write(0, entries.drain(..).map(Ok));
         entries.clear();
@@ -99,7 +102,7 @@ impl SortedRuns {
     /// The bytes in memory.
     pub(crate) fn heap_bytes(&self) -> usize {
         let fences: usize = self.runs.iter().map(|run| run.fences.capacity() * 4).sum();
-        fences + self.gathered.capacity() * ENTRY
+        fences + (self.gathered.capacity() + self.scratch.capacity()) * ENTRY
     }
 
     /// The bytes on disk.
@@ -233,9 +236,9 @@ impl Run {
 
 /// Sorts entries that are in the order of their batches, digit by digit of their hashes: there are hundreds of thousands of
 /// them at once, and they are spread evenly.
-fn sort_by_hash(entries: &mut Vec<u64>) {
+fn sort_by_hash(entries: &mut Vec<u64>, other: &mut Vec<u64>) {
     const DIGIT: u32 = 11;
-    let mut other = vec![0; entries.len()];
+    other.resize(entries.len(), 0);
     for shift in [32, 32 + DIGIT, 32 + 2 * DIGIT] {
         let digit = |entry: u64| (entry >> shift) as usize & ((1 << DIGIT) - 1);
         let mut ends = [0_usize; 1 << DIGIT];
@@ -249,7 +252,7 @@ fn sort_by_hash(entries: &mut Vec<u64>) {
             other[*end] = *entry;
             *end += 1;
         }
-        std::mem::swap(entries, &mut other);
+        std::mem::swap(entries, other);
     }
 }
 

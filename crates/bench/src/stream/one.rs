@@ -1,9 +1,11 @@
 //! One stream in this process, with a clock.
 
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use isolde_history::{History, HistoryBuilder, read_lines};
 use isolde_spec::Promise;
 use isolde_stream::{Settings, Status, Stream, Told};
@@ -29,7 +31,9 @@ pub(super) fn measured(case: &StreamCase) -> Result<Value> {
     settings.memory = usize::try_from(case.memory << 20).unwrap_or(usize::MAX);
     settings.timeout = case.timeout;
     settings.folder = Some(spill.0.clone());
-    let mut course = Course::new(case, Stream::new(settings)?);
+    let mut stream = Stream::new(settings)?;
+    let disk = DiskThread::start(&mut stream);
+    let mut course = Course::new(case, stream);
     let source = Source::start(case)?;
     let first = source.batches.recv().context("the source made nothing")?;
     std::thread::sleep(HEAD_START);
@@ -42,7 +46,37 @@ pub(super) fn measured(case: &StreamCase) -> Result<Value> {
     course.finish()?;
     let seconds = began.elapsed().as_secs_f64();
     source.end()?;
-    Ok(course.line(case, seconds))
+    // With the stream goes what gives the thread its work.
+    let mut line = course.line(case, seconds);
+    drop(course);
+    let disk_seconds = disk.end()?;
+    let cpu = line["cpu_seconds"].as_f64().unwrap_or_default();
+    let txns = line["transactions"].as_f64().unwrap_or_default();
+    line["disk_cpu_seconds"] = json!(round(disk_seconds));
+    line["rate_one_core"] = json!((txns / (cpu + disk_seconds).max(1e-9)).round());
+    Ok(line)
+}
+
+/// The thread on which the stream writes to the disk, as in a watch.
+struct DiskThread(JoinHandle<f64>);
+
+impl DiskThread {
+    fn start(stream: &mut Stream) -> DiskThread {
+        let (sender, jobs) = sync_channel::<Box<dyn FnOnce() + Send>>(1);
+        stream.write_elsewhere(Box::new(move |job| {
+            // The thread ends when nobody sends any more, so it is there.
+            let _ = sender.send(job);
+        }));
+        DiskThread(std::thread::spawn(move || {
+            jobs.into_iter().for_each(|job| job());
+            thread_seconds()
+        }))
+    }
+
+    /// How long it was busy.
+    fn end(self) -> Result<f64> {
+        self.0.join().map_err(|_| anyhow!("the thread that writes to the disk failed"))
+    }
 }
 
 /// A stream that is fed.

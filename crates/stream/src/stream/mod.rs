@@ -12,6 +12,7 @@ pub use resume::Resumed;
 
 use crate::bodies::{Bodies, TxnRef};
 use crate::content::{NameId, name_id};
+use crate::disk::Elsewhere;
 use crate::error::StreamError;
 use crate::event::{StreamEvent, Told, Trouble};
 use crate::journal::Journal;
@@ -119,6 +120,12 @@ impl Stream {
         })
     }
 
+    /// From now on what need not be waited for is written to the disk elsewhere, such as on a thread of the caller's. What is
+    /// told, and when, does not depend on it.
+    pub fn write_elsewhere(&mut self, elsewhere: Elsewhere) {
+        self.bodies.write_elsewhere(elsewhere);
+    }
+
     /// The promise that the transactions are held to.
     pub fn promise(&self) -> Promise {
         self.settings.promise
@@ -202,6 +209,7 @@ impl Stream {
         self.settle();
         self.ask_the_whole();
         self.pass_on();
+        self.bodies.wait();
         self.bodies.take_error()
     }
 
@@ -333,15 +341,16 @@ impl Stream {
             // Reads that it changes are told as what they were without it, however much memory there is.
             checker.judge_all(&mut self.bodies);
         }
+        let names = batch.pool().session_names().iter();
+        let marks = names.map(|name| self.promises.promised(name_id(batch.pool(), *name)));
+        let marks: Vec<Option<Timestamp>> = marks.collect();
         for txn in batch.txns() {
-            let pool = batch.pool();
-            let session = name_id(pool, pool.session_name(txn.session()));
             let at = match by_snapshots {
                 true => Snapshots::place(&txn),
                 false => txn.commit_ts().or(txn.start_ts()),
             };
             if let Some(at) = at
-                && self.promises.are_broken(session, at)
+                && marks[txn.session().index()].is_some_and(|mark| at < mark)
             {
                 self.late += 1;
                 checker.told.push(Told::Late { txn: name_of(&batch, txn.id()) });
@@ -443,7 +452,7 @@ impl Stream {
                 // Reads that wait keep versions in memory.
                 checker.judge_all(&mut self.bodies);
             }
-            let end = self.bodies.write_half(checker.trimmed())?;
+            let end = self.bodies.write_half(checker.trimmed(), soon)?;
             checker.trim(end, memory / 2, &mut self.bodies);
             self.stays.0 = checker.needed_bytes();
             self.bodies.let_go(memory / 4);

@@ -190,18 +190,8 @@ impl Timestamps {
             return;
         }
         let before = self.keys[slot.0 as usize].1.heap_bytes();
-        for ((version, block), first) in records.versions.iter().zip(&records.first_ops) {
-            let mut version = *version;
-            if self.is_free(slot, arrival.standing.batch, *first) {
-                // Then it overlaps nothing.
-                version.start = version.commit;
-            }
-            let state = &mut self.keys[slot.0 as usize].1;
-            let at = match block {
-                Some(block) => state.add_block(version, *block),
-                None => state.add_version(version),
-            };
-            self.version_came(slot, at, arrival, bodies);
+        if !self.enter_quietly(slot, is_list, records) {
+            self.enter_versions(slot, records, arrival, bodies);
         }
         // Behind all versions: a reader of one of these is judged by the whole transaction that wrote it.
         for other in &records.others {
@@ -225,6 +215,46 @@ impl Timestamps {
         }
         let after = self.keys[slot.0 as usize].1.heap_bytes();
         self.key_bytes = (self.key_bytes + after).saturating_sub(before);
+    }
+
+    /// Enters the versions of a register, if it can be seen at once that there is nothing to tell.
+    fn enter_quietly(&mut self, slot: Slot, is_list: bool, records: &Records) -> bool {
+        // By snapshots, inserts and deletes excuse each other.
+        if is_list || self.about.promise.by == By::Snapshots {
+            return false;
+        }
+        self.coming.clear();
+        self.coming.extend(records.versions.iter().map(|(version, _)| *version));
+        let state = &self.keys[slot.0 as usize].1;
+        let was_told = |v: &Version| state.refused || self.final_words.contains(&(slot, v.word));
+        if state.wrong > 0 && self.coming.iter().any(was_told) {
+            return false;
+        }
+        let may_conflict = self.ordering == Ordering::Snapshots;
+        self.keys[slot.0 as usize].1.add_quiet_versions(&mut self.coming, may_conflict)
+    }
+
+    /// Enters versions one by one, and tells what there is to tell of each.
+    fn enter_versions(
+        &mut self,
+        slot: Slot,
+        records: &Records,
+        arrival: &Arrival<'_>,
+        bodies: &mut Bodies,
+    ) {
+        for ((version, block), first) in records.versions.iter().zip(&records.first_ops) {
+            let mut version = *version;
+            if self.is_free(slot, arrival.standing.batch, *first) {
+                // Then it overlaps nothing.
+                version.start = version.commit;
+            }
+            let state = &mut self.keys[slot.0 as usize].1;
+            let at = match block {
+                Some(block) => state.add_block(version, *block),
+                None => state.add_version(version),
+            };
+            self.version_came(slot, at, arrival, bodies);
+        }
     }
 
     /// Whether reads may wait until they are final. By snapshots they have done so before they come here.
@@ -263,7 +293,7 @@ impl Timestamps {
             }
         }
         let first = state.first;
-        let (mut wrong, mut changes) = (Vec::new(), Vec::new());
+        let (mut wrong, mut changes) = (Vec::new(), std::mem::take(&mut self.changes));
         state.add_readers(readers, |reader, visible| {
             if visible.last().is_some_and(|v| v.txn.batch() > reader.txn.batch()) {
                 let before = changes.len();
@@ -273,7 +303,7 @@ impl Timestamps {
             wrong.extend(reader.wrong.then_some(*reader));
         });
         let mut last = None;
-        for (reader, op, batch, right) in changes {
+        for (reader, op, batch, right) in changes.drain(..) {
             if last.replace((reader, op)) != Some((reader, op)) {
                 self.flipped_first(reader);
             }
@@ -281,6 +311,7 @@ impl Timestamps {
             let [Some(end), Some(begin)] = ends else { continue };
             self.figures.change(end - begin, right);
         }
+        self.changes = changes;
         wrong
     }
 
@@ -315,7 +346,7 @@ impl Timestamps {
         let mut taken = std::mem::take(&mut self.taken);
         let of_key = |(i, (slot, _)): (usize, &(Slot, Reader))| u64::from(slot.0) << 32 | i as u64;
         let mut order: Vec<u64> = taken.iter().enumerate().map(of_key).collect();
-        order.sort_unstable();
+        sort_by_slot(&mut order, self.keys.len());
         let mut records = std::mem::take(&mut self.records);
         for group in order.chunk_by(|a, b| a >> 32 == b >> 32) {
             records.clear();
@@ -376,6 +407,34 @@ impl Timestamps {
     }
 }
 
+/// Sorts words of which the upper half is a place among so many, and which are in the order of the lower.
+fn sort_by_slot(words: &mut Vec<u64>, slots: usize) {
+    // Digit by digit, if there are many words to each place of a digit.
+    const DIGIT: u32 = 8;
+    if words.len() < 1 << DIGIT || slots > 1 << (3 * DIGIT) {
+        return words.sort_unstable();
+    }
+    let mut other = vec![0; words.len()];
+    let mut shift = 32;
+    while slots >> (shift - 32) > 0 {
+        let digit = |word: u64| (word >> shift) as usize & ((1 << DIGIT) - 1);
+        let mut ends = [0_usize; 1 << DIGIT];
+        words.iter().for_each(|word| ends[digit(*word)] += 1);
+        let mut sum = 0;
+        ends.iter_mut().for_each(|end| sum += std::mem::replace(end, sum));
+        for word in &*words {
+            let end = &mut ends[digit(*word)];
+            other[*end] = *word;
+            *end += 1;
+        }
+        std::mem::swap(words, &mut other);
+        shift += DIGIT;
+    }
+}
+
+/// A change of the verdict on a read: its transaction, its operation, the batch that changed it, and whether it was right then.
+pub(super) type Change = (TxnRef, u32, u32, bool);
+
 /// When all that has to do with a transaction has committed.
 pub(super) fn until_of(txn: TxnRef, bodies: &mut Bodies) -> Option<Timestamp> {
     let batch = bodies.get(txn.batch())?;
@@ -385,28 +444,26 @@ pub(super) fn until_of(txn: TxnRef, bodies: &mut Bodies) -> Option<Timestamp> {
 
 /// How the verdict on a read changed from its coming until now: the read, the batch that changed it, and whether it was right then.
 /// What is written here is counted and tells nothing, so versions that have left memory, and ties, may be left out.
-fn changes_until_now(
-    first: Word,
-    visible: &[Version],
-    reader: &Reader,
-    changes: &mut Vec<(TxnRef, u32, u32, bool)>,
-) {
+fn changes_until_now(first: Word, visible: &[Version], reader: &Reader, changes: &mut Vec<Change>) {
+    let others = |version: &&Version| version.txn != reader.txn;
     let came_later = |v: &&Version| v.txn.batch() > reader.txn.batch();
-    let mut later: Vec<Version> = visible.iter().rev().take_while(came_later).copied().collect();
-    let before = visible[..visible.len() - later.len()].iter().rev();
-    let before = before.filter(|version| version.txn != reader.txn).next();
-    let mut newest = before.map(|version| version.commit);
+    let count = visible.iter().rev().take_while(came_later).count();
+    let (before, later) = visible.split_at(visible.len() - count);
+    let before = before.iter().rev().find(others);
     let mut right = reader.accepts(before.map_or(first, |version| version.word));
-    later.sort_unstable_by_key(|version| version.txn);
-    for version in later.into_iter().filter(|version| version.txn != reader.txn) {
-        if newest.is_some_and(|newest| version.commit < newest) {
-            continue;
-        }
-        newest = Some(version.commit);
-        let is_right = reader.accepts(version.word);
+    // In the order of arrival, each that was newer than all before it. There are few.
+    let mut last: Option<&Version> = None;
+    loop {
+        let newer = later.iter().filter(others).filter(|v| match last {
+            Some(last) => v.txn > last.txn && v.commit >= last.commit,
+            None => true,
+        });
+        let Some(next) = newer.min_by_key(|version| version.txn) else { return };
+        let is_right = reader.accepts(next.word);
         if is_right != std::mem::replace(&mut right, is_right) {
-            changes.push((reader.txn, reader.op, version.txn.batch(), is_right));
+            changes.push((reader.txn, reader.op, next.txn.batch(), is_right));
         }
+        last = Some(next);
     }
 }
 

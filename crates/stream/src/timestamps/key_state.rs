@@ -25,6 +25,8 @@ pub(crate) struct KeyState {
     blocks: Vec<(ListHash, ListHash)>,
     /// By place, then by arrival.
     pub(crate) readers: Vec<Reader>,
+    /// No reader is later than this. It is asked first, since the readers themselves are in no cache.
+    pub(crate) latest: Timestamp,
     pub(crate) others: Vec<Other>,
     /// What was there before the first version.
     pub(crate) first: Word,
@@ -53,6 +55,7 @@ impl KeyState {
             versions: Vec::new(),
             blocks: Vec::new(),
             readers: Vec::new(),
+            latest: BEFORE_ALL,
             others: Vec::new(),
             first,
             floor: None,
@@ -96,6 +99,67 @@ impl KeyState {
         self.apart = self.apart && are_apart(around);
     }
 
+    /// Enters versions of a register if it can be seen at once that nothing is to be told of them: no reader is later, none
+    /// has the commit timestamp of another, and, where writers may conflict, all are apart. Otherwise nothing is changed. The
+    /// caller knows that no read that was told saw any of them.
+    ///
+    /// Together, because each version that comes late makes room among those that stand after it.
+    pub(crate) fn add_quiet_versions(&mut self, new: &mut [Version], may_conflict: bool) -> bool {
+        new.sort_unstable_by_key(|version| (version.commit, version.txn));
+        let Some(first) = new.first() else { return true };
+        if first.commit <= self.latest || (may_conflict && !self.apart) {
+            return false;
+        }
+        let from = self.place_of(first);
+        let fits = |before: &Version, next: &Version| match may_conflict {
+            true => before.commit <= next.start && next.start < next.commit,
+            false => before.commit < next.commit,
+        };
+        let mut before = from.checked_sub(1).map(|before| self.versions[before]);
+        let (mut old, mut rest) = (&self.versions[from..], &*new);
+        while let Some(next) = rest.first() {
+            let next = match old.split_first() {
+                Some((next_old, others)) if next_old.commit < next.commit => {
+                    old = others;
+                    next_old
+                }
+                _ => {
+                    rest = &rest[1..];
+                    next
+                }
+            };
+            let starts_well = !may_conflict || next.start < next.commit;
+            if !starts_well || before.is_some_and(|before| !fits(&before, next)) {
+                return false;
+            }
+            before = Some(*next);
+        }
+        if let (Some(before), Some(next)) = (before, old.first())
+            && !fits(&before, next)
+        {
+            return false;
+        }
+        self.merge_versions(new);
+        true
+    }
+
+    /// Puts versions that are in their order among those that are here.
+    fn merge_versions(&mut self, new: &[Version]) {
+        let (mut old, mut left) = (self.versions.len(), new.len());
+        self.versions.extend_from_slice(new);
+        // From the last place down, the later of the two.
+        while left > 0 && old > 0 {
+            let is_later = self.versions[old - 1].commit > new[left - 1].commit;
+            let later = if is_later { self.versions[old - 1] } else { new[left - 1] };
+            self.versions[old + left - 1] = later;
+            match is_later {
+                true => old -= 1,
+                false => left -= 1,
+            }
+        }
+        self.versions[..left].copy_from_slice(&new[..left]);
+    }
+
     /// Enters a version of a list, and says where. All later versions have its elements, too.
     pub(crate) fn add_block(&mut self, version: Version, block: ListHash) -> usize {
         let at = self.place_of(&version);
@@ -126,14 +190,17 @@ impl KeyState {
         new: &mut [Reader],
         mut each: impl FnMut(&mut Reader, &[Version]),
     ) {
-        for reader in &mut *new {
-            let count = self.count(reader.place());
+        new.sort_unstable_by_key(Reader::order);
+        let mut count = self.versions.len();
+        for reader in new.iter_mut().rev() {
+            // An earlier place sees no more; many of them at once see nearly the same.
+            count = from_the_end(&self.versions[..count], |v| reader.place().sees(v.commit));
             reader.wrong = !self.is_right_at(count, reader);
             self.wrong += u32::from(reader.wrong);
             self.refused |= reader.not;
+            self.latest = self.latest.max(reader.at);
             each(reader, &self.versions[..count]);
         }
-        new.sort_unstable_by_key(Reader::order);
         self.merge_readers(new);
     }
 
@@ -233,6 +300,9 @@ impl KeyState {
     /// The readers for which a new version matters, as a range.
     pub(crate) fn affected(&self, at: usize) -> std::ops::Range<usize> {
         let commit = self.versions[at].commit;
+        if commit > self.latest {
+            return 0..0;
+        }
         let sees = |commit: Timestamp| {
             from_the_end(&self.readers, |r| (r.at, r.inclusive) < (commit, true))
         };

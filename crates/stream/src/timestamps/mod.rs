@@ -7,6 +7,7 @@
 mod arrivals;
 mod changes;
 pub(crate) mod excerpt;
+mod flipped;
 mod held_back;
 mod inserts;
 mod key_records;
@@ -33,6 +34,7 @@ pub(crate) use saved::{SavedPending, SavedTimestamps};
 pub(crate) use standing::FindingId;
 
 use excerpt::{About, Judged, Suspicion};
+use flipped::Flipped;
 use held_back::{HeldBack, HeldRead};
 use key_records::Reader;
 use key_state::{KeyState, from_the_end};
@@ -105,6 +107,8 @@ pub(crate) struct Timestamps {
     /// How much of a key may be read again at once.
     most_reloaded: usize,
     records: Records,
+    /// Versions of a key on their way in.
+    coming: Vec<key_records::Version>,
     /// Reads that wait until they are judged, and those that wait no more.
     held: HeldBack,
     taken: Vec<HeldRead>,
@@ -115,7 +119,9 @@ pub(crate) struct Timestamps {
     bounds: HashMap<NameId, (Timestamp, TxnRef)>,
     left_sessions: SeenFilter,
     /// Transactions of which a verdict has changed, as far as they are in memory.
-    flipped: HashSet<TxnRef>,
+    flipped: Flipped,
+    /// Where changes of verdicts are gathered.
+    changes: Vec<arrivals::Change>,
     /// Words of keys that a read saw that was wrong when it became final.
     final_words: HashSet<(Slot, Word)>,
     /// What deletes may excuse.
@@ -145,13 +151,15 @@ impl Timestamps {
             needed_bytes: 0,
             most_reloaded: (settings.memory / 4).max(8 << 20),
             records: Records::default(),
+            coming: Vec::new(),
             held: HeldBack::new(settings.memory / 8),
             taken: Vec::new(),
             standing: Standing::default(),
             most_standing: (settings.memory / 16).max(1 << 16),
             bounds: HashMap::new(),
             left_sessions: SeenFilter::default(),
-            flipped: HashSet::new(),
+            flipped: Flipped::default(),
+            changes: Vec::new(),
             final_words: HashSet::new(),
             inserts: Inserts::default(),
             pending: Vec::new(),
@@ -368,7 +376,7 @@ impl Timestamps {
         let tables = self.slots.capacity() * (size_of::<(NameId, Slot)>() + 1)
             + self.bounds.capacity() * (size_of::<(NameId, (Timestamp, TxnRef))>() + 1)
             + self.final_words.capacity() * (size_of::<(Slot, Word)>() + 1)
-            + self.flipped.capacity() * (size_of::<TxnRef>() + 1)
+            + self.flipped.heap_bytes()
             + self.held.heap_bytes()
             + self.standing.heap_bytes()
             + self.taken.capacity() * size_of::<HeldRead>()

@@ -150,7 +150,7 @@ impl Timestamps {
         self.judge_before(end, bodies);
         let from = self.held.earliest().unwrap_or(AFTER_ALL);
         self.trimmed = end;
-        self.flipped.retain(|txn| txn.batch() >= end);
+        self.flipped.forget_before(end);
         self.trim_sessions(end, most / 8);
         (self.key_bytes, self.needed_bytes) = (0, 0);
         for (_, state) in &mut self.keys {

@@ -7,7 +7,7 @@ use isolde_spec::{Anomaly, CATALOGUE};
 use super::key_records::Reader;
 use super::standing::Standing;
 use super::{Finality, Pending, Slot, Timestamps};
-use crate::bodies::{AFTER_ALL, TxnRef};
+use crate::bodies::{AFTER_ALL, BEFORE_ALL, TxnRef};
 use crate::content::{NameId, Word};
 use crate::figures::Figures;
 use crate::pack::{Pack, packed};
@@ -110,6 +110,7 @@ impl Timestamps {
         (state.is_list, state.floor) = (is_list, Some(AFTER_ALL));
         state.wrong = readers.len() as u32;
         state.refused = readers.iter().any(|reader| reader.not);
+        state.latest = readers.iter().map(|reader| reader.at).max().unwrap_or(BEFORE_ALL);
         state.readers = readers;
     }
 

@@ -1,0 +1,172 @@
+//! What is on disk of the batches: the batches themselves, and which of them have to do with what.
+//!
+//! Writing takes a fifth of the time. The caller may have it done elsewhere ([`Elsewhere`]), on a thread of its own: then the disk is
+//! lent to the job that writes, and whatever asks it waits until the job is done. So answers do not depend on it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+
+use isolde_history::{Effect, History, Key, OpKind, Timestamp, Value};
+
+use crate::batch_files::BatchFiles;
+use crate::content::{MixedName, What, name_id, word};
+use crate::error::StreamError;
+use crate::sorted_runs::SortedRuns;
+
+/// Does a job, at once or later, here or on another thread. Jobs have to be done in their order.
+pub type Elsewhere = Box<dyn FnMut(Box<dyn FnOnce() + Send>) + Send>;
+
+/// The files.
+pub(crate) struct Disk {
+    pub(crate) files: BatchFiles,
+    pub(crate) runs: SortedRuns,
+}
+
+/// A batch on its way to the disk.
+pub(crate) struct Written {
+    pub(crate) number: u32,
+    pub(crate) history: Arc<History>,
+    pub(crate) arrived: i64,
+    pub(crate) latest: Timestamp,
+}
+
+impl Disk {
+    /// Files in a folder, with no more than so many bytes.
+    pub(crate) fn new(folder: PathBuf, keep: u64) -> Disk {
+        Disk { files: BatchFiles::new(folder.clone(), keep), runs: SortedRuns::new(folder) }
+    }
+
+    /// Writes the next batches.
+    pub(crate) fn write(&mut self, batches: &[Written]) -> Result<(), StreamError> {
+        for batch in batches {
+            self.files.write(&batch.history, batch.arrived, batch.latest)?;
+            note_all(&batch.history, batch.number, &mut self.runs);
+        }
+        self.runs.freeze(self.files.first())?;
+        self.files.forget_oldest(self.runs.bytes());
+        Ok(())
+    }
+}
+
+/// The disk, which may be lent to a job.
+#[derive(Default)]
+pub(crate) struct LentDisk {
+    here: Option<Disk>,
+    away: Option<Receiver<(Disk, Result<(), StreamError>)>>,
+    elsewhere: Option<Elsewhere>,
+    /// The bytes in memory and on disk when it was here last.
+    bytes: (usize, u64),
+    pub(crate) error: Option<StreamError>,
+}
+
+impl LentDisk {
+    pub(crate) fn new(disk: Option<Disk>) -> LentDisk {
+        let mut lent = LentDisk::default();
+        lent.here = disk;
+        lent
+    }
+
+    /// From now on what need not be waited for is done elsewhere.
+    pub(crate) fn lend_to(&mut self, elsewhere: Elsewhere) {
+        self.elsewhere = Some(elsewhere);
+    }
+
+    /// Whether there is one.
+    pub(crate) fn is_there(&self) -> bool {
+        self.here.is_some() || self.away.is_some()
+    }
+
+    /// The disk, once the job that has it is done.
+    pub(crate) fn get(&mut self) -> Option<&mut Disk> {
+        if let Some(away) = self.away.take() {
+            match away.recv() {
+                Ok(back) => self.came_back(back),
+                Err(_) => self.is_lost(),
+            }
+        }
+        self.here.as_mut()
+    }
+
+    /// Writes batches; if it need not be known at once whether that went well, perhaps later.
+    pub(crate) fn write(&mut self, batches: Vec<Written>, later: bool) -> Result<(), StreamError> {
+        self.get();
+        let (Some(elsewhere), true) = (&mut self.elsewhere, later) else {
+            return self.here.as_mut().map_or(Ok(()), |disk| disk.write(&batches));
+        };
+        let Some(mut disk) = self.here.take() else { return Ok(()) };
+        self.bytes = (disk.runs.heap_bytes(), disk.files.bytes() + disk.runs.bytes());
+        let (back, away) = channel();
+        self.away = Some(away);
+        elsewhere(Box::new(move || {
+            let result = disk.write(&batches);
+            // If nobody waits for it any more, its files go with it.
+            let _ = back.send((disk, result));
+        }));
+        Ok(())
+    }
+
+    /// The bytes that it has in memory and on disk, as far as that is known here.
+    pub(crate) fn bytes(&self) -> (usize, u64) {
+        match &self.here {
+            Some(disk) => (disk.runs.heap_bytes(), disk.files.bytes() + disk.runs.bytes()),
+            None => self.bytes,
+        }
+    }
+
+    /// What went wrong, if that is known.
+    pub(crate) fn take_error(&mut self) -> Result<(), StreamError> {
+        match self.away.as_ref().map(Receiver::try_recv) {
+            Some(Ok(back)) => {
+                self.away = None;
+                self.came_back(back);
+            }
+            Some(Err(TryRecvError::Disconnected)) => {
+                self.away = None;
+                self.is_lost();
+            }
+            Some(Err(TryRecvError::Empty)) | None => {}
+        }
+        self.error.take().map_or(Ok(()), Err)
+    }
+
+    fn came_back(&mut self, (disk, result): (Disk, Result<(), StreamError>)) {
+        self.here = Some(disk);
+        if let Err(error) = result {
+            self.error.get_or_insert(error);
+        }
+    }
+
+    fn is_lost(&mut self) {
+        let error = std::io::Error::other("what should have been written was not");
+        self.error.get_or_insert(StreamError::Spill { folder: "the disk".to_owned(), error });
+    }
+}
+
+impl Drop for LentDisk {
+    fn drop(&mut self) {
+        // Its files go before the folder does.
+        self.get();
+    }
+}
+
+/// Notes the keys, the sessions and the writes of a batch.
+fn note_all(batch: &History, number: u32, runs: &mut SortedRuns) {
+    let pool = batch.pool();
+    for session in pool.session_names() {
+        runs.note(name_id(pool, *session).mixed().hash_as(What::Session), number);
+    }
+    let names = pool.key_names().iter().map(|name| name_id(pool, *name).mixed());
+    let names: Vec<MixedName> = names.collect();
+    for name in &names {
+        runs.note(name.hash_as(What::Key), number);
+    }
+    for op in batch.ops() {
+        let kind = op.kind();
+        if kind.writes() && op.effect() != Effect::Failed && op.key() != Key::NONE {
+            let value = if kind == OpKind::Delete { Value::ABSENT } else { op.value() };
+            let what = What::Word(word(pool, value));
+            runs.note(names[op.key().index()].hash_as(what), number);
+        }
+    }
+}
