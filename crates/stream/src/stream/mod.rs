@@ -27,7 +27,7 @@ use crate::timestamps::{Finality, Kept, Timestamps};
 use crate::waiting::Waiting;
 
 /// When so many bytes have come, what is mostly final goes to disk.
-const SOON: usize = 24 << 20;
+const SOON: usize = 8 << 20;
 
 /// An endless stream of transactions, held to a promise.
 ///

@@ -36,7 +36,9 @@ pub(super) struct HeldBack {
 #[derive(Default)]
 struct HeldBatch {
     number: u32,
+    /// In the order of keys, and which is the first to be final, the second, and so on.
     reads: Vec<HeldRead>,
+    order: Vec<u32>,
     /// When the first reads are final, and where those end.
     steps: Vec<(Timestamp, u32)>,
     next_step: usize,
@@ -82,11 +84,12 @@ impl HeldBack {
             }
             *count = begin;
         }
-        batch.reads.clone_from(&self.coming);
-        for read in self.coming.drain(..) {
-            let at = &mut self.counts[read.1.txn.txn().index()];
-            batch.earliest = Some(batch.earliest.map_or(read.1.at, |e| e.min(read.1.at)));
-            batch.reads[*at as usize] = read;
+        std::mem::swap(&mut batch.reads, &mut self.coming);
+        batch.order.resize(batch.reads.len(), 0);
+        for (read, (_, reader)) in batch.reads.iter().enumerate() {
+            let at = &mut self.counts[reader.txn.txn().index()];
+            batch.earliest = Some(batch.earliest.map_or(reader.at, |e| e.min(reader.at)));
+            batch.order[*at as usize] = read as u32;
             *at += 1;
         }
         batch.number = number;
@@ -156,6 +159,7 @@ impl HeldBack {
     fn put_away(&mut self, mut batch: HeldBatch) {
         self.bytes -= batch.bytes();
         batch.reads.clear();
+        batch.order.clear();
         batch.steps.clear();
         (batch.next, batch.next_step, batch.earliest) = (0, 0, None);
         if self.spare.len() < 4 {
@@ -174,12 +178,14 @@ impl HeldBatch {
         let is_final = |step: &&(Timestamp, u32)| low.is_some_and(|low| step.0 < low);
         let steps = if all { rest.len() } else { rest.iter().take_while(is_final).count() };
         let Some((_, end)) = rest[..steps].last() else { return };
-        taken.extend_from_slice(&self.reads[self.next..*end as usize]);
+        let order = &self.order[self.next..*end as usize];
+        taken.extend(order.iter().map(|read| self.reads[*read as usize]));
         (self.next, self.next_step) = (*end as usize, self.next_step + steps);
     }
 
     fn bytes(&self) -> usize {
         self.reads.capacity() * size_of::<HeldRead>()
+            + self.order.capacity() * size_of::<u32>()
             + self.steps.capacity() * size_of::<(Timestamp, u32)>()
             + size_of::<HeldBatch>()
     }
