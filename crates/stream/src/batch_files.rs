@@ -8,11 +8,14 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use isolde_history::{Format, History, HistoryBuilder, Input, Source, Timestamp, pack_history};
 
+use crate::disk::Written;
 use crate::error::StreamError;
-use crate::pack::packed;
+use crate::pack::{Pack as _, packed};
+use crate::places::Given;
 
 /// How large a file becomes: an eighth of what may be kept, so that little goes at once, within these bounds.
 const FILE: std::ops::RangeInclusive<u64> = 1 << 10..=64 << 20;
@@ -65,11 +68,20 @@ impl SavedBatchFiles {
     }
 }
 
+/// A batch that was read again.
+pub(crate) struct ReadAgain {
+    pub(crate) history: History,
+    /// By snapshots: the places of its transactions.
+    pub(crate) places: Option<Arc<Vec<Given>>>,
+}
+
 /// What is known of a batch without reading it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct BatchRecord {
     offset: u64,
     len: u32,
+    /// How many of these bytes say what places its transactions were given.
+    places: u32,
     /// When it came.
     pub(crate) arrived: i64,
     /// The latest timestamp in this batch or an earlier one.
@@ -94,13 +106,14 @@ impl BatchFiles {
     }
 
     /// Writes the next batch.
-    pub(crate) fn write(
-        &mut self,
-        batch: &History,
-        arrived: i64,
-        latest: Timestamp,
-    ) -> Result<(), StreamError> {
-        let bytes = encode(batch).map_err(|error| self.error(error))?;
+    pub(crate) fn write(&mut self, batch: &Written) -> Result<(), StreamError> {
+        let Written { arrived, latest, .. } = *batch;
+        let mut bytes = encode(&batch.history).map_err(|error| self.error(error))?;
+        let history_len = bytes.len();
+        if let Some(places) = &batch.places {
+            places.iter().for_each(|given| given.pack(&mut bytes));
+        }
+        let places = (bytes.len() - history_len) as u32;
         if self.files.back().is_none_or(|file| file.len >= self.file_len) {
             self.begin()?;
         }
@@ -109,7 +122,8 @@ impl BatchFiles {
         let Some(file) = self.files.back_mut() else {
             return Err(self.error(io::Error::other("there is no file")));
         };
-        let record = BatchRecord { offset: file.len, len: bytes.len() as u32, arrived, newest };
+        let (offset, len) = (file.len, bytes.len() as u32);
+        let record = BatchRecord { offset, len, places, arrived, newest };
         let at = u64::from(number - file.first) * RECORD;
         let written = file.bodies.write_all_at(&bytes, file.len);
         let written = written.and_then(|()| file.records.write_all_at(&record.to_bytes(), at));
@@ -121,13 +135,22 @@ impl BatchFiles {
         Ok(())
     }
 
-    /// Reads a batch again; `None` if it is not kept any more.
-    pub(crate) fn read(&self, batch: u32) -> Result<Option<History>, StreamError> {
+    /// Reads a batch again, and what places its transactions were given, if they were given any; `None` if it is not kept
+    /// any more.
+    pub(crate) fn read(&self, batch: u32) -> Result<Option<ReadAgain>, StreamError> {
         let Some(record) = self.record(batch)? else { return Ok(None) };
         let Some(file) = self.file(batch) else { return Ok(None) };
         let mut bytes = vec![0; record.len as usize];
         file.bodies.read_exact_at(&mut bytes, record.offset).map_err(|error| self.error(error))?;
-        decode(bytes).map(Some).map_err(|error| self.error(error))
+        let places = bytes.split_off((record.len - record.places.min(record.len)) as usize);
+        let (mut rest, mut given) = (&places[..], Vec::new());
+        while !rest.is_empty() {
+            let torn = || self.error(io::Error::other("a batch on disk cannot be read"));
+            given.push(Given::unpack(&mut rest).ok_or_else(torn)?);
+        }
+        let places = (!given.is_empty()).then(|| Arc::new(given));
+        let history = decode(bytes).map_err(|error| self.error(error))?;
+        Ok(Some(ReadAgain { history, places }))
     }
 
     /// What is known of a batch; `None` if it is not kept any more.
@@ -247,6 +270,7 @@ impl BatchRecord {
         bytes[12..20].copy_from_slice(&self.arrived.to_le_bytes());
         bytes[20..28].copy_from_slice(&self.newest.physical.to_le_bytes());
         bytes[28..36].copy_from_slice(&self.newest.logical.to_le_bytes());
+        bytes[36..40].copy_from_slice(&self.places.to_le_bytes());
         bytes
     }
 
@@ -259,6 +283,7 @@ impl BatchRecord {
         BatchRecord {
             offset: word(0),
             len: word(8) as u32,
+            places: (word(32) >> 32) as u32,
             arrived: word(12) as i64,
             newest: Timestamp { physical: word(20) as i64, logical: word(28) as i64 },
         }

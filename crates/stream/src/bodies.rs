@@ -14,6 +14,7 @@ use crate::content::{NameId, What};
 use crate::disk::{Disk, Elsewhere, LentDisk, Written};
 use crate::error::StreamError;
 use crate::pack::packed;
+use crate::places::{Given, Places};
 use crate::sorted_runs::SavedRuns;
 
 /// A transaction of the stream: its batch, and its place there. The order is that of arrival.
@@ -52,7 +53,7 @@ pub(crate) struct Bodies {
     live_bytes: usize,
     live_txns: u64,
     /// Batches that were read again, the latest last.
-    at_hand: VecDeque<(u32, Arc<History>)>,
+    at_hand: VecDeque<(u32, Body)>,
     at_hand_bytes: usize,
     /// How many bytes of batches that were read again may stay.
     most_at_hand: usize,
@@ -79,6 +80,15 @@ struct Live {
     history: Arc<History>,
     arrived: i64,
     latest: Timestamp,
+    /// By snapshots: the places of its transactions.
+    places: Option<Places>,
+}
+
+/// A batch, and by snapshots the places that its transactions were given.
+#[derive(Clone)]
+pub(crate) struct Body {
+    pub(crate) history: Arc<History>,
+    pub(crate) places: Option<Arc<Vec<Given>>>,
 }
 
 impl Bodies {
@@ -104,8 +114,27 @@ impl Bodies {
         let number = self.next();
         self.live_bytes += bytes_of(&history);
         self.live_txns += history.txn_count() as u64;
-        self.live.push_back(Live { history: history.clone(), arrived, latest });
+        let live = Live { history: history.clone(), arrived, latest, places: None };
+        self.live.push_back(live);
         (number, history)
+    }
+
+    /// By snapshots: the transactions of the last batch wait for their places, and it for them before it can go to the disk.
+    pub(crate) fn wait_for_places(&mut self) {
+        if let Some(last) = self.live.back_mut() {
+            let places = Places::new(last.history.txn_count());
+            self.live_bytes += places.heap_bytes();
+            last.places = Some(places);
+        }
+    }
+
+    /// By snapshots: a transaction has got its place, or never will.
+    pub(crate) fn give_place(&mut self, txn: TxnRef, place: Given) {
+        let live = txn.batch().checked_sub(self.first);
+        let live = live.and_then(|live| self.live.get_mut(live as usize));
+        if let Some(places) = live.and_then(|live| live.places.as_mut()) {
+            places.give(txn.txn(), place);
+        }
     }
 
     /// The number of the next batch.
@@ -115,24 +144,32 @@ impl Bodies {
 
     /// A batch, from wherever it is. `None` if it is not kept any more.
     pub(crate) fn get(&mut self, batch: u32) -> Option<Arc<History>> {
+        self.body(batch).map(|body| body.history)
+    }
+
+    /// A batch, and by snapshots the places that its transactions were given.
+    pub(crate) fn body(&mut self, batch: u32) -> Option<Body> {
         if let Some(live) = batch.checked_sub(self.first) {
-            return self.live.get(live as usize).map(|live| live.history.clone());
+            let live = self.live.get(live as usize)?;
+            let places = live.places.as_ref().map(|places| places.given().clone());
+            return Some(Body { history: live.history.clone(), places });
         }
         if let Some((_, found)) = self.at_hand.iter().rev().find(|(number, _)| *number == batch) {
             return Some(found.clone());
         }
         let read = self.disk.get()?.files.read(batch);
-        let history = Arc::new(self.checked(read)??);
+        let read = self.checked(read)??;
+        let body = Body { history: Arc::new(read.history), places: read.places };
         self.reloads += 1;
-        self.at_hand_bytes += bytes_of(&history);
-        self.at_hand.push_back((batch, history.clone()));
+        self.at_hand_bytes += bytes_of(&body.history);
+        self.at_hand.push_back((batch, body.clone()));
         while self.at_hand_bytes > self.most_at_hand
             && self.at_hand.len() > 1
             && let Some((_, oldest)) = self.at_hand.pop_front()
         {
-            self.at_hand_bytes -= bytes_of(&oldest);
+            self.at_hand_bytes -= bytes_of(&oldest.history);
         }
-        Some(history)
+        Some(body)
     }
 
     /// When a batch came, if that is still known.
@@ -183,7 +220,7 @@ impl Bodies {
             left -= bytes;
         }
         self.write(end, later)?;
-        Ok(end)
+        Ok(end.min(self.written.max(since)))
     }
 
     /// Lets go of the oldest batches that are on disk until so many bytes of batches are in memory.
@@ -193,6 +230,7 @@ impl Bodies {
             && let Some(oldest) = self.live.pop_front()
         {
             self.live_bytes -= bytes_of(&oldest.history);
+            self.live_bytes -= oldest.places.as_ref().map_or(0, Places::heap_bytes);
             self.live_txns -= oldest.history.txn_count() as u64;
             self.first += 1;
         }
@@ -208,16 +246,27 @@ impl Bodies {
         (share(self.live_txns as usize) as u64, share(self.live_bytes))
     }
 
+    /// By snapshots: the first batch that is not on disk and in which a transaction waits for its place.
+    fn placed_until(&self) -> u32 {
+        let unwritten = self.live.iter().skip((self.written - self.first) as usize);
+        let waits = |live: &Live| live.places.as_ref().is_some_and(Places::wait);
+        self.written + unwritten.take_while(|live| !waits(live)).count() as u32
+    }
+
     /// Writes batches up to a number to disk, if they are not there yet.
     fn write(&mut self, end: u32, later: bool) -> Result<(), StreamError> {
-        if self.written >= end || !self.disk.is_there() {
+        let from = self.written;
+        let end = end.min(self.placed_until());
+        if from >= end || !self.disk.is_there() {
             return Ok(());
         }
-        let from = self.written;
         let live = self.live.range((from - self.first) as usize..(end - self.first) as usize);
         let batches = (from..).zip(live).map(|(number, live)| {
-            let (history, arrived, latest) = (live.history.clone(), live.arrived, live.latest);
-            Written { number, history, arrived, latest }
+            let (history, arrived) = (live.history.clone(), live.arrived);
+            let latest = live.places.as_ref().map_or(Some(live.latest), Places::latest);
+            let latest = latest.unwrap_or(BEFORE_ALL);
+            let places = live.places.as_ref().map(|places| places.given().clone());
+            Written { number, history, arrived, latest, places }
         });
         self.written = end;
         self.disk.write(batches.collect(), later)

@@ -12,6 +12,7 @@ use isolde_history::{Effect, History, Key, OpKind, Timestamp, Value};
 use crate::batch_files::BatchFiles;
 use crate::content::{MixedName, What, name_id, word};
 use crate::error::StreamError;
+use crate::places::Given;
 use crate::sorted_runs::SortedRuns;
 
 /// Does a job, at once or later, here or on another thread. Jobs have to be done in their order.
@@ -29,6 +30,8 @@ pub(crate) struct Written {
     pub(crate) history: Arc<History>,
     pub(crate) arrived: i64,
     pub(crate) latest: Timestamp,
+    /// By snapshots: the places of its transactions.
+    pub(crate) places: Option<Arc<Vec<Given>>>,
 }
 
 impl Disk {
@@ -40,7 +43,7 @@ impl Disk {
     /// Writes the next batches.
     pub(crate) fn write(&mut self, batches: &[Written]) -> Result<(), StreamError> {
         for batch in batches {
-            self.files.write(&batch.history, batch.arrived, batch.latest)?;
+            self.files.write(batch)?;
             note_all(&batch.history, batch.number, &mut self.runs);
         }
         self.runs.freeze(self.files.first())?;

@@ -17,6 +17,7 @@ mod journal;
 mod numbers;
 mod pack;
 mod pending_heap;
+mod places;
 mod promises;
 mod seen_filter;
 mod settings;

@@ -10,6 +10,7 @@ use isolde_spec::Axiom;
 use super::fresh::Settled;
 use super::{FORGOTTEN, Notice, Ready, Snapshots};
 use crate::bodies::Bodies;
+use crate::places::Given;
 use crate::timestamps::{Kept, PickedTxn, Timestamps};
 
 impl Snapshots {
@@ -19,6 +20,10 @@ impl Snapshots {
         if !ready.is_empty() {
             // In the order of arrival, which is that of sessions.
             ready.sort_unstable_by_key(|ready| ready.txn);
+            for Ready { txn, start, commit, .. } in &ready {
+                bodies.give_place(*txn, Given { start: *start, commit: *commit });
+            }
+            ready.retain(|ready| !ready.empty);
             let mut picked = Vec::with_capacity(ready.len());
             let mut batch = HistoryBuilder::new();
             checker.about.header.copy_meta(&[], &mut batch);
@@ -42,7 +47,7 @@ impl Snapshots {
         to: &mut HistoryBuilder,
         picked: &mut Vec<PickedTxn>,
     ) {
-        let Ready { txn, start, commit, too_late } = *ready;
+        let Ready { txn, start, commit, too_late, .. } = *ready;
         let Some(body) = bodies.get(txn.batch()) else { return };
         let found = body.txn(txn.txn());
         let mut placed = Placed { to, start, commit };

@@ -11,9 +11,6 @@ use isolde_history::Timestamp;
 
 use crate::bodies::TxnRef;
 
-/// How many transactions are kept.
-const KEPT: usize = 1 << 16;
-
 /// A transaction that has its place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settled {
@@ -37,6 +34,8 @@ pub(super) struct Fresh {
     /// Up to when what was asked for, and what was confirmed, is forgotten.
     asked_forgotten: Option<i64>,
     confirmed_forgotten: Option<i64>,
+    /// How many transactions are kept.
+    kept: usize,
 }
 
 /// What is wrong.
@@ -49,6 +48,11 @@ pub(super) struct Stale {
 }
 
 impl Fresh {
+    /// No transactions yet; so many are going to be kept.
+    pub(super) fn new(kept: usize) -> Fresh {
+        Fresh { kept, ..Fresh::default() }
+    }
+
     /// A transaction has got its place.
     pub(super) fn add(&mut self, settled: &Settled) -> Stale {
         let mut stale = Stale::default();
@@ -119,7 +123,7 @@ impl Fresh {
     }
 
     fn forget(&mut self) {
-        while self.asked.len() > KEPT
+        while self.asked.len() > self.kept
             && let Some(((sent, txn), _)) = self.asked.pop_first()
         {
             self.told.remove(&txn);
@@ -131,7 +135,7 @@ impl Fresh {
             }
         }
         // What was confirmed later is newer: it only matters for what was asked for in between.
-        while self.newest.len() > KEPT && self.newest.pop_first().is_some() {
+        while self.newest.len() > self.kept && self.newest.pop_first().is_some() {
             let until = self.newest.first_key_value().map(|(at, _)| *at);
             self.confirmed_forgotten = self.confirmed_forgotten.max(until);
         }
@@ -180,7 +184,7 @@ mod tests {
                 })
             };
             let expected: Vec<TxnRef> = all.iter().filter(stale).map(|t| t.txn).collect();
-            let mut fresh = Fresh::default();
+            let mut fresh = Fresh::new(1 << 16);
             let mut found: Vec<TxnRef> = Vec::new();
             for settled in &all {
                 found.extend(fresh.add(settled).found.iter().map(|(txn, _)| *txn));

@@ -37,6 +37,14 @@ struct Ready {
     commit: Option<Timestamp>,
     /// Whether it should have a place and can have none any more.
     too_late: bool,
+    /// Whether there is nothing to judge in it.
+    empty: bool,
+}
+
+impl Ready {
+    fn without_place(txn: TxnRef) -> Ready {
+        Ready { txn, start: None, commit: None, too_late: false, empty: false }
+    }
 }
 
 /// What is said of transactions as they come.
@@ -77,6 +85,11 @@ pub(crate) struct Snapshots {
     timed: bool,
 }
 
+/// How many snapshots that have been swept are kept, what each takes about, and which part of the memory they may take.
+const KEPT: std::ops::RangeInclusive<usize> = 1 << 10..=1 << 16;
+const A_SNAPSHOT: usize = 512;
+const SHARE: usize = 16;
+
 const APART: &str =
     "two snapshots each show what the other does not: nothing else is judged by them";
 const SHARED: &str = "two transactions have one number: the server was started again between them, or they ran on \
@@ -88,12 +101,13 @@ const FORGOTTEN: &str =
 
 impl Snapshots {
     /// Begins with what the first batch says of the run.
-    pub(crate) fn new(promise: Promise, batch: &History) -> Snapshots {
+    pub(crate) fn new(promise: Promise, batch: &History, memory: usize) -> Snapshots {
+        let kept = (memory / SHARE / A_SNAPSHOT).clamp(*KEPT.start(), *KEPT.end());
         let events = batch.meta().clock == Clock::Events;
         Snapshots {
-            row: Row::default(),
+            row: Row::new(kept),
             sessions: promise.session_order.then(Sessions::default),
-            fresh: Fresh::default(),
+            fresh: Fresh::new(kept),
             skew: if events { 0 } else { Options::default().clock_skew },
             writers: HashMap::new(),
             readers: BTreeSet::new(),
@@ -150,7 +164,7 @@ impl Snapshots {
         (own, session): (TxnRef, NameId),
         shape: Option<Arc<Shape>>,
     ) {
-        let unplaced = Ready { txn: own, start: None, commit: None, too_late: false };
+        let unplaced = Ready::without_place(own);
         if txn.outcome() == Outcome::Aborted {
             return self.ready.push(unplaced);
         }
@@ -159,7 +173,7 @@ impl Snapshots {
         let certain = txn.outcome() == Outcome::Committed;
         let Some(shape) = shape else {
             // Without operations it has seen nothing.
-            return self.ready.extend((txn.ops().len() > 0).then_some(unplaced));
+            return self.ready.push(Ready { empty: txn.ops().len() == 0, ..unplaced });
         };
         // What was read of it before is not judged by it any more.
         let no_place = Ready { too_late: certain, ..unplaced };
@@ -194,8 +208,7 @@ impl Snapshots {
             Some(Ok(None)) => _ = self.writers.insert(txn, rank),
             Some(Ok(commit)) => self.go_on(txn, rank, commit),
             Some(Err(())) => {
-                let unplaced = Ready { txn, start: None, commit: None, too_late: true };
-                self.ready.push(unplaced);
+                self.ready.push(Ready { too_late: true, ..Ready::without_place(txn) });
             }
             None if self.row.is_swept(rank) => self.go_on(txn, rank, None),
             None => _ = self.readers.insert((rank, txn)),
@@ -207,7 +220,7 @@ impl Snapshots {
         let start = self.row.start(rank);
         let too_late = start.is_none();
         let commit = commit.filter(|_| !too_late);
-        self.ready.push(Ready { txn, start, commit, too_late });
+        self.ready.push(Ready { start, commit, too_late, ..Ready::without_place(txn) });
     }
 
     /// SESSION.
@@ -244,7 +257,7 @@ impl Snapshots {
         self.notices.push(Notice::Doubt(why));
         let readers = std::mem::take(&mut self.readers).into_iter().map(|(_, txn)| txn);
         let writers = std::mem::take(&mut self.writers).into_iter().map(|(txn, _)| txn);
-        let unplaced = |txn| Ready { txn, start: None, commit: None, too_late: true };
+        let unplaced = |txn| Ready { too_late: true, ..Ready::without_place(txn) };
         self.ready.extend(readers.chain(writers).map(unplaced));
     }
 

@@ -14,9 +14,6 @@ use super::shape::{Number, Rank, Shape};
 use crate::bodies::TxnRef;
 use crate::divider;
 
-/// How many snapshots are kept that have been swept.
-const KEPT: usize = 1 << 16;
-
 /// A snapshot in the row.
 struct RowEntry {
     shape: Arc<Shape>,
@@ -53,11 +50,15 @@ pub(super) struct Row {
     /// All numbers of transactions that may have committed, as far as they are kept.
     numbers: BTreeMap<Number, TxnRef>,
     bytes: usize,
+    /// How many snapshots are kept that have been swept.
+    kept: usize,
 }
 
-impl Default for Row {
-    fn default() -> Row {
+impl Row {
+    /// No snapshots yet; of those that have been swept, so many are going to be kept.
+    pub(super) fn new(kept: usize) -> Row {
         Row {
+            kept,
             entries: BTreeMap::new(),
             swept: Rank::FIRST,
             floor: Rank::FIRST,
@@ -213,7 +214,7 @@ impl Row {
 
     /// Forgets the oldest that have been swept.
     pub(super) fn forget(&mut self) {
-        while self.entries.len() > KEPT
+        while self.entries.len() > self.kept
             && let Some(first) = self.entries.first_entry()
             && *first.key() < self.swept
         {

@@ -92,9 +92,7 @@ impl Stream {
                  and snapshot-isolation by snapshots"
             )));
         }
-        // By snapshots, transactions alone do not tell the places that they were given: so nothing leaves memory.
-        let folder = settings.folder.clone().filter(|_| promise.by != By::Snapshots);
-        let bodies = Bodies::new(folder, settings.keep, settings.memory / 16);
+        let bodies = Bodies::new(settings.folder.clone(), settings.keep, settings.memory / 16);
         Ok(Stream {
             settings,
             checker: None,
@@ -159,7 +157,8 @@ impl Stream {
             checker.about.complete = false;
         }
         if self.snapshots.is_none() && self.settings.promise.by == By::Snapshots {
-            self.snapshots = Some(Snapshots::new(self.settings.promise, &batch));
+            self.snapshots =
+                Some(Snapshots::new(self.settings.promise, &batch, self.settings.memory));
         }
         let named = |mut promise: StreamPromise| {
             if let Some(snapshots) = &self.snapshots {
@@ -331,7 +330,9 @@ impl Stream {
         let last = times.max().unwrap_or(Timestamp::plain(i64::MIN));
         let (number, batch) = self.bodies.add(batch, self.now, last);
         let by_snapshots = self.snapshots.is_some();
-        if !by_snapshots {
+        if by_snapshots {
+            self.bodies.wait_for_places();
+        } else {
             self.arrived.push_back(self.now);
             self.waiting.add(last, number, batch.txn_count() as u32);
         }
@@ -443,8 +444,8 @@ impl Stream {
             let (txns, bytes) = self.bodies.since(checker.trimmed());
             // What is final is hardly ever asked for again, and a few megabytes stay in the processor's caches. So what is
             // mostly final goes before it must, but not before as much has come as half of what all keys hold.
-            let soon =
-                self.waiting.txns < txns / 4 && bytes > SOON.min(memory / 4).max(self.stays.0 / 2);
+            let waiting = self.snapshots.as_ref().map_or(self.waiting.txns, Snapshots::waiting);
+            let soon = waiting < txns / 4 && bytes > SOON.min(memory / 4).max(self.stays.0 / 2);
             if !soon && held <= (memory / 8 * 5).max(self.stays.1 + memory / 16) {
                 break;
             }

@@ -5,6 +5,7 @@ use isolde_spec::{Anomaly, Axiom, By};
 
 use super::arrivals::{Arrival, until_of};
 use super::excerpt::{self, Suspicion};
+use super::inserts::absent;
 use super::key_records::Reader;
 use super::{Pending, Slot, Timestamps, pending};
 use crate::bodies::{Bodies, TxnRef};
@@ -35,6 +36,8 @@ impl Timestamps {
                 }
             }
         }
+        let by_snapshots = self.about.promise.by == By::Snapshots;
+        self.keys[slot.0 as usize].1.deleted |= by_snapshots && version.word == absent();
         self.perhaps_deleted(slot, (version.word, version.txn), arrival, bodies);
         if self.ordering == Ordering::Snapshots {
             self.conflicts(slot, at, arrival, bodies);

@@ -9,13 +9,13 @@ use isolde_spec::{Axiom, By};
 
 use super::arrivals::Arrival;
 use super::excerpt::{self, Suspicion};
-use super::{Slot, Timestamps};
-use crate::bodies::{Bodies, TxnRef};
+use super::{Inserts, Slot, Timestamps};
+use crate::bodies::{BEFORE_ALL, Bodies, TxnRef};
 use crate::content::Word;
 use crate::event::Finding;
 
 /// What a delete leaves.
-fn absent() -> Word {
+pub(super) fn absent() -> Word {
     Word(Value::ABSENT.to_bits())
 }
 
@@ -55,11 +55,15 @@ impl Timestamps {
     }
 
     fn judge_insert(
-        &self,
+        &mut self,
         slot: Slot,
         txn: TxnRef,
         bodies: &mut Bodies,
     ) -> Option<excerpt::Judged> {
+        // Any delete excuses it, however old.
+        if !self.reload(slot, BEFORE_ALL, bodies) {
+            return None;
+        }
         let (key, state) = &self.keys[slot.0 as usize];
         let deletes = state.versions.iter().filter(|v| v.word == absent()).map(|v| v.txn);
         let perhaps = state.others.iter().filter(|o| o.unknown && o.word == absent());
@@ -77,8 +81,7 @@ impl Timestamps {
         match batch.op(first).kind() {
             OpKind::InsertIfAbsent => true,
             OpKind::Write if upserts(batch, first) => {
-                let versions = &self.keys[slot.0 as usize].1.versions;
-                let deleted = versions.iter().any(|version| version.word == absent());
+                let deleted = self.keys[slot.0 as usize].1.deleted;
                 if !deleted {
                     self.inserts.upserted.insert(slot);
                 }
@@ -86,6 +89,12 @@ impl Timestamps {
             }
             _ => false,
         }
+    }
+
+    /// Whether something is remembered of a key that a delete may change.
+    pub(super) fn deletes_matter(&self, slot: Slot) -> bool {
+        let Inserts { breaches, upserted, conflicts } = &self.inserts;
+        upserted.contains(&slot) || breaches.contains_key(&slot) || conflicts.contains_key(&slot)
     }
 
     /// Remembers a conflict that a delete may excuse.

@@ -43,6 +43,8 @@ pub(crate) struct KeyState {
     pub(crate) held: u32,
     /// Of a list: whether the timestamps of a writer contradict each other, so that it may see itself.
     bad: bool,
+    /// Whether a version was ever a delete. By snapshots such a key stays in memory.
+    pub(crate) deleted: bool,
     /// Whether all writers of its versions have timestamps that make sense, and none overlaps the next one.
     apart: bool,
     /// Whether an operation on it was ever refused: what that saw may be any version.
@@ -65,6 +67,7 @@ impl KeyState {
             wrong: 0,
             held: 0,
             bad: false,
+            deleted: false,
             apart: true,
             refused: false,
         }
@@ -401,6 +404,7 @@ impl KeyState {
             && self.others.is_empty()
             && self.wrong == 0
             && self.held == 0
+            && !self.deleted
             && !self.doubtful
             && self.versions.iter().all(gone)
     }

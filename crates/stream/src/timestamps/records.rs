@@ -7,8 +7,9 @@ use isolde_check::timestamps::rules::{Ordering, Place, Stamps};
 use isolde_history::{History, Key, OpId, Outcome, Timestamp, Txn, TxnId, Value};
 
 use super::key_records::{Other, Reader, Version};
-use crate::bodies::{AFTER_ALL, TxnRef};
+use crate::bodies::{AFTER_ALL, Body, TxnRef};
 use crate::content::{ListHash, NameId, Word, name_id, word};
+use crate::places::Given;
 
 /// Where a transaction stands.
 #[derive(Clone, Copy)]
@@ -23,7 +24,15 @@ pub(super) struct Stand {
 impl Stand {
     /// Where a transaction stands, by its timestamps.
     pub(super) fn of(txn: &Txn<'_>, ordering: Ordering) -> Stand {
-        let (start, commit) = (txn.start_ts(), txn.commit_ts());
+        Stand::at(txn, (txn.start_ts(), txn.commit_ts()), ordering)
+    }
+
+    /// Where a transaction stands that started and committed then.
+    fn at(
+        txn: &Txn<'_>,
+        (start, commit): (Option<Timestamp>, Option<Timestamp>),
+        ordering: Ordering,
+    ) -> Stand {
         let nowhere = Stand { place: None, start, commit: None };
         if txn.outcome() != Outcome::Committed {
             return nowhere;
@@ -73,6 +82,22 @@ impl<'b> Standing<'b> {
         };
         standing.stands = batch.txns().map(stand).collect();
         standing
+    }
+
+    /// A batch that was read again, with the places that its transactions were given, if they were given any.
+    fn again(
+        batch: &'b History,
+        number: u32,
+        ordering: Ordering,
+        places: Option<&[Given]>,
+    ) -> Self {
+        let Some(places) = places else {
+            return Standing::new(batch, Kept::Batch(number), ordering);
+        };
+        let given = batch.txns().zip(places);
+        let stands =
+            given.map(|(txn, given)| Stand::at(&txn, (given.start, given.commit), ordering));
+        Standing { batch, kept: Kept::Batch(number), ordering, stands: stands.collect() }
     }
 
     pub(super) fn txn(&self, txn: TxnId) -> TxnRef {
@@ -244,13 +269,15 @@ pub(super) fn key_named(batch: &History, name: NameId) -> Option<Key> {
 /// What a batch that was read again says of a key; `None` if it says nothing, or says that nothing can be known. Says
 /// whether the key holds a list.
 pub(super) fn read_again(
-    batch: &History,
+    body: &Body,
     number: u32,
     (name, ordering): (NameId, Ordering),
     records: &mut Records,
 ) -> Option<bool> {
+    let batch = &body.history;
     let key = key_named(batch, name)?;
-    let standing = Standing::new(batch, Kept::Batch(number), ordering);
+    let places = body.places.as_ref().map(|places| &places[..]);
+    let standing = Standing::again(batch, number, ordering, places);
     let mut facts = BatchFacts::of_one(batch, key);
     let facts = facts.of(key);
     records.add(&facts, &standing);

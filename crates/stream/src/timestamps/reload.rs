@@ -68,9 +68,9 @@ impl Timestamps {
                 (floor, base_missing) = (earlier, false);
                 break;
             }
-            let Some(history) = bodies.get(batch) else { break };
+            let Some(body) = bodies.body(batch) else { break };
             let known = records.versions.len();
-            if let Some(list) = read_again(&history, batch, (name, self.ordering), &mut records) {
+            if let Some(list) = read_again(&body, batch, (name, self.ordering), &mut records) {
                 lists[usize::from(list)] = true;
             }
             let found = records.versions[known..].iter().map(|(version, _)| version);
@@ -132,8 +132,8 @@ impl Timestamps {
         let mut records = Records::default();
         for batch in bodies.about(name, What::Word(word)) {
             if batch < self.trimmed {
-                let history = bodies.get(batch)?;
-                read_again(&history, batch, (name, self.ordering), &mut records);
+                let body = bodies.body(batch)?;
+                read_again(&body, batch, (name, self.ordering), &mut records);
             }
         }
         let versions = records.versions.iter().filter(|(version, _)| version.word == word);
@@ -164,7 +164,8 @@ impl Timestamps {
             self.hand = (self.hand + 1) % self.keys.len();
             let (name, state) = &self.keys[self.hand];
             let slot = Slot(self.hand as u32);
-            if state.is_idle(end) && self.slots.get(name) == Some(&slot) {
+            let idle = state.is_idle(end) && !self.deletes_matter(slot);
+            if idle && self.slots.get(name) == Some(&slot) {
                 self.left.add(*name);
                 self.slots.remove(name);
                 self.key_bytes = self.key_bytes.saturating_sub(A_KEY + state.heap_bytes());

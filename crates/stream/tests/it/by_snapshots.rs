@@ -167,7 +167,7 @@ fn compare(seed: u64, tally: &mut Tally) {
         timeout: [0, 15, 100_000][random.below(3) as usize],
         promises: random.chance(50),
         batch: 1 + random.below(5),
-        spills: random.chance(10),
+        spills: random.chance(50),
     };
     let (found, stream) = online(&header, &lines, feeding);
     let status = stream.status();

@@ -12,8 +12,16 @@ const MEMORY: usize = 8 << 20;
 
 /// Feeds lines of the notation in batches, with next to no memory, and says the most that was held.
 fn watch(lines: impl Iterator<Item = String>, batch: usize, timeout: i64) -> (Status, usize) {
+    held_to(Promise::by_timestamps(Level::SnapshotIsolation), lines, batch, timeout)
+}
+
+fn held_to(
+    promise: Promise,
+    lines: impl Iterator<Item = String>,
+    batch: usize,
+    timeout: i64,
+) -> (Status, usize) {
     let folder = Folder::new();
-    let promise = Promise::by_timestamps(Level::SnapshotIsolation);
     let settings =
         Settings { memory: MEMORY, timeout, folder: Some(folder.path()), ..Settings::new(promise) };
     let mut stream = Stream::new(settings).unwrap();
@@ -83,5 +91,28 @@ fn timestamps_that_run_backwards_are_judged_all_the_same() {
         .map(|i| format!("s{i}: r(x,{i}) w(x,{}) ts({},{})", i + 1, 10 * i, 10 * i + 5));
     let (status, most) = watch(lines, 50, 1 << 40);
     assert_eq!((status.holds(), status.txns), (Some(true), 6_000), "{status:?}");
+    assert_within(most);
+}
+
+#[test]
+fn a_stream_by_snapshots_leaves_memory_too() {
+    // Every thousandth reads what was written long ago, and has a snapshot of then that came in time.
+    let lines = (0..60_000_i64).map(|i| {
+        let (old, number) = (i - 30_000, 10 + i);
+        let again = match old > 0 && i % 1_000 == 0 {
+            true => format!("r(k{old},{old}) "),
+            false => String::new(),
+        };
+        let snapshot = format!("snapshot={{xmin:{number},xmax:{number},xip:[]}}");
+        format!(
+            "s{}: r(x,{i}) w(x,{}) {again}w(k{i},{i}) {{xid={number},{snapshot}}}",
+            i % 8,
+            i + 1
+        )
+    });
+    let promise = Promise::by_snapshots(Level::SnapshotIsolation);
+    let (status, most) = held_to(promise, lines, 100, 5);
+    assert_eq!((status.holds(), status.txns, status.too_late), (Some(true), 60_000, 0));
+    assert!(status.keys < 40_000 && status.reloads > 0, "{status:?}");
     assert_within(most);
 }
