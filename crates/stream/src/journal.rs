@@ -15,7 +15,7 @@ use crate::error::StreamError;
 use crate::pack::Pack;
 
 /// What the state begins with: what it is, and the version.
-const BEGINNING: &[u8; 16] = b"isolde state\0\0\0\x01";
+const BEGINNING: &[u8; 16] = b"isolde state\0\0\0\x02";
 const STATE: &str = "state";
 /// A log so long is worth a checkpoint.
 const LONG: u64 = 16 << 20;

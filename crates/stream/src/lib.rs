@@ -12,6 +12,7 @@ mod divider;
 mod error;
 mod event;
 mod figures;
+mod fingerprint;
 mod journal;
 mod numbers;
 mod pack;

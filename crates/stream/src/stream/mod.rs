@@ -1,12 +1,14 @@
 //! The stream: batches in, events out.
 
+mod repeated;
 mod resume;
 
 use std::collections::VecDeque;
 
-use isolde_history::{History, HistoryBuilder, StreamPromise, Timestamp, Txn, TxnId};
+use isolde_history::{History, Outcome, StreamPromise, Timestamp, Txn, TxnId};
 use isolde_spec::{By, Level, Promise};
 
+use repeated::LeftOut;
 pub use resume::Resumed;
 
 use crate::bodies::{Bodies, TxnRef};
@@ -14,7 +16,7 @@ use crate::content::{NameId, name_id};
 use crate::error::StreamError;
 use crate::event::{StreamEvent, Told, Trouble};
 use crate::journal::Journal;
-use crate::numbers::{Numbered, Numbers};
+use crate::numbers::Numbers;
 use crate::pending_heap::PendingHeap;
 use crate::promises::Promises;
 use crate::settings::Settings;
@@ -61,8 +63,9 @@ pub struct Stream {
     finished: bool,
     txns: u64,
     ops: u64,
+    committed: u64,
     late: u64,
-    repeated: u64,
+    left_out: LeftOut,
     /// Why the stream is incomplete.
     missing: Option<String>,
     events: Vec<StreamEvent>,
@@ -93,13 +96,14 @@ impl Stream {
         // By snapshots, transactions alone do not tell the places that they were given: so nothing leaves memory.
         let folder = settings.folder.clone().filter(|_| promise.by != By::Snapshots);
         let bodies = Bodies::new(folder, settings.keep, settings.memory / 16);
+        let numbers = Numbers::new(settings.memory);
         Ok(Stream {
             settings,
             checker: None,
             snapshots: None,
             bodies,
             promises: Promises::default(),
-            numbers: Numbers::default(),
+            numbers,
             arrived: VecDeque::new(),
             waiting: Waiting::default(),
             pending: PendingHeap::default(),
@@ -108,8 +112,9 @@ impl Stream {
             finished: false,
             txns: 0,
             ops: 0,
+            committed: 0,
             late: 0,
-            repeated: 0,
+            left_out: LeftOut::default(),
             missing: None,
             events: Vec::new(),
             next_event: 1,
@@ -214,10 +219,12 @@ impl Stream {
         let open = if self.finished { 0 } else { open };
         let mut status = Status {
             txns: self.txns,
+            committed: self.committed,
             ops: self.ops,
             open,
             late: self.late,
-            repeated: self.repeated,
+            repeated: self.left_out.repeated,
+            left_out: self.left_out.taken + self.left_out.old,
             promised: self.promises.are_made(),
             complete: self.missing.is_none(),
             disk: self.bodies.on_disk(),
@@ -279,42 +286,11 @@ impl Stream {
         }
     }
 
-    /// The batch without transactions that have come before.
-    fn without_repeated(&mut self, batch: History) -> History {
-        let number = self.bodies.next();
-        let mut left_out = Vec::new();
-        for (txn, seq) in batch.seqs() {
-            let pool = batch.pool();
-            let session = name_id(pool, pool.session_name(batch.txn(txn).session()));
-            let txn_ref = TxnRef::new(number, TxnId(txn.0 - left_out.len() as u32));
-            match self.numbers.note(session, seq, (txn_ref, txn), &batch, &mut self.bodies) {
-                Numbered::Next => {}
-                Numbered::Gap => {
-                    let name = name_of(&batch, txn);
-                    self.is_incomplete(&format!(
-                        "what came before {name} in its session is missing"
-                    ));
-                }
-                Numbered::Again => {
-                    self.repeated += 1;
-                    left_out.push(txn);
-                }
-                Numbered::Taken => {
-                    left_out.push(txn);
-                    let trouble = Trouble::SameNumber(name_of(&batch, txn));
-                    if let Some(checker) = &mut self.checker {
-                        checker.told.push(Told::Trouble(trouble));
-                    }
-                    self.is_incomplete("two transactions have one number");
-                }
-            }
-        }
-        if left_out.is_empty() { batch } else { without(&batch, &left_out) }
-    }
-
     fn take(&mut self, batch: History) {
         self.txns += batch.txn_count() as u64;
         self.ops += batch.op_count() as u64;
+        let committed = batch.txns().filter(|txn| txn.outcome() == Outcome::Committed);
+        self.committed += committed.count() as u64;
         let sessions = batch.pool().session_names().iter();
         sessions.for_each(|name| self.promises.see(name_id(batch.pool(), *name)));
         let times = batch.txns().filter_map(|txn| txn.start_ts().max(txn.commit_ts()));
@@ -471,15 +447,4 @@ impl Stream {
             self.next_event += 1;
         }
     }
-}
-
-/// A batch without some of its transactions.
-fn without(batch: &History, left_out: &[TxnId]) -> History {
-    let mut rest = HistoryBuilder::new();
-    batch.copy_meta(&batch.meta().initial.given, &mut rest);
-    for txn in batch.txns().filter(|txn| !left_out.contains(&txn.id())) {
-        // What a history holds a copy of it can hold, too.
-        let _ = batch.copy_txn(txn.id(), &mut |_| true, &mut rest);
-    }
-    rest.finish()
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use isolde_spec::{By, Level, Promise};
 
-use super::Stream;
+use super::{LeftOut, Stream};
 use crate::batch_files;
 use crate::bodies::{BEFORE_ALL, SavedBodies};
 use crate::error::StreamError;
@@ -130,7 +130,8 @@ impl Stream {
             arrived: self.arrived.clone(),
             missing: self.missing.clone(),
             now: self.now,
-            counts: vec![self.txns, self.ops, self.late, self.repeated, self.next_event],
+            counts: vec![self.txns, self.committed, self.ops, self.late, self.next_event],
+            left_out: self.left_out.packed(),
         })
     }
 
@@ -144,11 +145,12 @@ impl Stream {
         let folder = self.settings.folder.clone().unwrap_or_default();
         let broken = || Journal::is_broken(&folder, "it cannot be understood");
         (self.promises, self.numbers, self.waiting) = unpacked().ok_or_else(broken)?;
-        let [txns, ops, late, repeated, next_event] = saved.counts[..] else {
+        let [txns, committed, ops, late, next_event] = saved.counts[..] else {
             return Err(broken());
         };
-        (self.txns, self.ops, self.late) = (txns, ops, late);
-        (self.repeated, self.next_event) = (repeated, next_event);
+        (self.txns, self.committed, self.ops) = (txns, committed, ops);
+        (self.late, self.next_event) = (late, next_event);
+        self.left_out = LeftOut::unpack(&mut &saved.left_out[..]).ok_or_else(broken)?;
         (self.arrived, self.missing, self.now) = (saved.arrived, saved.missing, saved.now);
         self.mark = saved.mark;
         if let Some(bodies) = saved.bodies {
@@ -186,6 +188,7 @@ struct Saved {
     missing: Option<String>,
     now: i64,
     counts: Vec<u64>,
+    left_out: Vec<u8>,
 }
 
 packed!(Saved {
@@ -204,7 +207,8 @@ packed!(Saved {
     arrived,
     missing,
     now,
-    counts
+    counts,
+    left_out
 });
 
 impl Saved {

@@ -53,6 +53,14 @@ pub(crate) struct Pending {
     inclusive: bool,
 }
 
+#[cfg(test)]
+impl Pending {
+    /// A read of no key in particular.
+    pub(crate) fn at(until: Timestamp, txn: TxnRef) -> Pending {
+        Pending { until, txn, name: NameId(0, 0), slot: Slot(0), at: until, inclusive: true }
+    }
+}
+
 /// What is final already.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Finality {
