@@ -5,6 +5,7 @@
 //! times give the same events.
 
 mod arrivals;
+mod arriving;
 mod batch_files;
 mod bodies;
 mod content;

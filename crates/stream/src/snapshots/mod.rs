@@ -320,11 +320,6 @@ impl Snapshots {
         self.writers.contains_key(&txn)
     }
 
-    /// A session has ended.
-    pub(crate) fn end_session(&mut self, session: NameId) {
-        self.sessions.iter_mut().for_each(|sessions| sessions.end(session));
-    }
-
     /// The bytes that it takes, about.
     pub(crate) fn heap_bytes(&self) -> usize {
         let sessions = self.sessions.as_ref().map_or(0, Sessions::heap_bytes);

@@ -3,14 +3,13 @@
 mod repeated;
 mod resume;
 
-use std::collections::VecDeque;
-
 use isolde_history::{History, Outcome, StreamPromise, Timestamp, Txn, TxnId};
 use isolde_spec::{By, Level, Promise};
 
 use repeated::LeftOut;
 pub use resume::Resumed;
 
+use crate::arriving::Arriving;
 use crate::bodies::{Bodies, TxnRef};
 use crate::content::{NameId, name_id};
 use crate::error::StreamError;
@@ -51,8 +50,8 @@ pub struct Stream {
     bodies: Bodies,
     promises: Promises,
     numbers: Numbers,
-    /// When each batch came whose time is not over, and which is the first of them.
-    arrived: VecDeque<i64>,
+    /// When batches came whose time is not over.
+    arriving: Arriving,
     /// Batches that are not final, by the last time of their transactions.
     waiting: Waiting,
     /// Wrong reads that are not told yet.
@@ -104,7 +103,7 @@ impl Stream {
             bodies,
             promises: Promises::default(),
             numbers,
-            arrived: VecDeque::new(),
+            arriving: Arriving::default(),
             waiting: Waiting::default(),
             pending: PendingHeap::default(),
             stays: (0, 0),
@@ -204,6 +203,10 @@ impl Stream {
         self.now = self.now.max(now);
         self.finished = true;
         self.settle();
+        let told = self.checker.as_ref().is_some_and(|checker| !checker.told.is_empty());
+        if let Some(journal) = self.journal.as_mut().filter(|_| told) {
+            journal.finish(self.now)?;
+        }
         self.pass_on();
         self.bodies.take_error()
     }
@@ -298,7 +301,7 @@ impl Stream {
         let (number, batch) = self.bodies.add(batch, self.now, last);
         let by_snapshots = self.snapshots.is_some();
         if !by_snapshots {
-            self.arrived.push_back(self.now);
+            self.arriving.add(self.now);
             self.waiting.add(last, number, batch.txn_count() as u32);
         }
         let Some(checker) = &mut self.checker else { return };
@@ -314,9 +317,7 @@ impl Stream {
                 true => Snapshots::place(&txn),
                 false => txn.commit_ts().or(txn.start_ts()),
             };
-            if let Some(at) = at
-                && self.promises.are_broken(session, at)
-            {
+            if self.promises.are_broken(session, at) {
                 self.late += 1;
                 checker.told.push(Told::Late { txn: name_of(&batch, txn.id()) });
             }
@@ -332,13 +333,8 @@ impl Stream {
         for (session, promise) in promises {
             self.promises.add(*session, promise);
             if let Some(session) = session.filter(|_| promise.end) {
+                // What binds it stays: it is asked for again if more comes of it, as offline.
                 self.numbers.end(session);
-                if let Some(checker) = &mut self.checker {
-                    checker.end_session(session);
-                }
-                if let Some(snapshots) = &mut self.snapshots {
-                    snapshots.end_session(session);
-                }
             }
         }
     }
@@ -353,16 +349,13 @@ impl Stream {
         // By snapshots, what has its place has waited long enough.
         if !self.promises.are_made() && self.snapshots.is_none() {
             let over = self.now.saturating_sub(self.settings.timeout);
-            while self.arrived.front().is_some_and(|at| *at <= over) {
-                self.arrived.pop_front();
-                batch += 1;
-            }
+            batch = batch.max(self.arriving.over(over));
         }
         // What waits for transactions that are not judged any more is never told.
         let halted = self.snapshots.as_ref().is_some_and(Snapshots::is_halted);
         if self.finished && !halted {
-            self.arrived.clear();
             batch = self.bodies.next();
+            self.arriving.settle(batch);
         }
         checker.judge_final(low, batch, &mut self.bodies);
         checker.finality = Finality { low, batch };
@@ -379,6 +372,9 @@ impl Stream {
         }
         self.pending.clear_settled(|pending| checker.is_open(pending));
         self.waiting.settle(batch, low);
+        if self.snapshots.is_none() {
+            self.arriving.settle(self.waiting.first().unwrap_or(self.bodies.next()));
+        }
     }
 
     /// By snapshots: gives places to all that waits and can have them, and says up to where that is so.
@@ -436,7 +432,7 @@ impl Stream {
         let others = self.promises.heap_bytes() + self.numbers.heap_bytes() + snapshots;
         let keys = self.checker.as_ref().map_or(0, |checker| checker.held().1);
         let waiting = self.pending.heap_bytes() + self.waiting.heap_bytes();
-        self.bodies.bytes() + others + keys + waiting + self.arrived.capacity() * 8
+        self.bodies.bytes() + others + keys + waiting + self.arriving.heap_bytes()
     }
 
     /// Numbers what was told.

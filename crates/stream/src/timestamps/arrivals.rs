@@ -89,7 +89,7 @@ impl Timestamps {
     ) {
         let pool = arrival.standing.batch.pool();
         let session = name_id(pool, pool.session_name(txn.session()));
-        let bound = self.bound(session, place, bodies);
+        let bound = self.bound(session, (own, place), bodies);
         if let Some((bound, before)) = bound
             && !keeps_session_order(bound, place)
         {
@@ -113,7 +113,7 @@ impl Timestamps {
     ) -> bool {
         let asked = Suspicion { axiom, txn, key, involved };
         let Some(judged) = excerpt::judge(&self.about, bodies, asked) else {
-            self.figures.too_late += 1;
+            self.figures.too_late(txn);
             return false;
         };
         let found = !judged.findings.is_empty();
@@ -255,7 +255,7 @@ impl Timestamps {
     ) -> Vec<Reader> {
         let state = &mut self.keys[slot.0 as usize].1;
         let unknown = readers.iter().filter(|reader| state.sees_nothing_known(reader.place()));
-        self.figures.too_late += unknown.count() as u64;
+        unknown.for_each(|reader| self.figures.too_late(reader.txn));
         for reader in readers.iter().filter(|reader| !reader.inclusive) {
             let place = reader.place();
             if state.tied(state.count(place), place).iter().any(|v| v.txn != reader.txn) {
@@ -358,10 +358,15 @@ impl Timestamps {
         let versions = records.versions.iter().filter(|(v, _)| v.commit.min(v.start) <= floor);
         let mut late: Vec<TxnRef> = versions.map(|(version, _)| version.txn).collect();
         late.extend(records.readers.iter().filter(|r| r.at <= floor).map(|r| r.txn));
+        if late.is_empty() {
+            // What came needs more than what it overlaps.
+            late.extend(records.versions.iter().map(|(version, _)| version.txn));
+            late.extend(records.readers.iter().map(|reader| reader.txn));
+        }
         records.readers.retain(|reader| reader.at > floor);
         late.sort_unstable();
         late.dedup();
-        self.figures.too_late += late.len().max(1) as u64;
+        late.iter().for_each(|txn| self.figures.too_late(*txn));
         let first = late.first().and_then(|first| {
             let batch = bodies.get(first.batch())?;
             Some(name_of(&batch, first.txn()))
@@ -393,8 +398,8 @@ fn changes_until_now(
 ) {
     let came_later = |v: &&Version| v.txn.batch() > reader.txn.batch();
     let mut later: Vec<Version> = visible.iter().rev().take_while(came_later).copied().collect();
-    let before = visible[..visible.len() - later.len()].iter().rev();
-    let before = before.filter(|version| version.txn != reader.txn).next();
+    let mut before = visible[..visible.len() - later.len()].iter().rev();
+    let before = before.find(|version| version.txn != reader.txn);
     let mut newest = before.map(|version| version.commit);
     let mut right = reader.accepts(before.map_or(first, |version| version.word));
     later.sort_unstable_by_key(|version| version.txn);

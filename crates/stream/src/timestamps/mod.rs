@@ -282,7 +282,7 @@ impl Timestamps {
     /// told to be before.
     fn assign(&mut self, of: Pending, judged: Option<Judged>) -> Vec<(Option<Anomaly>, Finding)> {
         let Some(judged) = judged else {
-            self.figures.too_late += 1;
+            self.figures.too_late(of.txn);
             return Vec::new();
         };
         let range = self.readers_of(of);
@@ -327,11 +327,6 @@ impl Timestamps {
 
     fn trouble(&mut self, trouble: Trouble) {
         self.told.push(Told::Trouble(trouble));
-    }
-
-    /// A session has ended: nothing of it will come any more.
-    pub(crate) fn end_session(&mut self, session: NameId) {
-        self.bounds.remove(&session);
     }
 
     /// Nothing more is known of a key: what it held is not judged.
