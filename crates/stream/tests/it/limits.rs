@@ -76,6 +76,39 @@ fn a_session_for_every_transaction_is_forgotten_in_time() {
 }
 
 #[test]
+fn a_session_with_numbers_for_every_transaction_is_forgotten_in_time() {
+    let lines = (0..60_000_i64)
+        .map(|i| format!("s{i}: w(x,{}) ts({},{}) {{seq=1}}", i + 1, 10 * i, 10 * i + 5));
+    let (status, most) = watch(lines, 100, 5);
+    assert_eq!((status.holds(), status.txns), (Some(true), 60_000));
+    assert_within(most);
+}
+
+#[test]
+fn a_transaction_that_is_too_late_counts_once() {
+    let folder = Folder::new();
+    let promise = Promise::by_timestamps(Level::SnapshotIsolation);
+    let settings = Settings {
+        memory: 1,
+        keep: 1,
+        timeout: 0,
+        folder: Some(folder.path()),
+        ..Settings::new(promise)
+    };
+    let mut stream = Stream::new(settings).unwrap();
+    for i in 1..2_000_i64 {
+        let keys = (0..4).map(|key| format!("w({key},{i}) ")).collect::<String>();
+        let text = format!("initial 0\ns{}: {keys}ts({},{})", i % 8, 10 * i, 10 * i + 5);
+        stream.push(notation::parse(&text).unwrap(), i).unwrap();
+    }
+    let late = (0..4).map(|key| format!("r({key},1) w({key},a{key}) ")).collect::<String>();
+    let text = format!("initial 0\nlate: {late}ts(22,23)");
+    stream.push(notation::parse(&text).unwrap(), 5_000).unwrap();
+    stream.finish(10_000).unwrap();
+    assert_eq!((stream.status().too_late, stream.status().holds()), (1, None));
+}
+
+#[test]
 fn timestamps_that_run_backwards_are_judged_all_the_same() {
     // The last comes first: every read is wrong until what it read comes.
     let lines = (0..6_000_i64)
