@@ -17,7 +17,7 @@ const MOST_OF_ONE: usize = 1 << 14;
 /// How many sessions are remembered after their end, for the source may send that once more, too.
 const ENDED: usize = 1 << 14;
 /// The least and the most that all of them may take, and the share of the memory.
-const BYTES: std::ops::RangeInclusive<usize> = 256 << 10..=64 << 20;
+const BYTES: std::ops::RangeInclusive<usize> = 1 << 20..=64 << 20;
 const SHARE: usize = 32;
 /// What a session and one of its transactions take, in tables that grow by doubling. These are figures and not what was
 /// asked of the system: what is forgotten must be the same after a restart.
@@ -271,15 +271,15 @@ mod tests {
 
     #[test]
     fn sessions_that_never_end_are_forgotten_in_time() {
-        let mut numbers = Numbers::new(8 << 20);
+        let mut numbers = Numbers::new(1 << 20);
         for session in 0..60_000 {
             assert_eq!(numbers.note(NameId(4 * session, 0), 1, session), Numbered::Next);
-            assert!(numbers.heap_bytes() <= share_of(8 << 20));
+            assert!(numbers.heap_bytes() <= share_of(1 << 20));
         }
         assert_eq!(numbers.note(NameId(4 * 59_999, 0), 1, 59_999), Numbered::Again);
         assert_eq!(numbers.note(NameId(4, 0), 1, 1), Numbered::Next);
         let actual = numbers.sessions.capacity() * size_of::<(NameId, Seen)>();
-        assert!(actual <= share_of(8 << 20), "{actual}");
+        assert!(actual <= share_of(1 << 20), "{actual}");
     }
 
     #[test]

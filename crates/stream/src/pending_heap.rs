@@ -2,8 +2,8 @@
 //!
 //! As long as all sessions promise, the time of arrival says nothing; without any promise, the timestamps do not. Where both
 //! count, a read is in two heaps, and what is taken from one stays in the other until it comes up there: asking about
-//! a read once more does no harm. A heap that holds mostly such is cleared of them. No heap has a read twice, however
-//! often sessions begin and cease to promise.
+//! a read once more does no harm. A heap that holds mostly such is cleared of them. Once sessions have ceased to
+//! promise, reads are in both heaps for good, so that it costs nothing if they begin and cease again and again.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -25,15 +25,17 @@ pub(crate) struct PendingHeap {
     cleared: [usize; 2],
     /// Whether all sessions promise.
     promised: bool,
+    /// Whether they ever ceased to: then every read is in both heaps.
+    mixed: bool,
 }
 
 impl PendingHeap {
     /// Adds a read; `low` is how far promises have come.
     pub(crate) fn push(&mut self, pending: Pending, low: Option<Timestamp>) {
-        if self.promised || low.is_some() {
+        if self.promised || self.mixed || low.is_some() {
             self.by_time.push(Reverse(pending));
         }
-        if !self.promised {
+        if !self.promised || self.mixed {
             self.by_arrival.push(Reverse((pending.txn, pending)));
         }
     }
@@ -41,10 +43,11 @@ impl PendingHeap {
     /// Whether all sessions promise from now on.
     pub(crate) fn promised(&mut self, promised: bool) {
         match (self.promised, promised) {
+            _ if self.mixed => {}
             (true, false) => {
-                // Nothing is there: it was emptied when they began to promise.
+                self.mixed = true;
                 let all = self.by_time.iter().map(|Reverse(p)| Reverse((p.txn, *p)));
-                self.by_arrival.extend(all);
+                self.by_arrival = all.collect();
             }
             (false, true) => {
                 // What is in both heaps must not be here twice.
@@ -141,10 +144,14 @@ mod tests {
         // None is lost, and none comes before its time.
         assert!(heap.pop_final(low, 0, false).is_none());
         heap.promised(true);
+        heap.push(read(1_000), low);
         let mut popped = 0;
         while heap.pop_final(Some(Timestamp::plain(101)), 0, false).is_some() {
             popped += 1;
         }
-        assert_eq!(popped, 1_000);
+        assert_eq!(popped, 1_001);
+        // By arrival, too.
+        heap.promised(false);
+        assert_eq!(std::iter::from_fn(|| heap.pop_final(None, 1_001, false)).count(), 1_001);
     }
 }

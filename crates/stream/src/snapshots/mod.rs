@@ -268,7 +268,8 @@ impl Snapshots {
     pub(crate) fn advance(&mut self, promised: Option<Timestamp>, time: Option<i64>) {
         let mut to = promised.map_or(Rank::FIRST, Rank::of_start);
         while let Some((came, newest)) = self.came.front()
-            && time.is_some_and(|time| *came <= time)
+            // What is promised anyway needs no time.
+            && (*newest <= to || time.is_some_and(|time| *came <= time))
         {
             to = to.max(*newest);
             self.came.pop_front();

@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use isolde_history::notation::parse;
 use isolde_spec::{Level, Promise};
-use isolde_stream::{Settings, Stream, StreamEvent, Told, Trouble};
+use isolde_stream::{Settings, Status, Stream, StreamEvent, Told, Trouble};
 
 use crate::folder::Folder;
+use crate::made::{Made, Random};
 
 fn settings() -> Settings {
     Settings::new(Promise::by_timestamps(Level::SnapshotIsolation))
@@ -124,4 +125,58 @@ fn numbers_are_remembered_over_a_restart() {
     stream.push(parse(&numbered(0..3_303, 3, 0)).unwrap(), 0).unwrap();
     let status = stream.status();
     assert_eq!((status.txns, status.repeated, status.complete), (3_303, 3_300, true));
+}
+
+/// A stream of lines, of which some come a second time because it was not known whether they had been taken: how it ended,
+/// and how many lines came twice.
+fn with_retries(made: &Made, lines: &[String], seed: u64, retries: bool) -> (Status, u64) {
+    let folder = Folder::new();
+    let settings = Settings { memory: 1, timeout: 15, folder: Some(folder.path()), ..settings() };
+    let mut stream = Stream::begin_in(settings.clone()).unwrap();
+    let mut random = Random::new(seed);
+    let (mut at, mut now, mut twice) = (0, 0, 0);
+    while at < lines.len() {
+        let end = (at + 1 + random.below(4) as usize).min(lines.len());
+        let push = |stream: &mut Stream, from: usize| {
+            let text = format!("{}{}", made.header, lines[from..end].concat());
+            stream.push(parse(&text).unwrap(), now).unwrap();
+        };
+        push(&mut stream, at);
+        let (killed, back) = (random.chance(30), random.below(6) as usize);
+        if retries && random.chance(50) {
+            if killed {
+                drop(stream);
+                stream = Stream::resume(&settings).unwrap().unwrap().stream;
+            }
+            let from = at.saturating_sub(back);
+            push(&mut stream, from);
+            twice += (end - from) as u64;
+        }
+        (at, now) = (end, now + 10);
+    }
+    stream.finish(now).unwrap();
+    (stream.status(), twice)
+}
+
+#[test]
+fn a_stream_of_which_parts_come_twice_is_the_stream_without_them() {
+    let mut violated = 0;
+    for seed in 0..200 {
+        let made = Made::new(seed, false);
+        let mut seqs = [0; 8];
+        let txns = made.shuffled(&mut Random::new(seed));
+        let lines = txns.iter().map(|txn| {
+            let seq = &mut seqs[txn.session as usize];
+            *seq += 1;
+            format!("{} {{seq={seq}}}\n", txn.line)
+        });
+        let lines: Vec<String> = lines.collect();
+        let (once, _) = with_retries(&made, &lines, seed, false);
+        let (status, twice) = with_retries(&made, &lines, seed, true);
+        assert_eq!((status.repeated, status.left_out, status.complete), (twice, 0, true));
+        let end = |status: &Status| (status.txns, status.by_anomaly.clone(), status.holds());
+        assert_eq!(end(&status), end(&once), "seed {seed}\n{}", lines.concat());
+        violated += u64::from(status.violations > 0);
+    }
+    assert!(violated > 30, "{violated}");
 }
