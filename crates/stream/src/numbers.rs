@@ -90,6 +90,19 @@ pub(crate) enum Numbered {
     Old,
 }
 
+/// How many transactions were left out.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct LeftOut {
+    /// They came twice.
+    pub(crate) repeated: u64,
+    /// Another one had the number.
+    pub(crate) taken: u64,
+    /// It is not remembered which one had the number.
+    pub(crate) old: u64,
+}
+
+packed!(LeftOut { repeated, taken, old });
+
 impl Numbers {
     /// No numbers yet, with a share of so many bytes of memory.
     pub(crate) fn new(memory: usize) -> Numbers {

@@ -6,7 +6,6 @@ mod resume;
 use isolde_history::{History, Outcome, StreamPromise, Timestamp, Txn, TxnId};
 use isolde_spec::{By, Level, Promise};
 
-use repeated::LeftOut;
 pub use resume::Resumed;
 
 use crate::arriving::Arriving;
@@ -15,7 +14,7 @@ use crate::content::{NameId, name_id};
 use crate::error::StreamError;
 use crate::event::{StreamEvent, Told, Trouble};
 use crate::journal::Journal;
-use crate::numbers::Numbers;
+use crate::numbers::{LeftOut, Numbers};
 use crate::pending_heap::PendingHeap;
 use crate::promises::Promises;
 use crate::settings::Settings;

@@ -7,21 +7,7 @@ use crate::content::name_id;
 use crate::event::{Told, Trouble};
 use crate::fingerprint::Fingerprints;
 use crate::numbers::Numbered;
-use crate::pack::packed;
 use crate::timestamps::excerpt::name_of;
-
-/// How many transactions were left out.
-#[derive(Clone, Copy, Default)]
-pub(super) struct LeftOut {
-    /// They came twice.
-    pub(super) repeated: u64,
-    /// Another one had the number.
-    pub(super) taken: u64,
-    /// It is not remembered which one had the number.
-    pub(super) old: u64,
-}
-
-packed!(LeftOut { repeated, taken, old });
 
 impl Stream {
     /// The batch without transactions that have come before.

@@ -2,13 +2,13 @@
 
 use isolde_spec::{By, Level, Promise};
 
-use super::{LeftOut, Stream};
+use super::Stream;
 use crate::arriving::Arriving;
 use crate::batch_files;
 use crate::bodies::{BEFORE_ALL, SavedBodies};
 use crate::error::StreamError;
 use crate::journal::{Entry, Journal};
-use crate::numbers::Numbers;
+use crate::numbers::{LeftOut, Numbers};
 use crate::pack::{Pack, packed};
 use crate::promises::Promises;
 use crate::settings::Settings;
