@@ -172,7 +172,10 @@ impl Numbers {
             let first = *first;
             self.sessions.retain(|_, seen| seen.turn >= first);
             self.sessions.shrink_to_fit();
-            self.ended.retain(|(session, _)| self.sessions.contains_key(session));
+            let sessions = &self.sessions;
+            self.ended.retain(|(session, turn)| {
+                sessions.get(session).is_some_and(|seen| seen.ended == Some(*turn))
+            });
         }
         let each = half / A_TXN / self.sessions.len().max(1);
         self.sessions.values_mut().for_each(|seen| seen.keep(each));

@@ -96,14 +96,15 @@ impl PendingHeap {
         self.by_time.pop().map(|Reverse(pending)| pending)
     }
 
-    /// Clears the heaps of what is not open any more, if that may be most of them: most wrong reads become right.
+    /// Clears the heaps of what is not open any more, if that may be most of them: most wrong reads become right, and some
+    /// wrong again.
     pub(crate) fn clear_settled(&mut self, is_open: impl Fn(&Pending) -> bool) {
         if self.by_time.len() > FEW.max(2 * self.cleared[0]) {
-            self.by_time.retain(|Reverse(pending)| is_open(pending));
+            clear(&mut self.by_time, |Reverse(pending)| is_open(pending));
             self.cleared[0] = self.by_time.len();
         }
         if self.by_arrival.len() > FEW.max(2 * self.cleared[1]) {
-            self.by_arrival.retain(|Reverse((_, pending))| is_open(pending));
+            clear(&mut self.by_arrival, |Reverse((_, pending))| is_open(pending));
             self.cleared[1] = self.by_arrival.len();
         }
     }
@@ -122,6 +123,15 @@ impl PendingHeap {
         self.by_time.capacity() * size_of::<Pending>()
             + self.by_arrival.capacity() * size_of::<(TxnRef, Pending)>()
     }
+}
+
+/// Keeps one of each that is open.
+fn clear<T: Ord>(heap: &mut BinaryHeap<T>, is_open: impl Fn(&T) -> bool) {
+    let mut all = std::mem::take(heap).into_vec();
+    all.retain(is_open);
+    all.sort_unstable();
+    all.dedup();
+    *heap = BinaryHeap::from(all);
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ fn si() -> Stream {
 }
 
 /// A batch, and what some sessions promise behind it: a timestamp, or nothing more.
-fn promised(text: &str, promises: &[(&str, Option<i64>)]) -> History {
+pub(crate) fn promised(text: &str, promises: &[(&str, Option<i64>)]) -> History {
     let mut with = HistoryBuilder::new();
     parse(text).unwrap().replay(&mut with).unwrap();
     for (session, mark) in promises {
