@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use isolde_history::{StreamPromise, Timestamp};
 
 use crate::bodies::AFTER_ALL;
@@ -31,10 +31,9 @@ pub(crate) struct Promises {
     /// There are too many sessions, or too many without a promise: only a promise for all of them counts. What single ones
     /// have promised says no more than which of them are late.
     crowded: bool,
-    /// Sessions that have ended, each with the number of its end, and the same in that order.
-    ended: HashMap<NameId, u64>,
-    ends: VecDeque<(NameId, u64)>,
-    next_end: u64,
+    /// Sessions that have ended, and the same in that order.
+    ended: HashSet<NameId>,
+    ends: VecDeque<NameId>,
     /// What was promised for all sessions.
     all: Option<Timestamp>,
     low: Option<Timestamp>,
@@ -46,10 +45,8 @@ impl Pack for Promises {
         let mut sessions: Vec<_> = sessions.collect();
         sessions.sort_unstable();
         sessions.pack(out);
-        // An end that does not count any more stays in its row.
         self.ends.pack(out);
-        (self.next_end, self.crowded).pack(out);
-        (self.all, self.low).pack(out);
+        (self.crowded, self.all, self.low).pack(out);
     }
 
     fn unpack(input: &mut &[u8]) -> Option<Promises> {
@@ -59,8 +56,7 @@ impl Pack for Promises {
         }
         promises.ends = VecDeque::unpack(input)?;
         promises.ended = promises.ends.iter().copied().collect();
-        (promises.next_end, promises.crowded) = Pack::unpack(input)?;
-        (promises.all, promises.low) = Pack::unpack(input)?;
+        (promises.crowded, promises.all, promises.low) = Pack::unpack(input)?;
         if !promises.crowded {
             for mark in promises.sessions.values() {
                 match mark {
@@ -129,12 +125,12 @@ impl Promises {
         {
             self.forget(before);
         }
-        self.next_end += 1;
-        self.ended.insert(session, self.next_end);
-        self.ends.push_back((session, self.next_end));
+        if !self.ended.insert(session) {
+            return;
+        }
+        self.ends.push_back(session);
         if self.ends.len() > ENDED
-            && let Some((oldest, number)) = self.ends.pop_front()
-            && self.ended.get(&oldest) == Some(&number)
+            && let Some(oldest) = self.ends.pop_front()
         {
             self.ended.remove(&oldest);
         }
@@ -188,7 +184,7 @@ impl Promises {
     /// Whether a session has promised that nothing comes at this time, or nothing at all.
     pub(crate) fn are_broken(&self, session: NameId, at: Option<Timestamp>) -> bool {
         let own = self.sessions.get(&session).copied().flatten();
-        let own = if self.ended.contains_key(&session) { Some(AFTER_ALL) } else { own };
+        let own = if self.ended.contains(&session) { Some(AFTER_ALL) } else { own };
         let promised = self.all.max(own);
         // What has no time comes after a promise, but not after the end.
         promised.is_some_and(|mark| mark == AFTER_ALL || at.is_some_and(|at| at < mark))
@@ -198,8 +194,8 @@ impl Promises {
     pub(crate) fn heap_bytes(&self) -> usize {
         self.sessions.capacity() * (size_of::<(NameId, Option<Timestamp>)>() + 1)
             + self.counts.len() * 2 * size_of::<(Timestamp, u32)>()
-            + self.ended.capacity() * (size_of::<(NameId, u64)>() + 1)
-            + self.ends.capacity() * size_of::<(NameId, u64)>()
+            + self.ended.capacity() * (size_of::<NameId>() + 1)
+            + self.ends.capacity() * size_of::<NameId>()
     }
 }
 
