@@ -10,7 +10,7 @@ pub(crate) struct Arriving {
     /// From the first on that is not settled.
     times: VecDeque<i64>,
     first: u32,
-    /// When the last one came that was settled otherwise than by time.
+    /// When the last one came that is settled: those before it came no later.
     settled: Option<i64>,
 }
 
@@ -32,8 +32,8 @@ impl Arriving {
         }
     }
 
-    /// All batches before the number that it says had come by a time, as far as that is remembered: those which are left out
-    /// are final anyway.
+    /// All batches before the number that it says had come by a time. It may say a smaller one than it could, since of what
+    /// was settled by promise only the last is remembered: whatever was, is final anyway.
     pub(crate) fn over(&mut self, time: i64) -> u32 {
         while let Some(came) = self.times.pop_front_if(|came| *came <= time) {
             self.first += 1;
