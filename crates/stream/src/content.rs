@@ -24,7 +24,7 @@ packed!(NameId { 0, 1 });
 
 /// Mixes two words into one that is spread evenly.
 #[inline]
-fn mix(a: u64, b: u64) -> u64 {
+pub(crate) fn mix(a: u64, b: u64) -> u64 {
     let product = u128::from(a ^ 0x9e37_79b9_7f4a_7c15) * u128::from(b ^ 0xe703_7ed1_a0b4_28db);
     let folded = (product as u64) ^ (product >> 64) as u64;
     folded.wrapping_mul(0xd6e8_feb8_6659_fd93) ^ (folded >> 32)

@@ -47,8 +47,17 @@ pub enum Trouble {
     )]
     Incomplete(String),
     /// Two transactions have the same session and sequence number and are not the same.
-    #[error("{0} has the number of another transaction of its session, and other contents")]
+    #[error(
+        "{0} has the number of another transaction of its session, and other contents: it is left out, and so the \
+         end is unknown unless a violation is found"
+    )]
     SameNumber(String),
+    /// A transaction has a number so old that its session is not remembered as far back.
+    #[error(
+        "{0} has a number so old that what had it before is not remembered: it is left out as one that came twice, but \
+         it may be another one, and so the end is unknown unless a violation is found"
+    )]
+    OldNumber(String),
     /// A committed transaction lacks a timestamp, or a snapshot, that the promise needs.
     #[error(
         "{0} committed without the timestamp or snapshot that the promise needs: nothing is known of what it saw"

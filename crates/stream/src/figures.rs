@@ -1,8 +1,13 @@
 //! What is counted.
 
+use hashbrown::HashSet;
 use isolde_spec::{Anomaly, CATALOGUE};
 
+use crate::bodies::TxnRef;
 use crate::pack::Pack;
+
+/// Of so many transactions that were too late it is remembered which they were, so that each counts once.
+const REMEMBERED: usize = 1 << 12;
 
 /// What is counted beside the state.
 #[derive(Clone, Default)]
@@ -18,6 +23,8 @@ pub(crate) struct Figures {
     pub(crate) flipped_txns: u64,
     pub(crate) rectified: Vec<u64>,
     pub(crate) longest_change: i64,
+    /// The last ones that were too late.
+    were_too_late: HashSet<TxnRef>,
 }
 
 impl Pack for Figures {
@@ -52,6 +59,7 @@ impl Pack for Figures {
             first_doubt: Option::unpack(input)?,
             rectified: Vec::unpack(input)?,
             longest_change: i64::unpack(input)?,
+            were_too_late: HashSet::new(),
         })
     }
 }
@@ -77,10 +85,18 @@ impl Figures {
         }
     }
 
+    /// Counts a transaction that needed what is not kept any more. It may need several things, and be asked about again.
+    pub(crate) fn too_late(&mut self, txn: TxnRef) {
+        if self.were_too_late.len() == REMEMBERED {
+            self.were_too_late.clear();
+        }
+        self.too_late += u64::from(self.were_too_late.insert(txn));
+    }
+
     /// A verdict changed so many milliseconds after its transaction had come.
     pub(crate) fn change(&mut self, after: i64, is_right: bool) {
         self.flips += 1;
-        self.longest_change = self.longest_change.max(after);
+        self.came_after(after);
         if is_right {
             let class = (64 - (after.max(0) as u64).leading_zeros()) as usize;
             if self.rectified.len() <= class {
@@ -90,6 +106,11 @@ impl Figures {
         }
     }
 
+    /// What changed a verdict came so many milliseconds after the transaction that it is about.
+    pub(crate) fn came_after(&mut self, after: i64) {
+        self.longest_change = self.longest_change.max(after);
+    }
+
     /// Violations that stand, by their names.
     pub(crate) fn standing(&self) -> Vec<(&'static str, u64)> {
         let standing = self.by_anomaly.iter().filter(|(_, count)| *count > 0);
@@ -97,5 +118,20 @@ impl Figures {
             standing.map(|(anomaly, count)| (anomaly.name(), *count as u64)).collect();
         named.sort_unstable();
         named
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isolde_history::TxnId;
+
+    #[test]
+    fn a_transaction_that_is_too_late_counts_once() {
+        let mut figures = Figures::default();
+        for txn in [1, 2, 1, 1, 3, 2] {
+            figures.too_late(TxnRef::new(0, TxnId(txn)));
+        }
+        assert_eq!(figures.too_late, 3);
     }
 }

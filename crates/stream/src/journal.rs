@@ -15,7 +15,7 @@ use crate::error::StreamError;
 use crate::pack::Pack;
 
 /// What the state begins with: what it is, and the version.
-const BEGINNING: &[u8; 16] = b"isolde state\0\0\0\x01";
+const BEGINNING: &[u8; 16] = b"isolde state\0\0\0\x02";
 const STATE: &str = "state";
 /// A log so long is worth a checkpoint.
 const LONG: u64 = 16 << 20;
@@ -42,11 +42,17 @@ pub(crate) enum Entry {
     Tick { now: i64 },
     /// Something is missing in the stream.
     Incomplete { now: i64, why: String },
+    /// Nothing more comes.
+    Finish { now: i64 },
+    /// From now on with another timeout and other memory.
+    Limits { timeout: i64, memory: usize },
 }
 
 const BATCH: u8 = 1;
 const TICK: u8 = 2;
 const INCOMPLETE: u8 = 3;
+const FINISH: u8 = 4;
+const LIMITS: u8 = 5;
 
 impl Journal {
     /// Begins in a folder that has no state.
@@ -148,6 +154,16 @@ impl Journal {
         self.append(TICK, now, &[])
     }
 
+    /// Writes down that nothing more comes.
+    pub(crate) fn finish(&mut self, now: i64) -> Result<(), StreamError> {
+        self.append(FINISH, now, &[])
+    }
+
+    /// Writes down with what timeout and memory it goes on.
+    pub(crate) fn limits(&mut self, timeout: i64, memory: usize) -> Result<(), StreamError> {
+        self.append(LIMITS, timeout, &memory.packed())
+    }
+
     fn append(&mut self, kind: u8, now: i64, rest: &[u8]) -> Result<(), StreamError> {
         let mut entry = vec![0; ENTRY_HEAD];
         (kind, now).pack(&mut entry);
@@ -225,6 +241,8 @@ fn read_entry(mut input: &[u8]) -> Option<Entry> {
         }
         TICK => Some(Entry::Tick { now }),
         INCOMPLETE => Some(Entry::Incomplete { now, why: String::unpack(&mut input)? }),
+        FINISH => Some(Entry::Finish { now }),
+        LIMITS => Some(Entry::Limits { timeout: now, memory: usize::unpack(&mut input)? }),
         _ => None,
     }
 }

@@ -5,6 +5,7 @@
 //! times give the same events.
 
 mod arrivals;
+mod arriving;
 mod batch_files;
 mod bodies;
 mod content;
@@ -13,6 +14,7 @@ mod divider;
 mod error;
 mod event;
 mod figures;
+mod fingerprint;
 mod journal;
 mod numbers;
 mod pack;

@@ -3,9 +3,9 @@
 //! The low-water mark is the least promise of all sessions that may still say something. What comes below it is late. It
 //! never falls: a session that begins later cannot take back what others were told to be final.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use isolde_history::{StreamPromise, Timestamp};
 
 use crate::bodies::AFTER_ALL;
@@ -14,6 +14,10 @@ use crate::pack::Pack;
 
 /// So many sessions without a promise are none that will make one.
 const MOST_SILENT: u32 = 1 << 15;
+/// So many sessions are not told apart any more.
+const MOST: usize = 1 << 16;
+/// So many sessions are remembered after their end: what still comes of them is late.
+const ENDED: usize = 1 << 15;
 
 /// How far each session has come.
 #[derive(Default)]
@@ -24,8 +28,12 @@ pub(crate) struct Promises {
     counts: BTreeMap<Timestamp, u32>,
     /// How many sessions have made none.
     silent: u32,
-    /// There are so many of these that they are not counted any more: only a promise for all sessions counts.
+    /// There are too many sessions, or too many without a promise: only a promise for all of them counts. What single ones
+    /// have promised says no more than which of them are late.
     crowded: bool,
+    /// Sessions that have ended, and the same in that order.
+    ended: HashSet<NameId>,
+    ends: VecDeque<NameId>,
     /// What was promised for all sessions.
     all: Option<Timestamp>,
     low: Option<Timestamp>,
@@ -37,20 +45,26 @@ impl Pack for Promises {
         let mut sessions: Vec<_> = sessions.collect();
         sessions.sort_unstable();
         sessions.pack(out);
-        self.all.pack(out);
-        self.low.pack(out);
-        self.crowded.pack(out);
+        self.ends.pack(out);
+        (self.crowded, self.all, self.low).pack(out);
     }
 
     fn unpack(input: &mut &[u8]) -> Option<Promises> {
         let mut promises = Promises::default();
         for (session, watermark) in Vec::<(NameId, Option<Timestamp>)>::unpack(input)? {
-            let promise = StreamPromise { session: None, watermark, end: false };
-            promises.add(Some(session), &promise);
+            promises.sessions.insert(session, watermark);
         }
-        promises.all = Option::unpack(input)?;
-        promises.low = Option::unpack(input)?;
-        promises.crowded = bool::unpack(input)?;
+        promises.ends = VecDeque::unpack(input)?;
+        promises.ended = promises.ends.iter().copied().collect();
+        (promises.crowded, promises.all, promises.low) = Pack::unpack(input)?;
+        if !promises.crowded {
+            for mark in promises.sessions.values() {
+                match mark {
+                    Some(mark) => *promises.counts.entry(*mark).or_default() += 1,
+                    None => promises.silent += 1,
+                }
+            }
+        }
         Some(promises)
     }
 }
@@ -61,16 +75,18 @@ impl Promises {
         if self.crowded {
             return;
         }
-        if self.silent == MOST_SILENT {
-            self.crowded = true;
-            (self.sessions, self.counts) = (HashMap::new(), BTreeMap::new());
-            return;
-        }
         let silent = &mut self.silent;
         self.sessions.entry(session).or_insert_with(|| {
             *silent += 1;
             None
         });
+        if self.silent > MOST_SILENT || self.sessions.len() > MOST {
+            self.crowded = true;
+            self.silent = 0;
+            self.counts = BTreeMap::new();
+            self.sessions.retain(|_, mark| mark.is_some());
+            self.drop_surplus();
+        }
     }
 
     /// Notes a promise; `session` is whose it is.
@@ -81,22 +97,42 @@ impl Promises {
             self.all = self.all.max(mark);
             return;
         };
-        self.see(session);
+        if promise.end {
+            self.end(session);
+        } else if let Some(mark) = promise.watermark {
+            self.see(session);
+            self.mark(session, mark);
+        }
+    }
+
+    fn mark(&mut self, session: NameId, mark: Timestamp) {
+        let before = self.sessions.insert(session, Some(mark)).flatten();
+        // A smaller promise than an earlier one says nothing.
+        let mark = before.map_or(mark, |before| before.max(mark));
+        self.sessions.insert(session, Some(mark));
         if self.crowded {
-            return;
+            return self.drop_surplus();
         }
-        if let Some(mark) = promise.watermark {
-            let before = self.sessions.insert(session, Some(mark)).flatten();
-            // A smaller promise than an earlier one says nothing.
-            let mark = before.map_or(mark, |before| before.max(mark));
-            self.sessions.insert(session, Some(mark));
-            self.forget(before);
-            *self.counts.entry(mark).or_default() += 1;
-        }
-        if promise.end
-            && let Some(before) = self.sessions.remove(&session)
+        self.forget(before);
+        *self.counts.entry(mark).or_default() += 1;
+    }
+
+    /// Nothing more comes of a session. What does nevertheless is late, as far as so many ends are remembered; of one that
+    /// is not, it is that of a session which has just begun.
+    fn end(&mut self, session: NameId) {
+        if let Some(before) = self.sessions.remove(&session)
+            && !self.crowded
         {
             self.forget(before);
+        }
+        if !self.ended.insert(session) {
+            return;
+        }
+        self.ends.push_back(session);
+        if self.ends.len() > ENDED
+            && let Some(oldest) = self.ends.pop_front()
+        {
+            self.ended.remove(&oldest);
         }
     }
 
@@ -112,6 +148,22 @@ impl Promises {
                 }
             }
         }
+    }
+
+    /// In a crowd: drops promises that say no more than what was promised for all, and if there are still too many, the least.
+    fn drop_surplus(&mut self) {
+        if self.sessions.len() <= MOST {
+            return;
+        }
+        let all = self.all;
+        self.sessions.retain(|_, mark| *mark > all);
+        if let Some(surplus) = self.sessions.len().checked_sub(MOST / 2) {
+            let named = self.sessions.iter().map(|(session, mark)| (*mark, *session));
+            let mut named: Vec<_> = named.collect();
+            named.sort_unstable();
+            named[..surplus].iter().for_each(|(_, session)| _ = self.sessions.remove(session));
+        }
+        self.sessions.shrink_to_fit();
     }
 
     /// Whether all sessions promise, so that time says nothing. Once all have ended, only time tells whether more come.
@@ -131,14 +183,29 @@ impl Promises {
 
     /// Nothing of a session comes before this, as it has promised.
     pub(crate) fn promised(&self, session: NameId) -> Option<Timestamp> {
-        self.all.max(self.sessions.get(&session).copied().flatten())
+        let own = self.sessions.get(&session).copied().flatten();
+        let own = if self.ended.contains(&session) { Some(AFTER_ALL) } else { own };
+        self.all.max(own)
+    }
+
+    #[cfg(test)]
+    fn are_broken(&self, session: NameId, at: Option<Timestamp>) -> bool {
+        is_broken(self.promised(session), at)
     }
 
     /// The bytes that it takes.
     pub(crate) fn heap_bytes(&self) -> usize {
         self.sessions.capacity() * (size_of::<(NameId, Option<Timestamp>)>() + 1)
             + self.counts.len() * 2 * size_of::<(Timestamp, u32)>()
+            + self.ended.capacity() * (size_of::<NameId>() + 1)
+            + self.ends.capacity() * size_of::<NameId>()
     }
+}
+
+/// Whether what comes at a time, or without one, breaks a promise.
+pub(crate) fn is_broken(promised: Option<Timestamp>, at: Option<Timestamp>) -> bool {
+    // What has no time comes after a promise, but not after the end.
+    promised.is_some_and(|mark| mark == AFTER_ALL || at.is_some_and(|at| at < mark))
 }
 
 #[cfg(test)]
@@ -184,6 +251,58 @@ mod tests {
         promises.add(None, &promise(20, false));
         assert!(promises.are_made());
         assert_eq!(promises.low(), Some(Timestamp::plain(20)));
-        assert_eq!(promises.promised(b), Some(Timestamp::plain(20)));
+        assert!(promises.are_broken(a, Some(Timestamp::plain(19))));
+        assert!(!promises.are_broken(a, Some(Timestamp::plain(20))));
+        assert!(!promises.are_broken(a, None));
+    }
+
+    fn session(i: u64) -> NameId {
+        NameId(4 * i, 0)
+    }
+
+    #[test]
+    fn what_comes_of_a_session_after_its_end_is_late() {
+        let mut promises = Promises::default();
+        promises.add(Some(session(1)), &promise(10, true));
+        promises.add(Some(session(2)), &promise(10, false));
+        let mut again = Promises::unpack(&mut &promises.packed()[..]).unwrap();
+        for promises in [&mut promises, &mut again] {
+            assert!(promises.are_broken(session(1), Some(Timestamp::plain(99))));
+            assert!(promises.are_broken(session(1), None));
+            assert!(!promises.are_broken(session(2), None));
+            // As far as ends are remembered.
+            (10..10 + ENDED as u64).for_each(|i| promises.add(Some(session(i)), &promise(1, true)));
+            assert!(!promises.are_broken(session(1), Some(Timestamp::plain(99))));
+        }
+    }
+
+    #[test]
+    fn sessions_that_promise_and_never_end_take_no_more_than_so_much() {
+        let mut promises = Promises::default();
+        let mut most = 0;
+        for i in 0..300_000 {
+            promises.add(Some(session(i)), &promise(i as i64, false));
+            promises.low();
+            most = most.max(promises.heap_bytes());
+        }
+        assert!(most < 12 << 20, "{most} bytes");
+        assert_eq!(promises.low(), Some(Timestamp::plain(0)));
+        promises.add(None, &promise(250_000, false));
+        assert_eq!(promises.low(), Some(Timestamp::plain(250_000)));
+    }
+
+    #[test]
+    fn in_a_crowd_a_session_that_breaks_its_own_promise_is_named() {
+        let mut promises = Promises::default();
+        promises.add(Some(session(0)), &promise(1_000, false));
+        (1..=u64::from(MOST_SILENT) + 1).for_each(|i| promises.see(session(i)));
+        assert!(promises.crowded && !promises.are_made());
+        assert!(promises.are_broken(session(0), Some(Timestamp::plain(999))));
+        promises.add(Some(session(7)), &promise(2_000, false));
+        assert!(promises.are_broken(session(7), Some(Timestamp::plain(1_999))));
+        assert_eq!(promises.low(), None);
+        let again = Promises::unpack(&mut &promises.packed()[..]).unwrap();
+        assert!(again.crowded && again.are_broken(session(7), Some(Timestamp::plain(1_999))));
+        assert_eq!(again.packed(), promises.packed());
     }
 }

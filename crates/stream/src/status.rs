@@ -5,6 +5,8 @@
 pub struct Status {
     /// Transactions so far.
     pub txns: u64,
+    /// How many of them committed.
+    pub committed: u64,
     /// Operations so far.
     pub ops: u64,
     /// Transactions on which the verdict is not final.
@@ -25,6 +27,9 @@ pub struct Status {
     pub unstamped: u64,
     /// Transactions that came twice and were left out.
     pub repeated: u64,
+    /// Transactions that were left out though they may not have come before: another one had the number, or it is not
+    /// remembered which.
+    pub left_out: u64,
     /// How often the verdict on a read changed.
     pub flips: u64,
     /// Pairs of a transaction and a key of which the verdict changed.
@@ -54,9 +59,13 @@ pub struct Status {
 impl Status {
     /// What the end of the stream says: `Some(true)` nothing was found and nothing is open, `Some(false)` a violation
     /// stands, `None` something stays unknown.
+    ///
+    /// As for a whole history, one that is incomplete may hold: whatever a transaction that is missing could explain is
+    /// a doubt, and where there is none, all that came is right. But a transaction that came and was left out is judged
+    /// by nobody.
     pub fn holds(&self) -> Option<bool> {
-        let unknown =
-            self.doubts + self.too_late + self.unstamped + self.open > 0 || self.txns == 0;
+        let unjudged = self.too_late + self.unstamped + self.left_out + self.open;
+        let unknown = self.doubts + unjudged > 0 || self.committed == 0;
         match (self.violations > 0, unknown) {
             (true, _) => Some(false),
             (false, true) => None,

@@ -56,6 +56,11 @@ impl Waiting {
         }
     }
 
+    /// The first batch that is not final.
+    pub(crate) fn first(&self) -> Option<u32> {
+        self.by_number.first_key_value().map(|(number, _)| *number)
+    }
+
     /// The bytes that it takes, about.
     pub(crate) fn heap_bytes(&self) -> usize {
         self.by_number.len() * 96

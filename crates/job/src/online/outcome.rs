@@ -228,7 +228,14 @@ mod tests {
 
     fn online(by_anomaly: &[(&'static str, u64)], doubts: u64) -> Status {
         let violations = by_anomaly.iter().map(|(_, count)| count).sum();
-        Status { txns: 9, by_anomaly: by_anomaly.to_vec(), violations, doubts, ..Status::default() }
+        Status {
+            txns: 9,
+            committed: 9,
+            by_anomaly: by_anomaly.to_vec(),
+            violations,
+            doubts,
+            ..Status::default()
+        }
     }
 
     fn offline(answer: Answer, counts: &[(Anomaly, u64)]) -> Verdict {

@@ -281,7 +281,8 @@ impl Snapshots {
     pub(crate) fn advance(&mut self, promised: Option<Timestamp>, time: Option<i64>) {
         let mut to = promised.map_or(Rank::FIRST, Rank::of_start);
         while let Some((came, newest)) = self.came.front()
-            && time.is_some_and(|time| *came <= time)
+            // What is promised anyway needs no time.
+            && (*newest <= to || time.is_some_and(|time| *came <= time))
         {
             to = to.max(*newest);
             self.came.pop_front();
@@ -331,11 +332,6 @@ impl Snapshots {
     /// Whether a transaction waits for the place of its commit.
     pub(crate) fn waits(&self, txn: TxnRef) -> bool {
         self.writers.contains_key(&txn)
-    }
-
-    /// A session has ended.
-    pub(crate) fn end_session(&mut self, session: NameId) {
-        self.sessions.iter_mut().for_each(|sessions| sessions.end(session));
     }
 
     /// The bytes that it takes, about.

@@ -97,11 +97,6 @@ impl Sessions {
         found.map(|back| (back.txn, vec![back.before, txn])).collect()
     }
 
-    /// A session has ended.
-    pub(super) fn end(&mut self, session: NameId) {
-        self.bounds.remove(&session);
-    }
-
     /// The bytes that it takes, about.
     pub(super) fn heap_bytes(&self) -> usize {
         let bound = size_of::<(NameId, ShownBound)>() + size_of::<Shape>();

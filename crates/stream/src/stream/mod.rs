@@ -1,24 +1,24 @@
 //! The stream: batches in, events out.
 
+mod repeated;
 mod resume;
 mod whole;
 
-use std::collections::VecDeque;
-
-use isolde_history::{History, HistoryBuilder, StreamPromise, Timestamp, Txn, TxnId};
+use isolde_history::{History, Outcome, StreamPromise, Timestamp, Txn, TxnId};
 use isolde_spec::{By, Level, Promise};
 
 pub use resume::Resumed;
 
+use crate::arriving::Arriving;
 use crate::bodies::{Bodies, TxnRef};
 use crate::content::{NameId, name_id};
 use crate::disk::Elsewhere;
 use crate::error::StreamError;
 use crate::event::{StreamEvent, Told, Trouble};
 use crate::journal::Journal;
-use crate::numbers::{Numbered, Numbers};
+use crate::numbers::{LeftOut, Numbers};
 use crate::pending_heap::PendingHeap;
-use crate::promises::Promises;
+use crate::promises::{self, Promises};
 use crate::settings::Settings;
 use crate::snapshots::Snapshots;
 use crate::status::Status;
@@ -51,8 +51,8 @@ pub struct Stream {
     bodies: Bodies,
     promises: Promises,
     numbers: Numbers,
-    /// When each batch came whose time is not over, and which is the first of them.
-    arrived: VecDeque<i64>,
+    /// When batches came whose time is not over.
+    arriving: Arriving,
     /// Batches that are not final, by the last time of their transactions.
     waiting: Waiting,
     /// Wrong reads that are not told yet.
@@ -63,8 +63,9 @@ pub struct Stream {
     finished: bool,
     txns: u64,
     ops: u64,
+    committed: u64,
     late: u64,
-    repeated: u64,
+    left_out: LeftOut,
     /// Why the stream is incomplete.
     missing: Option<String>,
     events: Vec<StreamEvent>,
@@ -93,14 +94,15 @@ impl Stream {
             )));
         }
         let bodies = Bodies::new(settings.folder.clone(), settings.keep, settings.memory / 16);
+        let numbers = Numbers::new(settings.memory);
         Ok(Stream {
             settings,
             checker: None,
             snapshots: None,
             bodies,
             promises: Promises::default(),
-            numbers: Numbers::default(),
-            arrived: VecDeque::new(),
+            numbers,
+            arriving: Arriving::default(),
             waiting: Waiting::default(),
             pending: PendingHeap::default(),
             stays: (0, 0),
@@ -108,8 +110,9 @@ impl Stream {
             finished: false,
             txns: 0,
             ops: 0,
+            committed: 0,
             late: 0,
-            repeated: 0,
+            left_out: LeftOut::default(),
             missing: None,
             events: Vec::new(),
             next_event: 1,
@@ -207,6 +210,10 @@ impl Stream {
         self.finished = true;
         self.settle();
         self.ask_the_whole();
+        let told = self.checker.as_ref().is_some_and(|checker| !checker.told.is_empty());
+        if let Some(journal) = self.journal.as_mut().filter(|_| told) {
+            journal.finish(self.now)?;
+        }
         self.pass_on();
         self.bodies.wait();
         self.bodies.take_error()
@@ -223,10 +230,12 @@ impl Stream {
         let open = if self.finished { 0 } else { open };
         let mut status = Status {
             txns: self.txns,
+            committed: self.committed,
             ops: self.ops,
             open,
             late: self.late,
-            repeated: self.repeated,
+            repeated: self.left_out.repeated,
+            left_out: self.left_out.taken + self.left_out.old,
             promised: self.promises.are_made(),
             complete: self.missing.is_none(),
             disk: self.bodies.on_disk(),
@@ -288,42 +297,11 @@ impl Stream {
         }
     }
 
-    /// The batch without transactions that have come before.
-    fn without_repeated(&mut self, batch: History) -> History {
-        let number = self.bodies.next();
-        let mut left_out = Vec::new();
-        for (txn, seq) in batch.seqs() {
-            let pool = batch.pool();
-            let session = name_id(pool, pool.session_name(batch.txn(txn).session()));
-            let txn_ref = TxnRef::new(number, TxnId(txn.0 - left_out.len() as u32));
-            match self.numbers.note(session, seq, (txn_ref, txn), &batch, &mut self.bodies) {
-                Numbered::Next => {}
-                Numbered::Gap => {
-                    let name = name_of(&batch, txn);
-                    self.is_incomplete(&format!(
-                        "what came before {name} in its session is missing"
-                    ));
-                }
-                Numbered::Again => {
-                    self.repeated += 1;
-                    left_out.push(txn);
-                }
-                Numbered::Taken => {
-                    left_out.push(txn);
-                    let trouble = Trouble::SameNumber(name_of(&batch, txn));
-                    if let Some(checker) = &mut self.checker {
-                        checker.told.push(Told::Trouble(trouble));
-                    }
-                    self.is_incomplete("two transactions have one number");
-                }
-            }
-        }
-        if left_out.is_empty() { batch } else { without(&batch, &left_out) }
-    }
-
     fn take(&mut self, batch: History) {
         self.txns += batch.txn_count() as u64;
         self.ops += batch.op_count() as u64;
+        let committed = batch.txns().filter(|txn| txn.outcome() == Outcome::Committed);
+        self.committed += committed.count() as u64;
         let sessions = batch.pool().session_names().iter();
         sessions.for_each(|name| self.promises.see(name_id(batch.pool(), *name)));
         let times = batch.txns().filter_map(|txn| txn.start_ts().max(txn.commit_ts()));
@@ -333,7 +311,7 @@ impl Stream {
         if by_snapshots {
             self.bodies.wait_for_places();
         } else {
-            self.arrived.push_back(self.now);
+            self.arriving.add(self.now);
             self.waiting.add(last, number, batch.txn_count() as u32);
         }
         let Some(checker) = &mut self.checker else { return };
@@ -350,9 +328,7 @@ impl Stream {
                 true => Snapshots::place(&txn),
                 false => txn.commit_ts().or(txn.start_ts()),
             };
-            if let Some(at) = at
-                && marks[txn.session().index()].is_some_and(|mark| at < mark)
-            {
+            if promises::is_broken(marks[txn.session().index()], at) {
                 self.late += 1;
                 checker.told.push(Told::Late { txn: name_of(&batch, txn.id()) });
             }
@@ -368,13 +344,8 @@ impl Stream {
         for (session, promise) in promises {
             self.promises.add(*session, promise);
             if let Some(session) = session.filter(|_| promise.end) {
+                // What binds it stays: it is asked for again if more comes of it, as offline.
                 self.numbers.end(session);
-                if let Some(checker) = &mut self.checker {
-                    checker.end_session(session);
-                }
-                if let Some(snapshots) = &mut self.snapshots {
-                    snapshots.end_session(session);
-                }
             }
         }
     }
@@ -389,16 +360,13 @@ impl Stream {
         // By snapshots, what has its place has waited long enough.
         if !self.promises.are_made() && self.snapshots.is_none() {
             let over = self.now.saturating_sub(self.settings.timeout);
-            while self.arrived.front().is_some_and(|at| *at <= over) {
-                self.arrived.pop_front();
-                batch += 1;
-            }
+            batch = batch.max(self.arriving.over(over));
         }
         // What waits for transactions that are not judged any more is never told.
         let halted = self.snapshots.as_ref().is_some_and(Snapshots::is_halted);
         if self.finished && !halted {
-            self.arrived.clear();
             batch = self.bodies.next();
+            self.arriving.settle(batch);
         }
         checker.judge_final(low, batch, &mut self.bodies);
         checker.finality = Finality { low, batch };
@@ -415,6 +383,9 @@ impl Stream {
         }
         self.pending.clear_settled(|pending| checker.is_open(pending));
         self.waiting.settle(batch, low);
+        if self.snapshots.is_none() {
+            self.arriving.settle(self.waiting.first().unwrap_or(self.bodies.next()));
+        }
     }
 
     /// By snapshots: gives places to all that waits and can have them, and says up to where that is so.
@@ -472,7 +443,7 @@ impl Stream {
         let others = self.promises.heap_bytes() + self.numbers.heap_bytes() + snapshots;
         let keys = self.checker.as_ref().map_or(0, |checker| checker.held().1);
         let waiting = self.pending.heap_bytes() + self.waiting.heap_bytes();
-        self.bodies.bytes() + others + keys + waiting + self.arrived.capacity() * 8
+        self.bodies.bytes() + others + keys + waiting + self.arriving.heap_bytes()
     }
 
     /// Numbers what was told.
@@ -483,15 +454,4 @@ impl Stream {
             self.next_event += 1;
         }
     }
-}
-
-/// A batch without some of its transactions.
-fn without(batch: &History, left_out: &[TxnId]) -> History {
-    let mut rest = HistoryBuilder::new();
-    batch.copy_meta(&batch.meta().initial.given, &mut rest);
-    for txn in batch.txns().filter(|txn| !left_out.contains(&txn.id())) {
-        // What a history holds a copy of it can hold, too.
-        let _ = batch.copy_txn(txn.id(), &mut |_| true, &mut rest);
-    }
-    rest.finish()
 }

@@ -1,15 +1,14 @@
 //! Going on where an earlier stream ended: checkpoints, and what was told since the last.
 
-use std::collections::VecDeque;
-
 use isolde_spec::{By, Level, Promise};
 
 use super::Stream;
+use crate::arriving::Arriving;
 use crate::batch_files;
 use crate::bodies::{BEFORE_ALL, SavedBodies};
 use crate::error::StreamError;
 use crate::journal::{Entry, Journal};
-use crate::numbers::Numbers;
+use crate::numbers::{LeftOut, Numbers};
 use crate::pack::{Pack, packed};
 use crate::promises::Promises;
 use crate::settings::Settings;
@@ -60,21 +59,42 @@ impl Stream {
         let (mut mark, blob) = (saved.mark.clone(), saved.saved.clone());
         stream.restore(saved)?;
         for entry in journal.entries()? {
-            match entry {
-                Entry::Batch { now, mark: next, history } => {
-                    stream.push(*history, now)?;
-                    if !next.is_empty() {
-                        mark = next;
-                    }
-                }
-                Entry::Tick { now } => stream.tick(now)?,
-                Entry::Incomplete { now, why } => stream.incomplete(&why, now)?,
-            }
+            stream.tell_again(entry, &mut mark)?;
         }
+        // What was finished may go on: a file may have grown.
+        stream.finished = false;
         stream.mark.clone_from(&mark);
         stream.journal = Some(journal);
+        stream.limit(settings.timeout, settings.memory)?;
         let now = stream.now;
         Ok(Some(Resumed { stream, mark, saved: blob, now }))
+    }
+
+    /// What was told before is told again, at the same time and by the limits of that time: the same follows from it.
+    fn tell_again(&mut self, entry: Entry, mark: &mut Vec<u8>) -> Result<(), StreamError> {
+        match entry {
+            Entry::Batch { now, mark: next, history } => {
+                self.push(*history, now)?;
+                if !next.is_empty() {
+                    *mark = next;
+                }
+                Ok(())
+            }
+            Entry::Tick { now } => self.tick(now),
+            Entry::Incomplete { now, why } => self.incomplete(&why, now),
+            Entry::Finish { now } => self.finish(now),
+            Entry::Limits { timeout, memory } => self.limit(timeout, memory),
+        }
+    }
+
+    /// From now on with another timeout, and with as much memory for numbers as there is: what is told depends on both.
+    fn limit(&mut self, timeout: i64, memory: usize) -> Result<(), StreamError> {
+        if self.settings.timeout == timeout && self.numbers.is_limited_to(memory) {
+            return Ok(());
+        }
+        self.settings.timeout = timeout;
+        self.numbers.limit(memory);
+        self.journal.as_mut().map_or(Ok(()), |journal| journal.limits(timeout, memory))
     }
 
     /// What was pushed until now is safe from a loss of power, too.
@@ -127,10 +147,12 @@ impl Stream {
             promises: self.promises.packed(),
             numbers: self.numbers.packed(),
             waiting: self.waiting.packed(),
-            arrived: self.arrived.clone(),
+            arriving: self.arriving.packed(),
+            timeout: self.settings.timeout,
             missing: self.missing.clone(),
             now: self.now,
-            counts: vec![self.txns, self.ops, self.late, self.repeated, self.next_event],
+            counts: vec![self.txns, self.committed, self.ops, self.late, self.next_event],
+            left_out: self.left_out.packed(),
         })
     }
 
@@ -139,17 +161,21 @@ impl Stream {
             let promises = Promises::unpack(&mut &saved.promises[..])?;
             let numbers = Numbers::unpack(&mut &saved.numbers[..])?;
             let waiting = Waiting::unpack(&mut &saved.waiting[..])?;
-            Some((promises, numbers, waiting))
+            let arriving = Arriving::unpack(&mut &saved.arriving[..])?;
+            Some((promises, numbers, waiting, arriving))
         };
         let folder = self.settings.folder.clone().unwrap_or_default();
         let broken = || Journal::is_broken(&folder, "it cannot be understood");
-        (self.promises, self.numbers, self.waiting) = unpacked().ok_or_else(broken)?;
-        let [txns, ops, late, repeated, next_event] = saved.counts[..] else {
+        (self.promises, self.numbers, self.waiting, self.arriving) =
+            unpacked().ok_or_else(broken)?;
+        let [txns, committed, ops, late, next_event] = saved.counts[..] else {
             return Err(broken());
         };
-        (self.txns, self.ops, self.late) = (txns, ops, late);
-        (self.repeated, self.next_event) = (repeated, next_event);
-        (self.arrived, self.missing, self.now) = (saved.arrived, saved.missing, saved.now);
+        (self.txns, self.committed, self.ops) = (txns, committed, ops);
+        (self.late, self.next_event) = (late, next_event);
+        self.left_out = LeftOut::unpack(&mut &saved.left_out[..]).ok_or_else(broken)?;
+        (self.missing, self.now) = (saved.missing, saved.now);
+        self.settings.timeout = saved.timeout;
         self.mark = saved.mark;
         if let Some(bodies) = saved.bodies {
             self.bodies.restore(saved.next, bodies)?;
@@ -182,10 +208,12 @@ struct Saved {
     promises: Vec<u8>,
     numbers: Vec<u8>,
     waiting: Vec<u8>,
-    arrived: VecDeque<i64>,
+    arriving: Vec<u8>,
+    timeout: i64,
     missing: Option<String>,
     now: i64,
     counts: Vec<u64>,
+    left_out: Vec<u8>,
 }
 
 packed!(Saved {
@@ -201,10 +229,12 @@ packed!(Saved {
     promises,
     numbers,
     waiting,
-    arrived,
+    arriving,
+    timeout,
     missing,
     now,
-    counts
+    counts,
+    left_out
 });
 
 impl Saved {

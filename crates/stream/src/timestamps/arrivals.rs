@@ -89,7 +89,7 @@ impl Timestamps {
     ) {
         let pool = arrival.standing.batch.pool();
         let session = name_id(pool, pool.session_name(txn.session()));
-        let bound = self.bound(session, place, bodies);
+        let bound = self.bound(session, (own, place), bodies);
         if let Some((bound, before)) = bound
             && !keeps_session_order(bound, place)
         {
@@ -113,7 +113,7 @@ impl Timestamps {
     ) -> bool {
         let asked = Suspicion { axiom, txn, key, involved };
         let Some(judged) = excerpt::judge(&self.about, bodies, asked) else {
-            self.figures.too_late += 1;
+            self.figures.too_late(txn);
             return false;
         };
         let found = !judged.findings.is_empty();
@@ -285,7 +285,7 @@ impl Timestamps {
     ) -> Vec<Reader> {
         let state = &mut self.keys[slot.0 as usize].1;
         let unknown = readers.iter().filter(|reader| state.sees_nothing_known(reader.place()));
-        self.figures.too_late += unknown.count() as u64;
+        unknown.for_each(|reader| self.figures.too_late(reader.txn));
         for reader in readers.iter().filter(|reader| !reader.inclusive) {
             let place = reader.place();
             if state.tied(state.count(place), place).iter().any(|v| v.txn != reader.txn) {
@@ -389,10 +389,15 @@ impl Timestamps {
         let versions = records.versions.iter().filter(|(v, _)| v.commit.min(v.start) <= floor);
         let mut late: Vec<TxnRef> = versions.map(|(version, _)| version.txn).collect();
         late.extend(records.readers.iter().filter(|r| r.at <= floor).map(|r| r.txn));
+        if late.is_empty() {
+            // What came needs more than what it overlaps.
+            late.extend(records.versions.iter().map(|(version, _)| version.txn));
+            late.extend(records.readers.iter().map(|reader| reader.txn));
+        }
         records.readers.retain(|reader| reader.at > floor);
         late.sort_unstable();
         late.dedup();
-        self.figures.too_late += late.len().max(1) as u64;
+        late.iter().for_each(|txn| self.figures.too_late(*txn));
         let first = late.first().and_then(|first| {
             let batch = bodies.get(first.batch())?;
             Some(name_of(&batch, first.txn()))

@@ -66,9 +66,8 @@ impl Timestamps {
             }
         }
         for (txn, opponent, before) in opponents {
-            let late = txn != new.txn
-                && self.finality.covers(txn, new.commit)
-                && self.finality.covers(new.txn, new.commit);
+            // What is final of the first writer is so by time, or because nothing was to come any more that commits then.
+            let late = txn != new.txn && self.finality.covers(txn, new.commit);
             let now = self.conflict(key, txn, opponent, bodies);
             now.iter().for_each(|now| self.may_be_excused(slot, (txn, opponent), now));
             match (now, before) {
@@ -79,6 +78,7 @@ impl Timestamps {
                     }
                 }
                 (Some(now), None) if late => {
+                    self.figures.came_after(arrival.age(txn, bodies));
                     let name = arrival.name(new.txn);
                     self.correct(true, now, &name);
                 }
@@ -105,7 +105,7 @@ impl Timestamps {
             Suspicion { axiom: Axiom::NoConflict, txn, key: Some(key), involved: &involved };
         let judged = excerpt::judge(&self.about, bodies, asked);
         if judged.is_none() {
-            self.figures.too_late += 1;
+            self.figures.too_late(txn);
         }
         judged?.findings.into_iter().next().map(|(_, finding)| finding)
     }
@@ -230,25 +230,25 @@ impl Timestamps {
             }
         }
         for (_, anomaly) in told {
-            self.withdraw_unshown(anomaly, why);
+            self.withdraw_unshown((of.txn, anomaly), why);
         }
     }
 
     /// Withdraws what was told of a key of which too little is known by now.
     pub(super) fn withdraw_all(&mut self, slot: Slot, why: &str) {
         let readers = self.keys[slot.0 as usize].1.readers.iter_mut();
-        let told: Vec<Anomaly> = readers.filter_map(|reader| reader.told.take()).collect();
-        for anomaly in told {
-            self.withdraw_unshown(anomaly, why);
+        let told = readers.filter_map(|r| r.told.take().map(|anomaly| (r.txn, anomaly)));
+        for told in told.collect::<Vec<_>>() {
+            self.withdraw_unshown(told, why);
         }
     }
 
     /// Withdraws something without its witness, which cannot be shown any more.
-    fn withdraw_unshown(&mut self, anomaly: Anomaly, why: &str) {
+    fn withdraw_unshown(&mut self, (txn, anomaly): (TxnRef, Anomaly), why: &str) {
         self.standing.lose();
         self.figures.count(anomaly, -1);
         self.figures.corrections += 1;
-        self.figures.too_late += 1;
+        self.figures.too_late(txn);
         let name = anomaly.name();
         self.trouble(Trouble::Open(format!(
             "a {name} that was told is withdrawn: {why} came, and what the read saw is not kept any more"

@@ -42,7 +42,7 @@ impl Timestamps {
     /// Asks whether a delete excuses an insert of a row that was there, and tells it if not.
     pub(super) fn inserted_what_was_there(&mut self, slot: Slot, txn: TxnRef, bodies: &mut Bodies) {
         let Some(judged) = self.judge_insert(slot, txn, bodies) else {
-            self.figures.too_late += 1;
+            self.figures.too_late(txn);
             return;
         };
         if judged.doubt.is_some() {

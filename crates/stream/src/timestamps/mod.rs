@@ -58,6 +58,14 @@ pub(crate) struct Pending {
     inclusive: bool,
 }
 
+#[cfg(test)]
+impl Pending {
+    /// A read of no key in particular.
+    pub(crate) fn at(until: Timestamp, txn: TxnRef) -> Pending {
+        Pending { until, txn, name: NameId(0, 0), slot: Slot(0), at: until, inclusive: true }
+    }
+}
+
 /// What is final already.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Finality {
@@ -290,7 +298,7 @@ impl Timestamps {
     /// told to be before.
     fn assign(&mut self, of: Pending, judged: Option<Judged>) -> Vec<(Option<Anomaly>, Finding)> {
         let Some(judged) = judged else {
-            self.figures.too_late += 1;
+            self.figures.too_late(of.txn);
             return Vec::new();
         };
         let range = self.readers_of(of);
@@ -345,11 +353,6 @@ impl Timestamps {
 
     fn trouble(&mut self, trouble: Trouble) {
         self.told.push(Told::Trouble(trouble));
-    }
-
-    /// A session has ended: nothing of it will come any more.
-    pub(crate) fn end_session(&mut self, session: NameId) {
-        self.bounds.remove(&session);
     }
 
     /// Nothing more is known of a key: what it held is not judged.

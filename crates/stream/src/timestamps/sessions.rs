@@ -17,7 +17,7 @@ impl Timestamps {
     pub(super) fn bound(
         &mut self,
         session: NameId,
-        place: Place<Timestamp>,
+        (own, place): (TxnRef, Place<Timestamp>),
         bodies: &mut Bodies,
     ) -> Option<Bound> {
         if let Some(bound) = self.bounds.get(&session) {
@@ -45,7 +45,7 @@ impl Timestamps {
         }
         // What is not kept any more binds to no later time than this.
         if bodies.forgotten().is_some_and(|latest| !keeps_session_order(latest, place)) {
-            self.figures.too_late += 1;
+            self.figures.too_late(own);
         }
         bound
     }

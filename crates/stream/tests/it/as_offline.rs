@@ -45,6 +45,8 @@ fn place(finding: &Finding) -> Place {
 struct Feeding {
     timeout: i64,
     promises: bool,
+    /// Whether they are broken.
+    lies: bool,
     batch: u64,
     /// Whether next to nothing may stay in memory.
     spills: bool,
@@ -54,13 +56,16 @@ struct Feeding {
     forgets: bool,
 }
 
-fn promise_lines(batch: &History, rest: &[MadeTxn]) -> History {
+/// What sessions promise behind a batch; now and then that nothing more comes, though there is a rest.
+fn promise_lines(batch: &History, rest: &[MadeTxn], lies: Option<&mut Random>) -> History {
+    let mut lies = lies;
     let mut with = HistoryBuilder::new();
     batch.replay(&mut with).unwrap();
     for session in 0..8 {
         let own = rest.iter().filter(|txn| txn.session == session);
         let least = own.filter_map(|txn| txn.commit.or(txn.start)).min();
         let name = with.pool().text(&format!("s{session}"));
+        let least = least.filter(|_| !lies.as_mut().is_some_and(|random| random.chance(20)));
         let watermark = least.map(Timestamp::plain);
         let promise = StreamPromise { session: Some(name), watermark, end: least.is_none() };
         let event = promise.to_event(with.pool());
@@ -93,7 +98,7 @@ fn online(made: &Made, txns: &[MadeTxn], promise: Promise, feeding: Feeding) -> 
         rest = after;
         let mut batch = notation::parse(&made.text(these)).unwrap();
         if feeding.promises {
-            batch = promise_lines(&batch, rest);
+            batch = promise_lines(&batch, rest, feeding.lies.then_some(&mut random));
         }
         count += 1;
         stream.push_marked(batch, now, &count.to_le_bytes()).unwrap();
@@ -107,6 +112,8 @@ fn online(made: &Made, txns: &[MadeTxn], promise: Promise, feeding: Feeding) -> 
         }
         if feeding.killed && random.chance(40) {
             drop(stream);
+            // What was told stays as it was, whatever the timeout is from now on.
+            settings.timeout = [0, 15, 100_000][random.below(3) as usize];
             let resumed = Stream::resume(&settings).unwrap().unwrap();
             assert_eq!(resumed.mark, count.to_le_bytes());
             let saved = resumed.saved.try_into().map_or(0, usize::from_le_bytes);
@@ -131,8 +138,12 @@ fn sum_of(events: &[StreamEvent], feeding: Feeding, unsure: bool, stream: &Strea
         match &event.what {
             Told::Violation(finding) => *found.1.entry(place(finding)).or_default() += 1,
             Told::Correction(c) => {
-                let late = !feeding.promises && feeding.timeout < 1_000;
-                assert!(late || unsure, "a correction: {c:?} {feeding:?}");
+                assert!(
+                    unsure
+                        || (feeding.promises && feeding.lies)
+                        || (!feeding.promises && (feeding.timeout < 1_000 || feeding.killed)),
+                    "a correction: {c:?} {feeding:?}"
+                );
                 *found.1.entry(place(&c.finding)).or_default() += if c.adds { 1 } else { -1 };
             }
             Told::Renamed(_) | Told::Late { .. } | Told::Trouble(_) => {}
@@ -155,6 +166,7 @@ fn compare(seed: u64, serial: bool) -> bool {
     let feeding = Feeding {
         timeout: [0, 15, 100_000][random.below(3) as usize],
         promises: random.chance(40),
+        lies: random.chance(20),
         batch: 1 + random.below(5),
         spills: random.chance(50),
         killed: random.chance(25),
@@ -185,6 +197,7 @@ fn forgets(seed: u64) -> u64 {
     let feeding = Feeding {
         timeout,
         promises: false,
+        lies: false,
         batch: 1 + random.below(3),
         spills: true,
         killed: false,

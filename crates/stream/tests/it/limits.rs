@@ -6,6 +6,7 @@ use isolde_history::notation;
 use isolde_spec::{Level, Promise};
 use isolde_stream::{Settings, Status, Stream};
 
+use crate::ends::promised;
 use crate::folder::Folder;
 
 const MEMORY: usize = 8 << 20;
@@ -81,6 +82,64 @@ fn a_session_for_every_transaction_is_forgotten_in_time() {
     let (status, most) = watch(lines, 100, 5);
     assert_eq!((status.holds(), status.txns), (Some(true), 60_000));
     assert_within(most);
+}
+
+#[test]
+fn a_session_with_numbers_for_every_transaction_is_forgotten_in_time() {
+    let lines = (0..60_000_i64)
+        .map(|i| format!("s{i}: w(x,{}) ts({},{}) {{seq=1}}", i + 1, 10 * i, 10 * i + 5));
+    let (status, most) = watch(lines, 100, 5);
+    assert_eq!((status.holds(), status.txns), (Some(true), 60_000));
+    assert_within(most);
+}
+
+#[test]
+fn a_transaction_that_is_too_late_counts_once() {
+    let folder = Folder::new();
+    let promise = Promise::by_timestamps(Level::SnapshotIsolation);
+    let settings = Settings {
+        memory: 1,
+        keep: 1,
+        timeout: 0,
+        folder: Some(folder.path()),
+        ..Settings::new(promise)
+    };
+    let mut stream = Stream::new(settings).unwrap();
+    for i in 1..2_000_i64 {
+        let keys = (0..4).map(|key| format!("w({key},{i}) ")).collect::<String>();
+        let text = format!("initial 0\ns{}: {keys}ts({},{})", i % 8, 10 * i, 10 * i + 5);
+        stream.push(notation::parse(&text).unwrap(), i).unwrap();
+    }
+    let late = (0..4).map(|key| format!("r({key},1) w({key},a{key}) ")).collect::<String>();
+    let text = format!("initial 0\nlate: {late}ts(22,23)");
+    stream.push(notation::parse(&text).unwrap(), 5_000).unwrap();
+    stream.finish(10_000).unwrap();
+    assert_eq!((stream.status().too_late, stream.status().holds()), (1, None));
+}
+
+#[test]
+fn promises_that_come_and_go_do_not_multiply_what_is_open() {
+    let promise = Promise::by_timestamps(Level::SnapshotIsolation);
+    let mut stream = Stream::new(Settings::new(promise)).unwrap();
+    // Nothing wrote what they read, and all may still come.
+    let mut text = "initial 0\n".to_owned();
+    (0..1_000).for_each(|i| _ = writeln!(text, "a: list(l{i},[7]) ts({i},_)"));
+    stream.push(promised(&text, &[("a", Some(0))]), 0).unwrap();
+    let before = stream.status().memory;
+    for flip in 0..40 {
+        // A session is there that has promised nothing yet.
+        let silent = format!("initial 0\nb{flip}: r(y,0) ts(5000,5001)");
+        stream.push(notation::parse(&silent).unwrap(), 0).unwrap();
+        assert!(!stream.status().promised);
+        let name = format!("b{flip}");
+        stream.push(promised("initial 0", &[(&name, None)]), 0).unwrap();
+        assert!(stream.status().promised);
+    }
+    let after = stream.status().memory;
+    assert!(after < before + (1 << 20), "{before} bytes, and after 40 flips {after}");
+    assert_eq!(stream.status().open, 1_040);
+    stream.finish(0).unwrap();
+    assert_eq!(stream.status().violations, 1_000);
 }
 
 #[test]

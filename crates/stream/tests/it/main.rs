@@ -8,9 +8,11 @@
 
 mod as_offline;
 mod by_snapshots;
+mod ends;
 mod examples;
 mod folder;
 mod limits;
 mod made;
+mod repeats;
 mod server;
 mod snapshot_examples;

@@ -73,6 +73,17 @@ fn what_is_told_has_the_snapshots_and_not_the_places() {
 }
 
 #[test]
+fn a_session_that_goes_on_after_its_end_is_late_and_sees_what_it_did_before() {
+    let mut stream = si();
+    push(&mut stream, "a T1: w(x,1) {xid=10,<10,10,>}\nevent watermark {session:a,end:true}", 0);
+    push(&mut stream, "a T2: r(y,0) {<10,10,>}", 1);
+    stream.finish(2).unwrap();
+    let told = told(&mut stream);
+    assert!(told[0].starts_with("Late") && told[0].contains("#T2 of session a"), "{told:?}");
+    assert!(told.iter().any(|told| told.ends_with("Violation #T2 of session a")), "{told:?}");
+}
+
+#[test]
 fn a_session_that_goes_back_is_told_when_it_is_known_what_it_misses() {
     let mut stream = si();
     push(&mut stream, "a T1: r(y,0) {<12,12,>}\na T2: r(y,0) {<11,12,11>}", 0);
