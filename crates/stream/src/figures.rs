@@ -1,7 +1,7 @@
 //! What is counted.
 
 use hashbrown::HashSet;
-use isolde_spec::{Anomaly, CATALOGUE};
+use isolde_spec::Anomaly;
 
 use crate::bodies::TxnRef;
 use crate::pack::Pack;
@@ -29,8 +29,7 @@ pub(crate) struct Figures {
 
 impl Pack for Figures {
     fn pack(&self, out: &mut Vec<u8>) {
-        let named = self.by_anomaly.iter().map(|(anomaly, n)| (anomaly.name().to_owned(), *n));
-        named.collect::<Vec<(String, i64)>>().pack(out);
+        self.by_anomaly.clone().pack(out);
         let Figures { corrections, doubts, too_late, unstamped, flips, flipped, .. } = *self;
         let flipped = [flips, flipped, self.flipped_txns];
         [&[corrections, doubts, too_late, unstamped], &flipped[..]].concat().pack(out);
@@ -40,11 +39,7 @@ impl Pack for Figures {
     }
 
     fn unpack(input: &mut &[u8]) -> Option<Figures> {
-        let mut by_anomaly = Vec::new();
-        for (name, count) in Vec::<(String, i64)>::unpack(input)? {
-            let entry = CATALOGUE.iter().find(|entry| entry.name == name)?;
-            by_anomaly.push((entry.anomaly, count));
-        }
+        let by_anomaly = Vec::<(Anomaly, i64)>::unpack(input)?;
         let [corrections, doubts, too_late, unstamped, flips, flipped, flipped_txns] =
             Vec::unpack(input)?.try_into().ok()?;
         Some(Figures {

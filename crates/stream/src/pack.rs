@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use isolde_history::Timestamp;
+use isolde_spec::{Anomaly, CATALOGUE};
 
 /// What can be written as bytes and read again.
 pub(crate) trait Pack: Sized {
@@ -55,6 +56,17 @@ macro_rules! packed {
 pub(crate) use packed;
 
 packed!(Timestamp { physical, logical });
+
+impl Pack for Anomaly {
+    fn pack(&self, out: &mut Vec<u8>) {
+        self.name().to_owned().pack(out);
+    }
+
+    fn unpack(input: &mut &[u8]) -> Option<Anomaly> {
+        let name = String::unpack(input)?;
+        CATALOGUE.iter().find(|entry| entry.name == name).map(|entry| entry.anomaly)
+    }
+}
 
 impl Pack for usize {
     fn pack(&self, out: &mut Vec<u8>) {

@@ -15,6 +15,7 @@ use super::Stream;
 use crate::bodies::TxnRef;
 use crate::content::{NameId, name_id};
 use crate::event::Finding;
+use crate::snapshots::Snapshots;
 use crate::timestamps::{FindingId, Timestamps, excerpt as small};
 
 /// What an operation and a transaction take while the whole is asked, about.
@@ -32,7 +33,7 @@ impl Stream {
     /// Asks the whole stream what stays open, and tells what was not told.
     pub(super) fn ask_the_whole(&mut self) {
         let Some(checker) = &self.checker else { return };
-        let halted = self.snapshots.as_ref().is_some_and(|snapshots| snapshots.is_halted());
+        let halted = self.snapshots.as_ref().is_some_and(Snapshots::is_halted);
         let open = halted || checker.figures.doubts + checker.figures.too_late > 0;
         let bytes = self.ops * AN_OP + self.txns * A_TXN;
         let most = self.settings.at_the_end.unwrap_or(self.settings.memory / 2);

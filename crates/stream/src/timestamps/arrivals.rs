@@ -6,11 +6,12 @@ use isolde_history::{History, Key, OpKind, Outcome, Timestamp, Txn, TxnId};
 use isolde_spec::{Axiom, By};
 
 use super::excerpt::{self, Suspicion, name_of};
+use super::flipped::changes_until_now;
 use super::key_records::{Reader, Version};
 use super::records::{Kept, Records, Standing};
 use super::{Slot, Timestamps, held_back, pending};
 use crate::bodies::{BEFORE_ALL, Bodies, TxnRef};
-use crate::content::{NameId, Word, name_id};
+use crate::content::{NameId, name_id};
 use crate::event::Trouble;
 
 /// A batch on its way in.
@@ -437,39 +438,11 @@ fn sort_by_slot(words: &mut Vec<u64>, slots: usize) {
     }
 }
 
-/// A change of the verdict on a read: its transaction, its operation, the batch that changed it, and whether it was right then.
-pub(super) type Change = (TxnRef, u32, u32, bool);
-
 /// When all that has to do with a transaction has committed.
 pub(super) fn until_of(txn: TxnRef, bodies: &mut Bodies) -> Option<Timestamp> {
     let batch = bodies.get(txn.batch())?;
     let txn = batch.txn(txn.txn());
     txn.start_ts().max(txn.commit_ts())
-}
-
-/// How the verdict on a read changed from its coming until now: the read, the batch that changed it, and whether it was right then.
-/// What is written here is counted and tells nothing, so versions that have left memory, and ties, may be left out.
-fn changes_until_now(first: Word, visible: &[Version], reader: &Reader, changes: &mut Vec<Change>) {
-    let others = |version: &&Version| version.txn != reader.txn;
-    let came_later = |v: &&Version| v.txn.batch() > reader.txn.batch();
-    let count = visible.iter().rev().take_while(came_later).count();
-    let (before, later) = visible.split_at(visible.len() - count);
-    let before = before.iter().rev().find(others);
-    let mut right = reader.accepts(before.map_or(first, |version| version.word));
-    // In the order of arrival, each that was newer than all before it. There are few.
-    let mut last: Option<&Version> = None;
-    loop {
-        let newer = later.iter().filter(others).filter(|v| match last {
-            Some(last) => v.txn > last.txn && v.commit >= last.commit,
-            None => true,
-        });
-        let Some(next) = newer.min_by_key(|version| version.txn) else { return };
-        let is_right = reader.accepts(next.word);
-        if is_right != std::mem::replace(&mut right, is_right) {
-            changes.push((reader.txn, reader.op, next.txn.batch(), is_right));
-        }
-        last = Some(next);
-    }
 }
 
 /// Whether the versions are those of a list.

@@ -1,10 +1,12 @@
-//! Of which transactions a verdict has changed: a bit for each, batch by batch.
+//! How verdicts on reads changed before they were final, and of which transactions: figures, of which nothing is told.
 
 use std::collections::VecDeque;
 
+use super::key_records::{Reader, Version};
 use crate::bodies::TxnRef;
+use crate::content::Word;
 
-/// Transactions of which a verdict has changed, from some batch on.
+/// Transactions of which a verdict has changed, from some batch on: a bit for each.
 #[derive(Default)]
 pub(super) struct Flipped {
     first: u32,
@@ -39,6 +41,39 @@ impl Flipped {
     pub(super) fn heap_bytes(&self) -> usize {
         let bits: usize = self.batches.iter().map(|words| words.capacity() * 8).sum();
         bits + self.batches.capacity() * size_of::<Vec<u64>>()
+    }
+}
+
+/// A change of the verdict on a read: its transaction, its operation, the batch that changed it, and whether it was right then.
+pub(super) type Change = (TxnRef, u32, u32, bool);
+
+/// How the verdict on a read changed from its coming until now: the read, the batch that changed it, and whether it was right then.
+/// What is written here is counted and tells nothing, so versions that have left memory, and ties, may be left out.
+pub(super) fn changes_until_now(
+    first: Word,
+    visible: &[Version],
+    reader: &Reader,
+    changes: &mut Vec<Change>,
+) {
+    let others = |version: &&Version| version.txn != reader.txn;
+    let came_later = |v: &&Version| v.txn.batch() > reader.txn.batch();
+    let count = visible.iter().rev().take_while(came_later).count();
+    let (before, later) = visible.split_at(visible.len() - count);
+    let before = before.iter().rev().find(others);
+    let mut right = reader.accepts(before.map_or(first, |version| version.word));
+    // In the order of arrival, each that was newer than all before it. There are few.
+    let mut last: Option<&Version> = None;
+    loop {
+        let newer = later.iter().filter(others).filter(|v| match last {
+            Some(last) => v.txn > last.txn && v.commit >= last.commit,
+            None => true,
+        });
+        let Some(next) = newer.min_by_key(|version| version.txn) else { return };
+        let is_right = reader.accepts(next.word);
+        if is_right != std::mem::replace(&mut right, is_right) {
+            changes.push((reader.txn, reader.op, next.txn.batch(), is_right));
+        }
+        last = Some(next);
     }
 }
 

@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 
 use isolde_history::Timestamp;
 
-use super::Slot;
 use super::key_records::Reader;
+use super::slot::Slot;
 
 /// So many batches wait at most: each is looked at whenever the source has come further.
 const MOST_BATCHES: usize = 1 << 10;

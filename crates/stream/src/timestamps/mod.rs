@@ -16,6 +16,7 @@ mod records;
 mod reload;
 mod saved;
 mod sessions;
+mod slot;
 mod standing;
 
 use hashbrown::{HashMap, HashSet};
@@ -39,11 +40,8 @@ use held_back::{HeldBack, HeldRead};
 use key_records::Reader;
 use key_state::{KeyState, from_the_end};
 use records::Records;
+use slot::Slot;
 use standing::Standing;
-
-/// A key in memory.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct Slot(u32);
 
 /// A wrong read that is not told yet: where it stands among the readers of its key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -129,7 +127,7 @@ pub(crate) struct Timestamps {
     /// Transactions of which a verdict has changed, as far as they are in memory.
     flipped: Flipped,
     /// Where changes of verdicts are gathered.
-    changes: Vec<arrivals::Change>,
+    changes: Vec<flipped::Change>,
     /// Words of keys that a read saw that was wrong when it became final.
     final_words: HashSet<(Slot, Word)>,
     /// What deletes may excuse.

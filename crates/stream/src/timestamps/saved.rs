@@ -2,7 +2,7 @@
 //! wrong, and what was told of them. All else is made again when it is needed.
 
 use isolde_history::Timestamp;
-use isolde_spec::{Anomaly, CATALOGUE};
+use isolde_spec::Anomaly;
 
 use super::key_records::Reader;
 use super::standing::Standing;
@@ -33,27 +33,19 @@ impl Pack for Reader {
     fn pack(&self, out: &mut Vec<u8>) {
         (self.at, self.inclusive, self.not, self.wrong, self.is_final).pack(out);
         (self.flipped, self.doubt).pack(out);
-        self.told.map(|anomaly| anomaly.name().to_owned()).pack(out);
+        self.told.pack(out);
         (self.word, self.txn, self.op).pack(out);
     }
 
     fn unpack(input: &mut &[u8]) -> Option<Reader> {
         let (at, inclusive, not, wrong, is_final) = Pack::unpack(input)?;
         let (flipped, doubt) = Pack::unpack(input)?;
-        let told = match Option::<String>::unpack(input)? {
-            Some(name) => Some(named(&name)?),
-            None => None,
-        };
+        let told = Option::<Anomaly>::unpack(input)?;
         let (word, txn, op): (Word, TxnRef, u32) = Pack::unpack(input)?;
         let flags = (not, wrong, is_final, flipped, doubt);
         let (not, wrong, is_final, flipped, doubt) = flags;
         Some(Reader { at, inclusive, not, wrong, is_final, flipped, doubt, told, word, txn, op })
     }
-}
-
-/// The anomaly of a name.
-pub(super) fn named(name: &str) -> Option<Anomaly> {
-    CATALOGUE.iter().find(|entry| entry.name == name).map(|entry| entry.anomaly)
 }
 
 impl Timestamps {

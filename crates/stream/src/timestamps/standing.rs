@@ -85,10 +85,10 @@ struct SavedFinding {
     txn: TxnRef,
     key: Option<NameId>,
     op: Option<u32>,
-    name: String,
+    anomaly: Anomaly,
 }
 
-packed!(SavedFinding { axiom, txn, key, op, name });
+packed!(SavedFinding { axiom, txn, key, op, anomaly });
 
 /// The rules, in the order of their numbers in checkpoints.
 const AXIOMS: [Axiom; 7] = [
@@ -108,7 +108,7 @@ impl Pack for Standing {
             txn: id.txn,
             key: id.key,
             op: id.op,
-            name: anomaly.name().to_owned(),
+            anomaly,
         });
         saved.collect::<Vec<_>>().pack(out);
         self.incomplete.pack(out);
@@ -117,9 +117,8 @@ impl Pack for Standing {
     fn unpack(input: &mut &[u8]) -> Option<Standing> {
         let mut standing = Standing::default();
         for saved in Vec::<SavedFinding>::unpack(input)? {
-            let SavedFinding { axiom, txn, key, op, name } = saved;
+            let SavedFinding { axiom, txn, key, op, anomaly } = saved;
             let axiom = *AXIOMS.get(usize::from(axiom))?;
-            let anomaly = super::saved::named(&name)?;
             standing.found.insert(FindingId { axiom, txn, key, op }, anomaly);
         }
         standing.incomplete = bool::unpack(input)?;
