@@ -117,6 +117,11 @@ impl Bodies {
         self.first + self.live.len() as u32
     }
 
+    /// The first of the batches that are in memory.
+    pub(crate) fn first_in_memory(&self) -> u32 {
+        self.first
+    }
+
     /// A batch, from wherever it is. `None` if it is not kept any more.
     pub(crate) fn get(&mut self, batch: u32) -> Option<Arc<History>> {
         if let Some(live) = batch.checked_sub(self.first) {

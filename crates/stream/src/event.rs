@@ -65,8 +65,8 @@ pub enum Trouble {
 pub struct Finding {
     /// What it is called.
     pub anomaly: Anomaly,
-    /// The rule that was broken.
-    pub axiom: Axiom,
+    /// The rule of timestamps or snapshots that was broken; none where the server itself says that something is wrong.
+    pub axiom: Option<Axiom>,
     /// The transaction that broke it, by session and label or number.
     pub txn: String,
     /// The key, if the rule is about one.
@@ -80,7 +80,8 @@ pub struct Finding {
 impl fmt::Debug for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Finding { anomaly, axiom, txn, key, .. } = self;
-        write!(f, "{anomaly:?} ({}) of {txn} on {key:?}", axiom.name())
+        let axiom = axiom.map_or("none", Axiom::name);
+        write!(f, "{anomaly:?} ({axiom}) of {txn} on {key:?}")
     }
 }
 

@@ -13,6 +13,7 @@ mod error;
 mod event;
 mod figures;
 mod journal;
+mod lost;
 mod numbers;
 mod pack;
 mod pending_heap;

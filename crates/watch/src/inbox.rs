@@ -51,24 +51,35 @@ pub(crate) fn read_to_end(
     }
 }
 
-/// Reads on where nothing has come yet, until the watch is over or the other side has been silent for too long.
+/// Reads on where nothing has come yet, until the watch is over, the other side has been silent for too long, or what it
+/// began takes too long as a whole.
 pub(crate) struct Patient<'f, R> {
     pub(crate) stream: R,
     pub(crate) feed: &'f Feed,
     pub(crate) most: Duration,
+    /// How long the whole may take, from its first byte on.
+    pub(crate) whole: Duration,
+    /// When its first byte came; nothing between two requests.
+    pub(crate) since: Option<Instant>,
 }
 
 impl<R: Read> Read for Patient<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let began = Instant::now();
         loop {
+            if self.since.is_some_and(|since| since.elapsed() > self.whole) {
+                return Err(ErrorKind::TimedOut.into());
+            }
             match self.stream.read(buffer) {
                 Err(error) if is_nothing_yet(error.kind()) => {
                     if self.feed.is_over() || began.elapsed() > self.most {
                         return Err(ErrorKind::TimedOut.into());
                     }
                 }
-                done => return done,
+                done => {
+                    self.since.get_or_insert_with(Instant::now);
+                    return done;
+                }
             }
         }
     }

@@ -6,6 +6,7 @@
 
 mod acks;
 mod address;
+mod agreed;
 mod decode;
 mod error;
 mod feed;
@@ -23,6 +24,7 @@ mod open;
 mod piped;
 mod place;
 mod receipt;
+mod room;
 mod said;
 mod series;
 mod source;

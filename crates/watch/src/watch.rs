@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,7 @@ use isolde_history::History;
 use isolde_spec::{Level, Promise};
 use isolde_stream::{Settings, Status, Stream, StreamEvent, Told};
 
+use crate::agreed::Agreed;
 use crate::error::WatchError;
 use crate::feed::{Fed, Message, feed};
 use crate::figures::Figures;
@@ -105,6 +107,7 @@ pub struct Watch {
     fed: Fed,
     board: Board,
     opened: Opened,
+    agreed: Arc<Agreed>,
     keeper: Option<Keeper>,
     /// Where metrics are shown.
     pub metrics: Option<String>,
@@ -123,12 +126,18 @@ impl Watch {
         let shown = plan.metrics.as_ref();
         let shown = shown.map(|at| metrics::start(at, plan.anywhere, &board, &feed)).transpose();
         let shown = shown.map_err(WatchError::Source)?;
-        let (source, said) = (&plan.source, &plan.said);
+        let agreed = Agreed::new(plan.said.clone());
+        let resumed = keeper.as_ref().and_then(|keeper| keeper.resumed.as_ref());
+        if let Some(header) = resumed.and_then(|resumed| resumed.stream.header()) {
+            agreed.goes_on(header);
+        }
+        let source = &plan.source;
         let (until_end, anywhere) = (plan.until_end, plan.anywhere);
         let kept = keeper.as_ref().map(|keeper| &keeper.kept);
-        let opening = Opening { source, said, until_end, anywhere, kept };
+        let opening = Opening { source, agreed: &agreed, until_end, anywhere, kept };
         let opened = opening.start(&feed).map_err(WatchError::Source)?;
-        Ok(Watch { plan, fed, board, opened, keeper, metrics: shown.map(|at| at.to_string()) })
+        let metrics = shown.map(|at| at.to_string());
+        Ok(Watch { plan, fed, board, opened, agreed, keeper, metrics })
     }
 
     /// The promise of the watch that goes on, if one does.
@@ -172,8 +181,10 @@ impl Watch {
             promise: None,
             missing: None,
             failed: None,
+            open: 0,
             over: false,
             ended: false,
+            stopped: false,
             figures: Figures::default(),
             series: Series::default(),
             ticked: began,
@@ -229,9 +240,13 @@ struct Desk<'w, 't> {
     /// Why something is missing that came before the stream began.
     missing: Option<String>,
     failed: Option<String>,
+    /// How often a header has said that transactions are missing, and no line since that none are.
+    open: u64,
     over: bool,
     /// Whether the source has ended, so that nothing more will ever come.
     ended: bool,
+    /// Whether a violation was the end.
+    stopped: bool,
     figures: Figures,
     series: Series,
     ticked: Instant,
@@ -311,6 +326,9 @@ impl Desk<'_, '_> {
                 }
             }
             Message::Bad(why) => self.bad(why)?,
+            Message::Incomplete(why) => self.incomplete(why)?,
+            Message::Opened => self.open += 1,
+            Message::Closed => self.open = self.open.saturating_sub(1),
             Message::Notice(text) => (self.tell)(News::Notice(&text)),
             Message::Ended => (self.over, self.ended) = (true, true),
             Message::Failed(why) => {
@@ -323,7 +341,9 @@ impl Desk<'_, '_> {
 
     fn batch(&mut self, history: History, place: Option<Place>) -> Result<(), WatchError> {
         if self.stream.is_none() {
-            self.stream = Some(self.begin(&history)?);
+            let mut stream = self.begin(&history)?;
+            stream.push(self.watch.agreed.beginning(&history), self.now())?;
+            self.stream = Some(stream);
             self.checkpoint()?;
         }
         let (now, bad) = (self.now(), self.figures.bad);
@@ -357,16 +377,23 @@ impl Desk<'_, '_> {
 
     fn bad(&mut self, why: String) -> Result<(), WatchError> {
         self.figures.bad += 1;
-        let now = self.now();
         if self.watch.plan.strict {
             self.failed = Some(why);
             self.over = true;
             return Ok(());
         }
         (self.tell)(News::Bad(&why, self.figures.bad));
+        self.incomplete(why)
+    }
+
+    /// Something is missing in the stream.
+    fn incomplete(&mut self, why: String) -> Result<(), WatchError> {
+        let now = self.now();
         match &mut self.stream {
             Some(stream) => stream.incomplete(&why, now)?,
-            None => self.missing = Some(why),
+            None => {
+                self.missing.get_or_insert(why);
+            }
         }
         self.events();
         Ok(())
@@ -382,7 +409,8 @@ impl Desk<'_, '_> {
                 Told::Correction(correction) => correction.adds,
                 _ => false,
             };
-            self.over |= found && self.watch.plan.stop;
+            self.stopped |= found && self.watch.plan.stop;
+            self.over |= self.stopped;
         }
     }
 
@@ -432,8 +460,13 @@ impl Desk<'_, '_> {
         let now = self.now();
         // What can go on is not over: verdicts that are open stay so.
         let goes_on = self.keeper.is_some() && !self.ended;
+        // What is missing by the source's own word is missing at its end.
+        let open = self.open > 0 && self.stream.is_some();
+        if open && !goes_on && !self.stopped {
+            self.incomplete("it has ended, and says that transactions are missing".to_owned())?;
+        }
         match &mut self.stream {
-            Some(stream) if goes_on => stream.tick(now)?,
+            Some(stream) if goes_on || (open && self.stopped) => stream.tick(now)?,
             Some(stream) => stream.finish(now)?,
             None => {}
         }

@@ -14,6 +14,7 @@ use crate::content::{NameId, name_id};
 use crate::error::StreamError;
 use crate::event::{StreamEvent, Told, Trouble};
 use crate::journal::Journal;
+use crate::lost::Lost;
 use crate::numbers::{Numbered, Numbers};
 use crate::pending_heap::PendingHeap;
 use crate::promises::Promises;
@@ -49,6 +50,7 @@ pub struct Stream {
     bodies: Bodies,
     promises: Promises,
     numbers: Numbers,
+    lost: Lost,
     /// When each batch came whose time is not over, and which is the first of them.
     arrived: VecDeque<i64>,
     /// Batches that are not final, by the last time of their transactions.
@@ -100,6 +102,7 @@ impl Stream {
             bodies,
             promises: Promises::default(),
             numbers: Numbers::default(),
+            lost: Lost::default(),
             arrived: VecDeque::new(),
             waiting: Waiting::default(),
             pending: PendingHeap::default(),
@@ -146,9 +149,12 @@ impl Stream {
         }
         // What is final by now is final for what comes now, whether or not a tick has said so before.
         self.settle();
+        let begins = self.checker.is_none();
         let checker = self.checker.get_or_insert_with(|| Timestamps::new(&self.settings, &batch));
-        if self.missing.is_some() {
+        if let Some(why) = self.missing.as_ref().filter(|_| begins) {
             checker.about.complete = false;
+            // It was known before there was anything to tell it of.
+            checker.told.push(Told::Trouble(Trouble::Incomplete(why.clone())));
         }
         if self.snapshots.is_none() && self.settings.promise.by == By::Snapshots {
             self.snapshots = Some(Snapshots::new(self.settings.promise, &batch));
@@ -160,10 +166,12 @@ impl Stream {
             (promise.session.map(|name| name_id(batch.pool(), name)), promise)
         };
         let promises: Vec<(Option<NameId>, StreamPromise)> = batch.promises().map(named).collect();
+        let (since, says_lost) = (self.bodies.next(), self.lost.note(&batch));
         let batch = self.without_repeated(batch);
         if batch.txn_count() > 0 {
             self.take(batch);
         }
+        self.lost_commits(if says_lost { 0 } else { since });
         self.promised(&promises);
         self.settle();
         self.pass_on();
@@ -268,6 +276,11 @@ impl Stream {
         self.checker.as_ref()?.figures.first_doubt.as_deref()
     }
 
+    /// What the stream was said to begin with, once it has begun: a history without transactions.
+    pub fn header(&self) -> Option<&History> {
+        self.checker.as_ref().map(|checker| &checker.about.header)
+    }
+
     fn is_incomplete(&mut self, why: &str) {
         if self.missing.is_some() {
             return;
@@ -364,6 +377,21 @@ impl Stream {
                     snapshots.end_session(session);
                 }
             }
+        }
+    }
+
+    /// Tells which commits were lost, of transactions in batches from a number on.
+    fn lost_commits(&mut self, since: u32) {
+        let Some(checker) = &mut self.checker else { return };
+        let about = (self.settings.promise, &checker.about.header);
+        for finding in self.lost.find(since, about, &mut self.bodies) {
+            checker.figures.count(finding.anomaly, 1);
+            checker.told.push(Told::Violation(Box::new(finding)));
+        }
+        // What it was may not be kept any more.
+        if since == 0 && self.bodies.forgotten().is_some() && self.lost.not_found() > 0 {
+            checker.figures.too_late += 1;
+            checker.told.push(Told::Trouble(Trouble::TooLate("word of a lost commit".to_owned())));
         }
     }
 

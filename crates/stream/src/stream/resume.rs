@@ -9,6 +9,7 @@ use crate::batch_files;
 use crate::bodies::{BEFORE_ALL, SavedBodies};
 use crate::error::StreamError;
 use crate::journal::{Entry, Journal};
+use crate::lost::Lost;
 use crate::numbers::Numbers;
 use crate::pack::{Pack, packed};
 use crate::promises::Promises;
@@ -126,6 +127,7 @@ impl Stream {
             bodies: self.bodies.save()?,
             promises: self.promises.packed(),
             numbers: self.numbers.packed(),
+            lost: self.lost.packed(),
             waiting: self.waiting.packed(),
             arrived: self.arrived.clone(),
             missing: self.missing.clone(),
@@ -139,11 +141,12 @@ impl Stream {
             let promises = Promises::unpack(&mut &saved.promises[..])?;
             let numbers = Numbers::unpack(&mut &saved.numbers[..])?;
             let waiting = Waiting::unpack(&mut &saved.waiting[..])?;
-            Some((promises, numbers, waiting))
+            let lost = Lost::unpack(&mut &saved.lost[..])?;
+            Some((promises, numbers, waiting, lost))
         };
         let folder = self.settings.folder.clone().unwrap_or_default();
         let broken = || Journal::is_broken(&folder, "it cannot be understood");
-        (self.promises, self.numbers, self.waiting) = unpacked().ok_or_else(broken)?;
+        (self.promises, self.numbers, self.waiting, self.lost) = unpacked().ok_or_else(broken)?;
         let [txns, ops, late, repeated, next_event] = saved.counts[..] else {
             return Err(broken());
         };
@@ -181,6 +184,7 @@ struct Saved {
     bodies: Option<SavedBodies>,
     promises: Vec<u8>,
     numbers: Vec<u8>,
+    lost: Vec<u8>,
     waiting: Vec<u8>,
     arrived: VecDeque<i64>,
     missing: Option<String>,
@@ -200,6 +204,7 @@ packed!(Saved {
     bodies,
     promises,
     numbers,
+    lost,
     waiting,
     arrived,
     missing,

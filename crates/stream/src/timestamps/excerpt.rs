@@ -161,7 +161,7 @@ fn finding(history: &Arc<History>, verdict: &Verdict, witness: &Witness, own: Tx
     };
     Finding {
         anomaly: witness.anomaly,
-        axiom: witness.timed.as_ref().map_or(Axiom::Ext, |timed| timed.axiom),
+        axiom: Some(witness.timed.as_ref().map_or(Axiom::Ext, |timed| timed.axiom)),
         txn: name_of(history, own),
         key,
         history: history.clone(),
