@@ -190,24 +190,8 @@ impl Watch {
             ticked: began,
             figured: (began, 0),
         };
-        desk.go_on()?;
-        while !desk.over && !ended() {
-            match self.fed.receiver.recv_timeout(TICK) {
-                Ok(message) => desk.take_several(message)?,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-            desk.time_passes()?;
-        }
-        self.fed.end();
-        // What had been read by then counts, unless something was wrong with it.
-        while !desk.over
-            && let Ok(message) = self.fed.receiver.try_recv()
-        {
-            desk.take(message)?;
-        }
-        desk.make_safe()?;
-        desk.finish()
+        let done = desk.go_on().and_then(|()| desk.run(ended));
+        desk.finish(done)
     }
 }
 
@@ -255,6 +239,27 @@ struct Desk<'w, 't> {
 }
 
 impl Desk<'_, '_> {
+    /// Takes what comes until the source ends, or it is told to end.
+    fn run(&mut self, ended: &dyn Fn() -> bool) -> Result<(), WatchError> {
+        let fed = &self.watch.fed;
+        while !self.over && !ended() {
+            match fed.receiver.recv_timeout(TICK) {
+                Ok(message) => self.take_several(message)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            self.time_passes()?;
+        }
+        fed.end();
+        // What had been read by then counts, unless something was wrong with it.
+        while !self.over
+            && let Ok(message) = fed.receiver.try_recv()
+        {
+            self.take(message)?;
+        }
+        self.make_safe()
+    }
+
     fn now(&self) -> i64 {
         let elapsed = i64::try_from(self.began.elapsed().as_millis()).unwrap_or(i64::MAX);
         self.before.saturating_add(elapsed)
@@ -446,6 +451,8 @@ impl Desk<'_, '_> {
         let seconds = since.elapsed().as_secs_f64().max(1e-3);
         self.figures.rate = status.txns.saturating_sub(before) as f64 / seconds;
         self.figures.status = status;
+        let doubt = self.stream.as_ref().and_then(Stream::first_doubt);
+        self.figures.first_doubt = doubt.map(str::to_owned);
         self.figures.backlog = self.watch.fed.backlog();
         self.figures.elapsed = self.began.elapsed();
         self.watch.board.set(self.figures.clone());
@@ -456,10 +463,32 @@ impl Desk<'_, '_> {
         self.series.push(Sample::new(status, at, self.figures.lag, backlog));
     }
 
-    fn finish(mut self) -> Result<Outcome, WatchError> {
+    /// Ends the watch. If it could not go on, what had been found by then still counts.
+    fn finish(mut self, done: Result<(), WatchError>) -> Result<Outcome, WatchError> {
+        self.watch.fed.end();
+        if let Err(error) = done.and_then(|()| self.close()) {
+            if self.stream.is_none() {
+                return Err(error);
+            }
+            self.events();
+            self.failed.get_or_insert(error.to_string());
+        }
+        let goes_on = self.goes_on();
+        self.measure();
+        let status = self.figures.status.clone();
+        self.sample(&status);
+        let Desk { figures, series, promise, failed, earlier: before, .. } = self;
+        Ok(Outcome { figures, series, before, goes_on, promise, failed })
+    }
+
+    /// What can go on is not over: verdicts that are open stay so.
+    fn goes_on(&self) -> bool {
+        self.keeper.is_some() && !self.ended
+    }
+
+    fn close(&mut self) -> Result<(), WatchError> {
         let now = self.now();
-        // What can go on is not over: verdicts that are open stay so.
-        let goes_on = self.keeper.is_some() && !self.ended;
+        let goes_on = self.goes_on();
         // What is missing by the source's own word is missing at its end.
         let open = self.open > 0 && self.stream.is_some();
         if open && !goes_on && !self.stopped {
@@ -471,12 +500,7 @@ impl Desk<'_, '_> {
             None => {}
         }
         self.events();
-        self.checkpoint()?;
-        self.measure();
-        let status = self.figures.status.clone();
-        self.sample(&status);
-        let Desk { figures, series, promise, failed, earlier: before, .. } = self;
-        Ok(Outcome { figures, series, before, goes_on, promise, failed })
+        self.checkpoint()
     }
 }
 

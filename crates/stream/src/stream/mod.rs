@@ -65,6 +65,8 @@ pub struct Stream {
     ops: u64,
     late: u64,
     repeated: u64,
+    /// How many doubts were told at the end.
+    told_doubts: u64,
     /// Why the stream is incomplete.
     missing: Option<String>,
     events: Vec<StreamEvent>,
@@ -113,6 +115,7 @@ impl Stream {
             ops: 0,
             late: 0,
             repeated: 0,
+            told_doubts: 0,
             missing: None,
             events: Vec::new(),
             next_event: 1,
@@ -207,6 +210,7 @@ impl Stream {
         self.now = self.now.max(now);
         self.finished = true;
         self.settle();
+        self.tell_doubts();
         self.pass_on();
         self.bodies.take_error()
     }
@@ -290,6 +294,21 @@ impl Stream {
             checker.incomplete(why, &mut self.bodies);
             checker.told.push(Told::Trouble(Trouble::Incomplete(why.to_owned())));
         }
+    }
+
+    /// Tells at the end how much stays unknown, and why; once, also if the end is reached again after a restart.
+    fn tell_doubts(&mut self) {
+        let Some(checker) = &mut self.checker else { return };
+        let doubts = checker.figures.doubts;
+        if std::mem::replace(&mut self.told_doubts, doubts) == doubts {
+            return;
+        }
+        let why = checker.figures.first_doubt.as_deref().unwrap_or("their evidence is missing");
+        let text = match doubts {
+            1 => format!("1 read or conflict stays unknown: {why}"),
+            _ => format!("{doubts} reads and conflicts stay unknown: {why}"),
+        };
+        checker.told.push(Told::Trouble(Trouble::Open(text)));
     }
 
     /// The batch without transactions that have come before.

@@ -132,7 +132,14 @@ impl Stream {
             arrived: self.arrived.clone(),
             missing: self.missing.clone(),
             now: self.now,
-            counts: vec![self.txns, self.ops, self.late, self.repeated, self.next_event],
+            counts: vec![
+                self.txns,
+                self.ops,
+                self.late,
+                self.repeated,
+                self.next_event,
+                self.told_doubts,
+            ],
         })
     }
 
@@ -147,11 +154,11 @@ impl Stream {
         let folder = self.settings.folder.clone().unwrap_or_default();
         let broken = || Journal::is_broken(&folder, "it cannot be understood");
         (self.promises, self.numbers, self.waiting, self.lost) = unpacked().ok_or_else(broken)?;
-        let [txns, ops, late, repeated, next_event] = saved.counts[..] else {
+        let [txns, ops, late, repeated, next_event, told_doubts] = saved.counts[..] else {
             return Err(broken());
         };
         (self.txns, self.ops, self.late) = (txns, ops, late);
-        (self.repeated, self.next_event) = (repeated, next_event);
+        (self.repeated, self.next_event, self.told_doubts) = (repeated, next_event, told_doubts);
         (self.arrived, self.missing, self.now) = (saved.arrived, saved.missing, saved.now);
         self.mark = saved.mark;
         if let Some(bodies) = saved.bodies {
