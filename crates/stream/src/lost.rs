@@ -4,9 +4,7 @@
 use std::sync::Arc;
 
 use isolde_check::Options;
-use isolde_history::{
-    History, HistoryBuilder, LostCommit, Outcome, TxnId, Value, notation,
-};
+use isolde_history::{History, HistoryBuilder, LostCommit, Outcome, TxnId, Value, notation};
 use isolde_spec::{Anomaly, Answer, Promise, Verdict};
 
 use crate::bodies::{Bodies, TxnRef};

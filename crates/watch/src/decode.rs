@@ -102,7 +102,10 @@ impl Decoder {
         let is_said = complete == after_false.meta().complete;
         let default = after_true.meta().initial.default;
         let is_unsaid = default.is_some_and(|v| after_true.pool().as_text(v) == Some(NOBODY));
-        Trailer { complete: is_said.then_some(complete), initial: (!is_unsaid).then_some(after_true) }
+        Trailer {
+            complete: is_said.then_some(complete),
+            initial: (!is_unsaid).then_some(after_true),
+        }
     }
 
     /// Decodes lines of which the first has that number, from 1.

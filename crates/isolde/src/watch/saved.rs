@@ -67,7 +67,10 @@ mod tests {
         saved.now_in(Some(file("b", 5)));
         let again = Saved::of(Some(&saved.to_bytes())).unwrap();
         assert_eq!(again, saved);
-        assert_eq!((again.now.clone(), again.before.clone()), (Some(file("b", 5)), vec![file("a", 10)]));
+        assert_eq!(
+            (again.now.clone(), again.before.clone()),
+            (Some(file("b", 5)), vec![file("a", 10)])
+        );
         saved.now_in(Some(file("a", 20)));
         assert_eq!(saved.before, [file("b", 5)]);
         assert_eq!(Saved::of(Some(b"")), None);

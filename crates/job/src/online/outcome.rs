@@ -233,7 +233,9 @@ fn left_open(online: &Status, why: Option<&str>) -> Option<String> {
         (0, 1) => Some("on the stream 1 transaction stayed open".to_owned()),
         (0, txns) => Some(format!("on the stream {} transactions stayed open", number(txns))),
         (1, _) => Some(format!("on the stream 1 read or conflict stayed unknown{why}")),
-        _ => Some(format!("on the stream {} reads and conflicts stayed unknown{why}", number(reads))),
+        _ => {
+            Some(format!("on the stream {} reads and conflicts stayed unknown{why}", number(reads)))
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod by_snapshots;
 mod examples;
 mod folder;
 mod limits;
+mod lost;
 mod made;
 mod server;
 mod snapshot_examples;

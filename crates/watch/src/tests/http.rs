@@ -12,7 +12,8 @@ use crate::said::Said;
 fn read(mut text: &[u8], max: usize) -> Result<(RequestHead, Vec<u8>), u16> {
     let stream: &mut dyn BufRead = &mut text;
     let head = read_head(stream).map_err(|refusal| refusal.status)?.ok_or(0u16)?;
-    let body = read_body(&head, max, stream, &mut Room::default().share()).map_err(|refusal| refusal.status)?;
+    let body = read_body(&head, max, stream, &mut Room::default().share())
+        .map_err(|refusal| refusal.status)?;
     Ok((head, body))
 }
 

@@ -1,6 +1,5 @@
 //! Lines: torn, too long, wrong; headers; batches.
 
-
 use isolde_history::Value;
 
 use super::{gather, told};
@@ -143,7 +142,10 @@ fn all(mut gather: Gather, text: &str) -> Vec<String> {
 #[test]
 fn what_says_that_it_is_incomplete_is_so_at_its_end_unless_a_last_line_takes_it_back() {
     let told = all(gather(), &format!("{OPEN}{TXN}"));
-    assert!(told[..2] == ["opened", "1"] && told[2].starts_with("incomplete s has ended"), "{told:?}");
+    assert!(
+        told[..2] == ["opened", "1"] && told[2].starts_with("incomplete s has ended"),
+        "{told:?}"
+    );
     let said = "{\"meta\":{\"complete\":true}}\n";
     assert_eq!(all(gather(), &format!("{OPEN}{TXN}{said}")), ["opened", "closed", "1"]);
     let denied = "{\"meta\":{\"complete\":false}}\n";
