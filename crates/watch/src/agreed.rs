@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use isolde_history::notation::write_value;
 use isolde_history::{History, HistoryBuilder, Pool, Sink as _, Value};
 
-use crate::decode::Head;
+use crate::head::Head;
 use crate::said::Said;
 
 /// What holds for the whole of a stream.

@@ -9,6 +9,7 @@ use isolde_history::{
 };
 
 use crate::agreed::Agreed;
+use crate::head::Head;
 
 /// Stands before lines that cannot be a header, so that the reader takes none of them for one.
 const PAST_THE_HEADER: &[u8] = b"{\"isolde\":1}\n";
@@ -19,35 +20,6 @@ const BEFORE_A_TRAILER: [&[u8]; 2] = [
     b"{\"isolde\":1,\"complete\":false,\"initial\":{\"default\":\"\\u0000nobody says this\"}}\n",
 ];
 const NOBODY: &str = "\0nobody says this";
-
-/// What the header of a source says.
-pub(crate) struct Head {
-    history: History,
-    /// Whether it says what keys hold at first.
-    says_initial: bool,
-}
-
-impl Head {
-    pub(crate) fn history(&self) -> &History {
-        &self.history
-    }
-
-    /// Whether it says what keys hold at first.
-    pub(crate) fn says_initial(&self) -> bool {
-        self.says_initial
-    }
-
-    /// Whether it says that transactions are missing: a recorder says so until it is through.
-    pub(crate) fn is_open(&self) -> bool {
-        !self.history.meta().complete
-    }
-
-    /// Says it of a batch, but for the initial values of single keys: there may be millions, and the stream knows them
-    /// from its beginning.
-    fn say(&self, builder: &mut HistoryBuilder) {
-        self.history.copy_meta(&[], builder);
-    }
-}
 
 /// What a last line says that matters to a stream.
 #[derive(Default)]
@@ -87,7 +59,7 @@ impl Decoder {
             || !history.events().is_empty()
             || !history.version_orders().is_empty();
         let says_initial = memchr::memmem::find(line, b"\"initial\"").is_some();
-        Ok((!says_more).then_some(Head { history, says_initial }))
+        Ok((!says_more).then(|| Head::new(history, says_initial)))
     }
 
     /// What a line says if it is a last one; nothing if it is another one, or cannot be read.

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::agreed::Agreed;
-use crate::decode::{Decoder, Head, Trailer};
+use crate::decode::{Decoder, Trailer};
 use crate::feed::Message;
 use crate::frame::{Framed, Frames, MAX_LINE};
+use crate::head::Head;
 use crate::place::{LinePlace, Place, Tail};
 use crate::room::Share;
 

@@ -89,3 +89,34 @@ impl<R: Read> Read for Patient<'_, R> {
 pub(crate) fn is_interrupted(read: &std::io::Result<usize>) -> bool {
     read.as_ref().is_err_and(|error| error.kind() == ErrorKind::Interrupted)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use crate::feed::feed;
+
+    /// Gives a byte, but takes its time.
+    struct Slow;
+
+    impl Read for Slow {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            std::thread::sleep(Duration::from_millis(2));
+            buffer[0] = b'x';
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn a_byte_now_and_then_does_not_keep_a_connection() {
+        let (feed, _fed) = feed();
+        let (most, whole) = (Duration::from_secs(60), Duration::from_millis(50));
+        let mut patient = Patient { stream: Slow, feed: &feed, most, whole, since: None };
+        let mut all = Vec::new();
+        let error = patient.read_to_end(&mut all).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+        // The next request has its own time.
+        patient.since = None;
+        assert_eq!(patient.read(&mut [0]).unwrap(), 1);
+    }
+}

@@ -14,6 +14,7 @@ mod figures;
 mod frame;
 mod gather;
 mod growing;
+mod head;
 mod http;
 mod inbox;
 mod keeper;
