@@ -22,7 +22,9 @@ pub(crate) struct Agreed {
 /// The initial state of the stream.
 struct Initial {
     says: InitialSays,
-    /// Who said it; nobody did if every key is taken to be absent because nothing was said.
+    /// Whether a header says it, and not only nobody anything else.
+    is_said: bool,
+    /// Who said it first in this watch.
     head: Option<Arc<Head>>,
 }
 
@@ -48,9 +50,12 @@ impl Agreed {
     pub(crate) fn agree(&self, head: &Arc<Head>) -> Result<(), String> {
         let mut initial = self.initial();
         self.may_be(&initial, head)?;
-        if initial.is_none() && head.says_initial() {
-            let says = self.says(head.history());
-            *initial = Some(Initial { says, head: Some(Arc::clone(head)) });
+        if head.says_initial() {
+            let first = || {
+                let says = self.says(head.history());
+                Initial { says, is_said: true, head: Some(Arc::clone(head)) }
+            };
+            initial.get_or_insert_with(first).is_said = true;
         }
         Ok(())
     }
@@ -81,7 +86,8 @@ impl Agreed {
 
     /// A stream goes on that began with this.
     pub(crate) fn goes_on(&self, header: &History) {
-        *self.initial() = Some(Initial { says: self.says(header), head: None });
+        let says = self.says(header);
+        *self.initial() = Some(Initial { says, is_said: false, head: None });
     }
 
     /// What a stream begins with: what a batch says of the run, and the initial state. If nobody has said one by now, every
@@ -89,7 +95,8 @@ impl Agreed {
     pub(crate) fn beginning(&self, batch: &History) -> History {
         let mut builder = HistoryBuilder::new();
         let mut initial = self.initial();
-        let initial = initial.get_or_insert_with(|| Initial { says: self.nothing(), head: None });
+        let nothing = || Initial { says: self.nothing(), is_said: false, head: None };
+        let initial = initial.get_or_insert_with(nothing);
         let mut state = isolde_history::InitialState::every(Value::ABSENT);
         if let Some(head) = &initial.head {
             let history = head.history();
@@ -105,7 +112,7 @@ impl Agreed {
     /// Whether it has to be told now that nobody says what keys hold at first, where no format says it either.
     pub(crate) fn is_unsaid(&self) -> bool {
         let initial = self.initial();
-        let is_said = initial.as_ref().is_some_and(|initial| initial.head.is_some());
+        let is_said = initial.as_ref().is_some_and(|initial| initial.is_said);
         !is_said && self.said.initial.is_none() && !self.told.swap(true, Ordering::SeqCst)
     }
 
@@ -180,6 +187,18 @@ mod tests {
         }
         let begins = agreed.beginning(&HistoryBuilder::new().finish());
         assert_eq!(begins.meta().initial.default, Some(Value::from_u32(7)));
+    }
+
+    #[test]
+    fn what_a_header_said_is_said_after_a_restart_too() {
+        let before = Agreed::new(Said::default());
+        let header = head(&before, r#"{"isolde":1,"initial":{"default":0}}"#);
+        assert!(before.is_unsaid() && before.agree(&header).is_ok());
+        let begun = before.beginning(&HistoryBuilder::new().finish());
+        let after = Agreed::new(Said::default());
+        after.goes_on(&begun);
+        assert!(after.agree(&header).is_ok() && !after.is_unsaid());
+        assert!(after.agree(&head(&after, r#"{"isolde":1,"initial":{"default":1}}"#)).is_err());
     }
 
     #[test]

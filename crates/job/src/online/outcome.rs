@@ -202,10 +202,12 @@ fn agreement(online: &Status, why: Option<&str>, offline: &Verdict) -> Agreement
     let is_there = |(name, n): &(&str, u64)| count_of(name).is_some_and(|count| count >= *n);
     let is_known = offline.holds().is_some();
     let differs = counts != online.by_anomaly || online.holds() != offline.holds();
-    if is_known && differs && online.by_anomaly.iter().all(is_there) {
-        if let Some(open) = left_open(online, why) {
-            return Agreement::Open(open);
-        }
+    if is_known
+        && differs
+        && online.by_anomaly.iter().all(is_there)
+        && let Some(open) = left_open(online, why)
+    {
+        return Agreement::Open(open);
     }
     if counts != online.by_anomaly {
         let (online, offline) = (counted(&online.by_anomaly), counted(&counts));
