@@ -107,7 +107,7 @@ fn send_txns<W: Write>(
     let name = |session: SessionId| history.pool().session_name(session);
     let began = Instant::now();
     let mut count = 0;
-    for batch in sent.chunks(args.batch.max(1) as usize) {
+    for batch in sent.chunks(args.batch as usize) {
         if let (Some(_), Some(last)) = (rate, batch.last()) {
             sleep(Duration::from_secs_f64(last.at).saturating_sub(began.elapsed()));
         }

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write as _};
 
 use anstyle::{AnsiColor, Color};
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use isolde_history::printable;
 use isolde_job::Notice;
 use isolde_report::Style;
@@ -40,7 +40,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        done => Ok(done?),
+        done => done.context("cannot write to standard output"),
     }
 }
 

@@ -33,6 +33,14 @@ pub(crate) fn small_count(text: &str) -> Result<u32, String> {
     u32::try_from(count(text)?).map_err(|_| "that is too many".to_owned())
 }
 
+/// The same, and not 0.
+pub(crate) fn some(text: &str) -> Result<u32, String> {
+    match small_count(text)? {
+        0 => Err("expected 1 or more".to_owned()),
+        count => Ok(count),
+    }
+}
+
 /// A kind of workload.
 pub(crate) fn kind(name: &str) -> Result<Kind, String> {
     Kind::named(name)

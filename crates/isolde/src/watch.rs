@@ -4,6 +4,7 @@ mod curves;
 mod event_lines;
 mod kept;
 mod promised;
+mod saved;
 mod spill;
 mod status_line;
 mod summary;
@@ -20,7 +21,6 @@ use isolde_report::number;
 use isolde_spec::{By, Level};
 use isolde_stream::{StreamEvent, Told};
 use isolde_watch::{News, Said, Watch, WatchPlan, WatchSource};
-use serde_json::json;
 
 use crate::args::WatchArgs;
 use crate::exit::{EXIT_FAULT, EXIT_OK, EXIT_UNKNOWN, EXIT_VIOLATED};
@@ -28,6 +28,7 @@ use crate::interrupt::Interrupts;
 use crate::terminal;
 use event_lines::{EventLines, OfState};
 use kept::Kept;
+use saved::Saved;
 use spill::Spill;
 use status_line::StatusLine;
 
@@ -37,11 +38,7 @@ const MOST_SHOWN: u64 = 20;
 pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
     let wanted = levels(args.level.as_slice())?.first().copied();
     let by = args.evidence.map(By::from);
-    if by == Some(By::Snapshots) && args.state.is_some() {
-        bail!(
-            "by snapshots no state can be kept\n  hint: leave out --state, or judge by timestamps"
-        );
-    }
+    is_possible(args, by)?;
     let mut reports = reports(args)?;
     // A state has room of its own for what does not fit into memory.
     let spill = args.state.is_none().then(|| Spill::new(args.spill.as_deref())).transpose()?;
@@ -50,7 +47,7 @@ pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
     let events = open_events(args, &watch)?;
     let name = watch.name().to_owned();
     interrupts.listen_for_watch()?;
-    let mut view = View::new(args, events);
+    let mut view = View::new(args, events, Saved::of(watch.saved()));
     view.line.say(&format!("watching {name}; Ctrl-C ends it"));
     if let Some(at) = &watch.metrics {
         view.line.say(&format!("metrics at http://{at}/metrics"));
@@ -83,7 +80,12 @@ pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
             view.failed.get_or_insert(error);
         }
     }
-    summary::print(args, &watched)?;
+    // A standard output that takes nothing has said so before.
+    let printed = summary::print(args, &watched);
+    if let Err(error) = printed {
+        anstream::eprint!("{}", watched.to_text());
+        view.failed.get_or_insert(error);
+    }
     if let Some(failed) = &outcome.failed {
         terminal::error(&anyhow!("{failed}"));
     }
@@ -104,14 +106,44 @@ pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
     }
 }
 
+/// Refuses what cannot go together.
+fn is_possible(args: &WatchArgs, by: Option<By>) -> Result<()> {
+    if by == Some(By::Snapshots) && args.state.is_some() {
+        bail!(
+            "by snapshots no state can be kept\n  hint: leave out --state, or judge by timestamps"
+        );
+    }
+    let listens = match &args.source {
+        WatchSource::Tcp(_) | WatchSource::Unix(_) => Some("connections"),
+        WatchSource::Http(_) => Some("requests"),
+        WatchSource::Stdin | WatchSource::File(_) => None,
+    };
+    if let Some(what) = listens.filter(|_| args.until_end) {
+        bail!(
+            "{what} may come for ever, so there is no end for --until-end\n  hint: leave it out; Ctrl-C \
+             ends the watch"
+        );
+    }
+    Ok(())
+}
+
+/// What reports of a watch can be, by the endings of their names.
+const ENDINGS: [&str; 7] = ["html", "htm", "json", "txt", "svg", "dot", "gv"];
+
 /// Refuses what cannot be written before anything is read.
 fn reports(args: &WatchArgs) -> Result<Reports> {
-    let is_junit =
-        |file: &&PathBuf| file.extension().is_some_and(|e| e.eq_ignore_ascii_case("xml"));
-    if let Some(file) = args.report.iter().find(is_junit) {
-        let file = shown(file);
+    let ends = |file: &PathBuf, ending: &str| {
+        file.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending))
+    };
+    let is_other = |file: &&PathBuf| !ENDINGS.iter().any(|ending| ends(file, ending));
+    if let Some(file) = args.report.iter().find(is_other) {
+        let why = match ends(file, "xml") {
+            true => "JUnit reports are about histories, not about a watch",
+            false => "the name does not say what to write",
+        };
         bail!(
-            "{file}: JUnit reports are about histories, not about a watch\n  hint: .html, .json and .txt can be written"
+            "{}: {why}\n  hint: endings are .html, .json, .txt, .svg and .dot (the first violation)",
+            shown(file)
         );
     }
     let inputs = match &args.source {
@@ -139,7 +171,10 @@ fn is_held_to(args: &WatchArgs, wanted: Option<Level>, watch: &Watch) -> Result<
 fn open_events(args: &WatchArgs, watch: &Watch) -> Result<Option<EventLines>> {
     let Some(path) = &args.events else { return Ok(None) };
     let events = match watch.state_id() {
-        Some(id) => EventLines::of_state(path, args.force, &OfState { id, saved: watch.saved() }),
+        Some(id) => {
+            let saved = Saved::of(watch.saved());
+            EventLines::of_state(path, args.force, &OfState { id, saved })
+        }
         None => EventLines::new(path, args.force),
     };
     events.map(Some)
@@ -166,6 +201,8 @@ fn plan(args: &WatchArgs, spill: Option<&Spill>) -> WatchPlan {
 struct View {
     line: StatusLine,
     events: Option<EventLines>,
+    /// What is saved of them with a state.
+    saved: Saved,
     /// Whether violations are printed.
     prints: bool,
     shown: ShownFindings,
@@ -177,11 +214,12 @@ struct View {
 }
 
 impl View {
-    fn new(args: &WatchArgs, events: Option<EventLines>) -> View {
+    fn new(args: &WatchArgs, events: Option<EventLines>, saved: Option<Saved>) -> View {
         let to_stdout = args.events.as_ref().is_some_and(|path| path.as_os_str() == "-");
         View {
             line: StatusLine::new(),
             events,
+            saved: saved.unwrap_or_default(),
             prints: !args.json && !to_stdout,
             shown: ShownFindings::new(MOST_SHOWN),
             kept: Kept::default(),
@@ -195,8 +233,9 @@ impl View {
         match news {
             News::Began(promise) => self.line.say(&format!("transactions are held to {promise}")),
             News::GoesOn(promise, txns) => {
+                let s = if *txns == 1 { "" } else { "s" };
                 let txns = number(*txns);
-                self.line.say(&format!("going on after {txns} transactions, held to {promise}"));
+                self.line.say(&format!("going on after {txns} transaction{s}, held to {promise}"));
             }
             News::Save(saved) => *saved.borrow_mut() = self.save(),
             News::Found(event) => self.found(event),
@@ -217,7 +256,10 @@ impl View {
             return None;
         }
         match self.events.as_ref().map(EventLines::save).transpose() {
-            Ok(events) => Some(json!({ "events": events }).to_string().into_bytes()),
+            Ok(events) => {
+                self.saved.now_in(events.flatten());
+                Some(self.saved.to_bytes())
+            }
             Err(error) => {
                 self.lost_events(error);
                 None
@@ -236,6 +278,7 @@ impl View {
 
     fn found(&mut self, event: &StreamEvent) {
         self.kept.note(event);
+        self.saved.told = self.saved.told.max(event.number);
         let written = self.events.as_mut().map_or(Ok(()), |events| events.write(event));
         if let Err(error) = written {
             self.lost_events(error);

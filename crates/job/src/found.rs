@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use isolde_history::notation::to_text;
 use isolde_report::{Exhibit, Style, Telling, exhibit_to_text, transactions_to_text};
-use isolde_spec::Anomaly;
+use isolde_spec::{Anomaly, Axiom};
 use isolde_stream::{Finding, StreamEvent, Told};
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ pub fn to_json(event: &StreamEvent) -> Value {
     });
     if let Some(found) = finding(&event.what) {
         told["anomaly"] = json!(found.anomaly.name());
-        told["axiom"] = json!(found.axiom.name());
+        told["axiom"] = json!(found.axiom.map(Axiom::name));
         told["transaction"] = json!(found.txn);
         told["key"] = json!(found.key);
         told["history"] = json!(to_text(&found.history));

@@ -42,6 +42,15 @@ pub fn may_write(to: &Path, force: bool) -> Result<()> {
     if there && !force && !is_stdout(to) && !is_stream(to) { Err(exists(to)) } else { Ok(()) }
 }
 
+/// Refuses a file whose folder is not there, before anything is done for it.
+pub fn has_folder(to: &Path) -> Result<()> {
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder.filter(|folder| !is_stdout(to) && !folder.is_dir()) {
+        Some(folder) => bail!("cannot write {}: there is no folder {}", shown(to), shown(folder)),
+        None => Ok(()),
+    }
+}
+
 /// Opens a file to write to it at once. A file that is there is replaced only if that is forced; a pipe or
 /// a device takes what is written.
 pub fn create(to: &Path, force: bool) -> Result<fs::File> {

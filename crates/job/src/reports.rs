@@ -55,6 +55,7 @@ impl Reports {
                 bail!("two reports would be written to {}", shown(file));
             }
             output::may_write(file, force)?;
+            output::has_folder(file)?;
             let ending = file.extension().and_then(|e| e.to_str()).unwrap_or_default();
             let kind = match ending.to_ascii_lowercase().as_str() {
                 "html" | "htm" => Kind::Html(Box::new(HtmlReport::new("Isolde"))),

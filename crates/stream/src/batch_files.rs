@@ -12,7 +12,6 @@ use std::sync::Arc;
 
 use isolde_history::{Format, History, HistoryBuilder, Input, Source, Timestamp, pack_history};
 
-use crate::disk::Written;
 use crate::error::StreamError;
 use crate::pack::{Pack as _, packed};
 use crate::places::Given;
@@ -66,6 +65,16 @@ impl SavedBatchFiles {
     pub(crate) fn names(&self) -> impl Iterator<Item = String> {
         self.files.iter().flat_map(|(name, ..)| names(*name))
     }
+}
+
+/// A batch on its way to the disk.
+pub(crate) struct Written {
+    pub(crate) number: u32,
+    pub(crate) history: Arc<History>,
+    pub(crate) arrived: i64,
+    pub(crate) latest: Timestamp,
+    /// By snapshots: the places of its transactions.
+    pub(crate) places: Option<Arc<Vec<Given>>>,
 }
 
 /// A batch that was read again.

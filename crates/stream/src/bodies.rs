@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use isolde_history::{History, Timestamp, TxnId};
 
-use crate::batch_files::SavedBatchFiles;
+use crate::batch_files::{SavedBatchFiles, Written};
 use crate::content::{NameId, What};
-use crate::disk::{Disk, Elsewhere, LentDisk, Written};
+use crate::disk::{Disk, Elsewhere, LentDisk};
 use crate::error::StreamError;
 use crate::pack::packed;
 use crate::places::{Given, Places};
@@ -140,6 +140,11 @@ impl Bodies {
     /// The number of the next batch.
     pub(crate) fn next(&self) -> u32 {
         self.first + self.live.len() as u32
+    }
+
+    /// The first of the batches that are in memory.
+    pub(crate) fn first_in_memory(&self) -> u32 {
+        self.first
     }
 
     /// A batch, from wherever it is. `None` if it is not kept any more.

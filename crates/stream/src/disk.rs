@@ -4,15 +4,13 @@
 //! lent to the job that writes, and whatever asks it waits until the job is done. So answers do not depend on it.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
-use isolde_history::{Effect, History, Key, OpKind, Timestamp, Value};
+use isolde_history::{Effect, History, Key, OpKind, Value};
 
-use crate::batch_files::BatchFiles;
+use crate::batch_files::{BatchFiles, Written};
 use crate::content::{MixedName, What, name_id, word};
 use crate::error::StreamError;
-use crate::places::Given;
 use crate::sorted_runs::SortedRuns;
 
 /// Does a job, at once or later, here or on another thread. Jobs have to be done in their order.
@@ -22,16 +20,6 @@ pub type Elsewhere = Box<dyn FnMut(Box<dyn FnOnce() + Send>) + Send>;
 pub(crate) struct Disk {
     pub(crate) files: BatchFiles,
     pub(crate) runs: SortedRuns,
-}
-
-/// A batch on its way to the disk.
-pub(crate) struct Written {
-    pub(crate) number: u32,
-    pub(crate) history: Arc<History>,
-    pub(crate) arrived: i64,
-    pub(crate) latest: Timestamp,
-    /// By snapshots: the places of its transactions.
-    pub(crate) places: Option<Arc<Vec<Given>>>,
 }
 
 impl Disk {

@@ -74,12 +74,12 @@ pub enum Trouble {
 /// A violation, with a small history of its own that shows it.
 #[derive(Clone)]
 pub struct Finding {
-    /// What it is known by.
-    pub(crate) id: FindingId,
+    /// What it is known by, unless it is a commit that was lost.
+    pub(crate) id: Option<FindingId>,
     /// What it is called.
     pub anomaly: Anomaly,
-    /// The rule that was broken.
-    pub axiom: Axiom,
+    /// The rule of timestamps or snapshots that was broken; none where the server itself says that something is wrong.
+    pub axiom: Option<Axiom>,
     /// The transaction that broke it, by session and label or number.
     pub txn: String,
     /// The key, if the rule is about one.
@@ -93,7 +93,8 @@ pub struct Finding {
 impl fmt::Debug for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Finding { anomaly, axiom, txn, key, .. } = self;
-        write!(f, "{anomaly:?} ({}) of {txn} on {key:?}", axiom.name())
+        let axiom = axiom.map_or("none", Axiom::name);
+        write!(f, "{anomaly:?} ({axiom}) of {txn} on {key:?}")
     }
 }
 

@@ -16,6 +16,7 @@ mod event;
 mod figures;
 mod fingerprint;
 mod journal;
+mod lost;
 mod numbers;
 mod pack;
 mod pending_heap;

@@ -2,36 +2,32 @@
 
 use std::io::Read as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use isolde_history::{
     Format, History, HistoryBuilder, InitialState, Input, Position, ReadError, Sink as _, Source,
     Value, read_lines,
 };
 
-use crate::said::Said;
+use crate::agreed::Agreed;
+use crate::head::Head;
 
 /// Stands before lines that cannot be a header, so that the reader takes none of them for one.
 const PAST_THE_HEADER: &[u8] = b"{\"isolde\":1}\n";
 
-/// What the header of a source says.
-pub(crate) struct Head {
-    history: History,
-    /// Whether a batch has carried the initial values of single keys. There may be millions, and once is enough.
-    carried: AtomicBool,
-}
+/// The same, saying what a last line could say, too: one of these two is changed by it, if it says anything.
+const BEFORE_A_TRAILER: [&[u8]; 2] = [
+    b"{\"isolde\":1,\"complete\":true,\"initial\":{\"default\":\"\\u0000nobody says this\"}}\n",
+    b"{\"isolde\":1,\"complete\":false,\"initial\":{\"default\":\"\\u0000nobody says this\"}}\n",
+];
+const NOBODY: &str = "\0nobody says this";
 
-impl Head {
-    /// The same, after a batch has carried all of it.
-    pub(crate) fn known(self) -> Head {
-        Head { carried: AtomicBool::new(true), ..self }
-    }
-
-    fn say(&self, builder: &mut HistoryBuilder) {
-        let given = &self.history.meta().initial.given[..];
-        let again = self.carried.swap(true, Ordering::SeqCst);
-        self.history.copy_meta(if again { &[] } else { given }, builder);
-    }
+/// What a last line says that matters to a stream.
+#[derive(Default)]
+pub(crate) struct Trailer {
+    /// Whether transactions are missing.
+    pub(crate) complete: Option<bool>,
+    /// What keys hold at first, if it says so.
+    pub(crate) initial: Option<History>,
 }
 
 /// What became of some lines.
@@ -49,7 +45,7 @@ pub(crate) struct Decoded {
 pub(crate) struct Decoder {
     /// What to call the source in messages.
     pub(crate) name: String,
-    pub(crate) said: Arc<Said>,
+    pub(crate) agreed: Arc<Agreed>,
     pub(crate) head: Option<Arc<Head>>,
 }
 
@@ -62,7 +58,26 @@ impl Decoder {
         let says_more = history.txn_count() > 0
             || !history.events().is_empty()
             || !history.version_orders().is_empty();
-        Ok((!says_more).then(|| Head { history, carried: AtomicBool::new(false) }))
+        let says_initial = memchr::memmem::find(line, b"\"initial\"").is_some();
+        Ok((!says_more).then(|| Head::new(history, says_initial)))
+    }
+
+    /// What a line says if it is a last one; nothing if it is another one, or cannot be read.
+    pub(crate) fn trailer(&self, line: &[u8]) -> Trailer {
+        let said = BEFORE_A_TRAILER.map(|before| {
+            let mut builder = HistoryBuilder::new();
+            let read = read_lines(before.chain(line), &self.name, &mut builder);
+            read.is_ok().then(|| builder.finish())
+        });
+        let [Some(after_true), Some(after_false)] = said else { return Trailer::default() };
+        let complete = after_true.meta().complete;
+        let is_said = complete == after_false.meta().complete;
+        let default = after_true.meta().initial.default;
+        let is_unsaid = default.is_some_and(|v| after_true.pool().as_text(v) == Some(NOBODY));
+        Trailer {
+            complete: is_said.then_some(complete),
+            initial: (!is_unsaid).then_some(after_true),
+        }
     }
 
     /// Decodes lines of which the first has that number, from 1.
@@ -87,33 +102,28 @@ impl Decoder {
         self.finish(builder, decoded)
     }
 
-    /// Decodes TimeKiller's array of transactions. What cannot be read is refused as a whole.
+    /// Decodes TimeKiller's array of transactions. What cannot be read is refused as a whole. The format's reader guesses what
+    /// keys hold at first from what a whole file reads; one body of many shows too little for that.
     pub(crate) fn array(&self, body: Vec<u8>) -> Result<Decoded, ReadError> {
         let mut builder = HistoryBuilder::new();
         let source = Source::File(Input::new(self.name.clone(), body));
         if let Some(format) = Format::named("timekiller") {
             (format.read)(&source, &mut builder)?;
         }
-        let guessed = builder.meta().initial.clone();
-        let decoded = self.finish_with(builder, Decoded::default(), guessed);
+        let guessed = builder.meta().initial != InitialState::every(Value::ABSENT);
+        let mut decoded = self.finish(builder, Decoded::default());
+        if guessed {
+            decoded.warnings.retain(|warning| !warning.contains("every key is taken to start"));
+        }
         Ok(decoded)
     }
 
-    fn finish(&self, builder: HistoryBuilder, decoded: Decoded) -> Decoded {
-        self.finish_with(builder, decoded, InitialState::every(Value::ABSENT))
-    }
-
-    fn finish_with(
-        &self,
-        mut builder: HistoryBuilder,
-        mut decoded: Decoded,
-        initial: InitialState,
-    ) -> Decoded {
+    fn finish(&self, mut builder: HistoryBuilder, mut decoded: Decoded) -> Decoded {
         match &self.head {
             Some(head) => head.say(&mut builder),
-            None => builder.meta().initial = initial,
+            None => builder.meta().initial = InitialState::every(Value::ABSENT),
         }
-        self.said.apply(&mut builder);
+        self.agreed.said.apply(&mut builder);
         let (history, warnings) = builder.finish_with_warnings();
         let warned = warnings.kept.iter();
         decoded.warnings = warned.map(|w| format!("{}: {}", w.file, w.message)).collect();

@@ -35,6 +35,12 @@ pub(crate) enum Message {
     Receipt(Receipt),
     /// A line or a body that could not be read, and why.
     Bad(String),
+    /// Transactions are missing by the source's own word, and why.
+    Incomplete(String),
+    /// A header says that transactions are missing, as a recorder does until it is through.
+    Opened,
+    /// A line says that they are not missing any more.
+    Closed,
     /// Something that the user should know.
     Notice(String),
     /// The source has ended: nothing comes any more.

@@ -19,6 +19,8 @@ pub struct Figures {
     pub bad: u64,
     /// How long the watch has been going on.
     pub elapsed: Duration,
+    /// Why the first of the reads that stay unknown does.
+    pub first_doubt: Option<String>,
 }
 
 /// One metric in the words of Prometheus.

@@ -66,6 +66,18 @@ impl Frames {
         }
     }
 
+    /// How many bytes of a line are here whose end has not come.
+    pub(crate) fn begun(&self) -> usize {
+        self.begun.len()
+    }
+
+    /// Leaves out the line that has begun, and says where it is.
+    pub(crate) fn skip(&mut self) -> u64 {
+        self.at += std::mem::take(&mut self.begun).len() as u64;
+        self.skipping = true;
+        self.at
+    }
+
     /// What is left of a line that was never ended, and where it ends.
     pub(crate) fn rest(&mut self) -> (Vec<u8>, u64) {
         self.skipping = false;

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
-use crate::decode::{Decoder, Head};
+use crate::agreed::Agreed;
+use crate::decode::Decoder;
 use crate::feed::{Feed, Message, Over};
 use crate::frame::MAX_LINE;
-use crate::gather::{Gather, LINGER};
+use crate::gather::{Gather, LINGER, Of};
 use crate::place::{LinePlace, Tail};
-use crate::said::Said;
 
 /// How much is read at a time.
 const PIECE: usize = 256 << 10;
@@ -107,15 +107,15 @@ impl Growing {
     pub(crate) fn gather_at(
         &mut self,
         place: &LinePlace,
-        said: &Arc<Said>,
+        agreed: &Arc<Agreed>,
     ) -> Result<Gather, String> {
         let line = self.go_to(place)?;
-        let mut decoder = Decoder { name: self.name(), said: Arc::clone(said), head: None };
+        let mut decoder = Decoder { name: self.name(), agreed: Arc::clone(agreed), head: None };
         if let (Some(line), Some((_, number))) = (line, place.head) {
             let head = decoder.header(&line, number).map_err(|error| error.to_string())?;
-            decoder.head = head.map(Head::known).map(Arc::new);
+            decoder.head = head.map(Arc::new);
         }
-        Ok(Gather::at(place, decoder))
+        Ok(Gather::at(place, decoder).of(Of::File))
     }
 
     /// Reads lines as they are written; to the end only if that is wanted.

@@ -51,24 +51,35 @@ pub(crate) fn read_to_end(
     }
 }
 
-/// Reads on where nothing has come yet, until the watch is over or the other side has been silent for too long.
+/// Reads on where nothing has come yet, until the watch is over, the other side has been silent for too long, or what it
+/// began takes too long as a whole.
 pub(crate) struct Patient<'f, R> {
     pub(crate) stream: R,
     pub(crate) feed: &'f Feed,
     pub(crate) most: Duration,
+    /// How long the whole may take, from its first byte on.
+    pub(crate) whole: Duration,
+    /// When its first byte came; nothing between two requests.
+    pub(crate) since: Option<Instant>,
 }
 
 impl<R: Read> Read for Patient<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let began = Instant::now();
         loop {
+            if self.since.is_some_and(|since| since.elapsed() > self.whole) {
+                return Err(ErrorKind::TimedOut.into());
+            }
             match self.stream.read(buffer) {
                 Err(error) if is_nothing_yet(error.kind()) => {
                     if self.feed.is_over() || began.elapsed() > self.most {
                         return Err(ErrorKind::TimedOut.into());
                     }
                 }
-                done => return done,
+                done => {
+                    self.since.get_or_insert_with(Instant::now);
+                    return done;
+                }
             }
         }
     }
@@ -77,4 +88,35 @@ impl<R: Read> Read for Patient<'_, R> {
 /// Whether a signal came in between, and reading can go on.
 pub(crate) fn is_interrupted(read: &std::io::Result<usize>) -> bool {
     read.as_ref().is_err_and(|error| error.kind() == ErrorKind::Interrupted)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use crate::feed::feed;
+
+    /// Gives a byte, but takes its time.
+    struct Slow;
+
+    impl Read for Slow {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            std::thread::sleep(Duration::from_millis(2));
+            buffer[0] = b'x';
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn a_byte_now_and_then_does_not_keep_a_connection() {
+        let (feed, _fed) = feed();
+        let (most, whole) = (Duration::from_secs(60), Duration::from_millis(50));
+        let mut patient = Patient { stream: Slow, feed: &feed, most, whole, since: None };
+        let mut all = Vec::new();
+        let error = patient.read_to_end(&mut all).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+        // The next request has its own time.
+        patient.since = None;
+        assert_eq!(patient.read(&mut [0]).unwrap(), 1);
+    }
 }

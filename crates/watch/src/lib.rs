@@ -6,6 +6,7 @@
 
 mod acks;
 mod address;
+mod agreed;
 mod decode;
 mod error;
 mod feed;
@@ -13,6 +14,7 @@ mod figures;
 mod frame;
 mod gather;
 mod growing;
+mod head;
 mod http;
 mod inbox;
 mod keeper;
@@ -23,6 +25,7 @@ mod open;
 mod piped;
 mod place;
 mod receipt;
+mod room;
 mod said;
 mod series;
 mod source;

@@ -12,10 +12,11 @@ use std::thread;
 use std::time::Duration;
 
 use crate::acks::Acks;
+use crate::agreed::Agreed;
 use crate::feed::{Feed, Message, Over};
-use crate::gather::{Gather, LINGER};
+use crate::gather::{Gather, LINGER, Of};
 use crate::inbox::{WAIT, is_nothing_yet, read_to_end};
-use crate::said::Said;
+use crate::room::Room;
 
 /// How many connections may be open at a time: each has a thread.
 const MOST_CONNECTIONS: usize = 256;
@@ -164,13 +165,15 @@ pub(crate) fn each_connection<L: Listener>(
 pub(crate) fn run<L: Listener>(
     listener: &L,
     name: &str,
-    said: &Arc<Said>,
+    agreed: &Arc<Agreed>,
     keeps: bool,
     feed: &Feed,
 ) -> Result<(), Over> {
-    let (name, said) = (name.to_owned(), Arc::clone(said));
+    let (name, agreed, room) = (name.to_owned(), Arc::clone(agreed), Room::default());
+    let of = if keeps { Of::Acknowledged } else { Of::Stream };
     each_connection(listener, feed, move |number, mut connection, feed| {
-        let mut gather = Gather::new(&format!("{name} connection {number}"), &said, None);
+        let gather = Gather::new(&format!("{name} connection {number}"), &agreed, None);
+        let mut gather = gather.of(of).sharing(room.share());
         let mut acks = match keeps.then(|| connection.back()).transpose() {
             Ok(back) => back.map_or_else(Acks::none, Acks::to),
             // The connection is gone.

@@ -38,7 +38,7 @@ pub(crate) fn start(
     board: &Board,
     feed: &Feed,
 ) -> Result<SocketAddr, String> {
-    let listener: TcpListener = address::listen(address, anywhere)?;
+    let listener: TcpListener = address::listen(address, anywhere, "see how it is doing")?;
     let at = listener.local_addr().map_err(|error| error.to_string())?;
     let (board, feed) = (board.clone(), feed.clone());
     let serve = move || {
@@ -54,7 +54,8 @@ pub(crate) fn start(
 fn answer(connection: &TcpStream, board: &Board, feed: &Feed) -> std::io::Result<()> {
     let mut out = connection;
     out.set_write_timeout(Some(SILENCE))?;
-    let mut stream = BufReader::new(Patient { stream: connection, feed, most: SILENCE });
+    let patient = Patient { stream: connection, feed, most: SILENCE, whole: SILENCE, since: None };
+    let mut stream = BufReader::new(patient);
     let answer = match read_head(&mut stream) {
         Ok(None) => return Ok(()),
         Ok(Some(head)) if head.path != "/metrics" => {

@@ -9,11 +9,11 @@ use isolde_history::{
     Value, Warning,
 };
 
+use crate::agreed::Agreed;
 use crate::feed::{Feed, Message, Over};
-use crate::gather::{Gather, LINGER};
+use crate::gather::{Gather, LINGER, Of};
 use crate::growing::Growing;
 use crate::place::{BlockPlace, Place};
-use crate::said::Said;
 
 /// Two handles of one file: the reader has one, and this thread asks the other whether it is still the same file.
 #[derive(Clone)]
@@ -113,6 +113,14 @@ impl Blocks {
         followed.map_err(|error| error.to_string())
     }
 
+    /// The file is finished: what it says at its end of the whole.
+    fn close(&mut self, out: &mut Vec<Message>) -> Result<(), String> {
+        let lines = std::mem::replace(&mut self.lines, JsonlWriter::new(self.tape.clone()));
+        lines.finish().map_err(|error| error.to_string())?;
+        self.gather(out);
+        Ok(())
+    }
+
     /// The batches of the lines of a block, without those that an earlier watch had.
     fn gather(&mut self, out: &mut Vec<Message>) {
         let text = self.tape.take();
@@ -156,7 +164,7 @@ fn after_lines(text: &[u8], lines: u64) -> usize {
 /// are numbers of the file as a whole, which a batch alone could not resolve.
 pub(crate) fn run(
     file: Growing,
-    said: &Arc<Said>,
+    agreed: &Arc<Agreed>,
     reached: Option<BlockPlace>,
     until_end: bool,
     feed: &Feed,
@@ -168,7 +176,7 @@ pub(crate) fn run(
     let mut blocks = Blocks {
         lines: JsonlWriter::new(tape.clone()),
         tape,
-        gather: Gather::new(&name, said, None),
+        gather: Gather::new(&name, agreed, None).of(Of::File),
         begun: false,
         reached: reached.unwrap_or_else(|| start.clone()),
         done: start,
@@ -179,8 +187,12 @@ pub(crate) fn run(
         }
         let mut out = Vec::new();
         let followed = blocks.read(&mut follower, &mut out);
+        let closed = match followed {
+            Ok(Followed::Ended) => blocks.close(&mut out),
+            _ => Ok(()),
+        };
         feed.send_all(out)?;
-        match followed {
+        match closed.and(followed) {
             Ok(Followed::Block(_)) => {}
             Ok(Followed::Ended) => break,
             Ok(Followed::Waiting) => {
@@ -195,5 +207,7 @@ pub(crate) fn run(
             Err(why) => return feed.send(Message::Failed(why)),
         }
     }
+    // A file that was cut does not say that it is complete.
+    feed.send_all(blocks.gather.end())?;
     feed.send(Message::Ended)
 }

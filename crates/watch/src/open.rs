@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use crate::decode::{Decoder, Head};
-use crate::feed::{Feed, Over};
-use crate::gather::Gather;
+use crate::agreed::Agreed;
+use crate::decode::Decoder;
+use crate::feed::{Feed, Message, Over};
+use crate::gather::{Gather, Of};
 use crate::growing::Growing;
 use crate::http::Bodies;
 use crate::listen::{SocketFile, UnixSocket};
 use crate::place::{Mark, Place};
-use crate::said::Said;
 use crate::source::WatchSource;
 use crate::{address, http, listen, native, piped};
 
@@ -21,7 +21,7 @@ const NATIVE: &str = "isolde";
 /// How a source is read.
 pub(crate) struct Opening<'p> {
     pub(crate) source: &'p WatchSource,
-    pub(crate) said: &'p Said,
+    pub(crate) agreed: &'p Arc<Agreed>,
     pub(crate) until_end: bool,
     pub(crate) anywhere: bool,
     /// What is kept, where a state is.
@@ -51,12 +51,12 @@ type Reader = Box<dyn FnOnce(&Feed) -> Result<(), Over> + Send>;
 impl Opening<'_> {
     /// Opens the source and reads it from now on.
     pub(crate) fn start(&self, feed: &Feed) -> Result<Opened, String> {
-        let said = Arc::new(self.said.clone());
+        let agreed = Arc::clone(self.agreed);
         let mut socket = None;
         let mut file = None;
         let (name, read) = match self.source {
-            WatchSource::File(path) => self.file(path, said, &mut file)?,
-            _ => self.open(said, &mut socket)?,
+            WatchSource::File(path) => self.file(path, agreed, &mut file)?,
+            _ => self.open(agreed, &mut socket)?,
         };
         let feed = feed.clone();
         // That the watch is over is no news to it.
@@ -69,48 +69,50 @@ impl Opening<'_> {
 
     fn open(
         &self,
-        said: Arc<Said>,
+        agreed: Arc<Agreed>,
         file: &mut Option<SocketFile>,
     ) -> Result<(String, Reader), String> {
         let keeps = self.kept.is_some();
         match self.source {
             WatchSource::File(_) | WatchSource::Stdin => {
                 let read: Reader =
-                    Box::new(move |feed| piped::run(std::io::stdin(), "<stdin>", &said, feed));
+                    Box::new(move |feed| piped::run(std::io::stdin(), "<stdin>", &agreed, feed));
                 Ok(("<stdin>".to_owned(), read))
             }
             WatchSource::Tcp(at) => {
-                let listener = address::listen(at, self.anywhere)?;
+                let listener = address::listen(at, self.anywhere, "send transactions")?;
                 let name = format!("tcp:{}", bound(&listener, at));
                 let own = name.clone();
-                Ok((name, Box::new(move |feed| listen::run(&listener, &own, &said, keeps, feed))))
+                Ok((name, Box::new(move |feed| listen::run(&listener, &own, &agreed, keeps, feed))))
             }
             WatchSource::Unix(path) => {
                 let (socket, its_file) = UnixSocket::listen(path)?;
                 *file = Some(its_file);
                 let name = format!("unix:{}", path.display());
                 let own = name.clone();
-                Ok((name, Box::new(move |feed| listen::run(&socket, &own, &said, keeps, feed))))
+                Ok((name, Box::new(move |feed| listen::run(&socket, &own, &agreed, keeps, feed))))
             }
             WatchSource::Http(at) => {
-                let listener = address::listen(at, self.anywhere)?;
+                let listener = address::listen(at, self.anywhere, "send transactions")?;
                 let name = format!("http:{}", bound(&listener, at));
-                let bodies = self.bodies(&name, &said)?;
+                let bodies = self.bodies(&name, &agreed)?;
                 Ok((name, Box::new(move |feed| http::run(&listener, &bodies, feed))))
             }
         }
     }
 
     /// What all requests share, with the header that came before a restart.
-    fn bodies(&self, name: &str, said: &Arc<Said>) -> Result<Bodies, String> {
-        let bodies = Bodies::new(name, said);
+    fn bodies(&self, name: &str, agreed: &Arc<Agreed>) -> Result<Bodies, String> {
+        let bodies = Bodies::new(name, agreed);
         let Some(kept) = self.kept else { return Ok(bodies) };
-        let mut decoder = Decoder { name: name.to_owned(), said: Arc::clone(said), head: None };
+        let agreed = Arc::clone(agreed);
+        let mut decoder = Decoder { name: name.to_owned(), agreed, head: None };
         if let Some(line) = &kept.header {
             let head = decoder.header(line, 1).map_err(|error| error.to_string())?;
-            let has_begun = kept.mark.is_some();
-            let known = |head: Head| if has_begun { head.known() } else { head };
-            decoder.head = head.map(known).map(Arc::new);
+            decoder.head = head.map(Arc::new);
+        }
+        if let Some(head) = &decoder.head {
+            self.agreed.agree(head)?;
         }
         Ok(bodies.kept(decoder.head))
     }
@@ -118,7 +120,7 @@ impl Opening<'_> {
     fn file(
         &self,
         path: &Path,
-        said: Arc<Said>,
+        agreed: Arc<Agreed>,
         identity: &mut Option<(u64, u64)>,
     ) -> Result<(String, Reader), String> {
         let name = path.display().to_string();
@@ -126,11 +128,12 @@ impl Opening<'_> {
         if about.is_dir() {
             return Err(format!("{name} is a folder\n  hint: a file that grows can be watched"));
         }
-        let mut file = Growing::open(path).map_err(|error| format!("{name}: {error}"))?;
-        *identity = file.identity().map_err(|error| format!("{name}: {error}"))?;
-        if self.kept.is_some() && identity.is_none() {
+        // To open a pipe that nobody writes to would wait for ever.
+        if self.kept.is_some() && !about.is_file() {
             return Err(format!("{name} is no file, and cannot be read again: --state needs that"));
         }
+        let mut file = Growing::open(path).map_err(|error| format!("{name}: {error}"))?;
+        *identity = file.identity().map_err(|error| format!("{name}: {error}"))?;
         let mark = self.kept.and_then(|kept| kept.mark.as_ref());
         let before = mark.and_then(|mark| mark.file);
         let until_end = self.until_end;
@@ -140,17 +143,25 @@ impl Opening<'_> {
                 _ => None,
             });
             file.is_still(before, reached.as_ref().map_or(0, |place| place.bytes))?;
-            let read = move |feed: &Feed| native::run(file, &said, reached, until_end, feed);
+            let read = move |feed: &Feed| native::run(file, &agreed, reached, until_end, feed);
             return Ok((name, Box::new(read)));
         }
+        let mut open = false;
         let gather = match mark.and_then(|mark| mark.place.as_ref()) {
             Some(Place::Lines(place)) => {
                 file.is_still(before, place.offset)?;
-                file.gather_at(place, &said)?
+                open = place.open;
+                file.gather_at(place, &agreed)?
             }
-            _ => Gather::new(&name, &said, None),
+            _ => Gather::new(&name, &agreed, None).of(Of::File),
         };
-        Ok((name, Box::new(move |feed| file.run(gather, until_end, feed))))
+        let read = move |feed: &Feed| {
+            if open {
+                feed.send(Message::Opened)?;
+            }
+            file.run(gather, until_end, feed)
+        };
+        Ok((name, Box::new(read)))
     }
 }
 

@@ -6,9 +6,9 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
+use crate::agreed::Agreed;
 use crate::feed::{Feed, Message, Over};
 use crate::gather::Gather;
-use crate::said::Said;
 
 /// How much is read at a time.
 const PIECE: usize = 256 << 10;
@@ -21,7 +21,7 @@ const ASK: Duration = Duration::from_millis(200);
 pub(crate) fn run(
     mut stream: impl Read + Send + 'static,
     name: &str,
-    said: &Arc<Said>,
+    agreed: &Arc<Agreed>,
     feed: &Feed,
 ) -> Result<(), Over> {
     let (sender, pieces) = sync_channel::<std::io::Result<Vec<u8>>>(PIECES);
@@ -41,7 +41,7 @@ pub(crate) fn run(
     if let Err(error) = started {
         return feed.send(Message::Failed(format!("cannot start a thread: {error}")));
     }
-    let mut gather = Gather::new(name, said, None);
+    let mut gather = Gather::new(name, agreed, None);
     loop {
         match pieces.recv_timeout(gather.patience().unwrap_or(ASK)) {
             Ok(Ok(piece)) if piece.is_empty() => break,

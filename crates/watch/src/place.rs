@@ -25,6 +25,8 @@ pub(crate) struct LinePlace {
     pub(crate) skipping: bool,
     /// Whether the next line that says anything may be a header.
     pub(crate) at_start: bool,
+    /// Whether a header has said that transactions are missing, and no line since that none are.
+    pub(crate) open: bool,
     /// Where the header is that holds here, and the number of its line.
     pub(crate) head: Option<(u64, u64)>,
     /// The last bytes before it.
@@ -78,7 +80,7 @@ impl Mark {
         }
         match &self.place {
             Some(Place::Lines(at)) => {
-                mark["lines"] = json!([at.offset, at.lines, at.skipping, at.at_start]);
+                mark["lines"] = json!([at.offset, at.lines, at.skipping, at.at_start, at.open]);
                 mark["tail"] = json!([at.tail.len, at.tail.hash]);
                 mark["head"] = json!(at.head.map(|(offset, line)| [offset, line]));
             }
@@ -101,6 +103,7 @@ impl Mark {
                 lines: number(at, 1)?,
                 skipping: flag(at, 2)?,
                 at_start: flag(at, 3)?,
+                open: flag(at, 4).unwrap_or(false),
                 head: mark.get("head").and_then(pair),
                 tail: Tail { len: usize::try_from(len).ok()?.min(TAIL), hash },
             }))

@@ -26,7 +26,9 @@ pub struct Sample {
     pub late: u64,
     /// How often verdicts had changed before they were final.
     pub flips: u64,
-    /// Bytes in memory, counted, and on disk.
+    /// The longest time after its transaction had come that a verdict had changed.
+    pub lateness: Duration,
+    /// Bytes in memory, counted.
     pub memory: u64,
     /// Bytes on disk.
     pub disk: u64,
@@ -46,6 +48,7 @@ impl Sample {
             corrections: status.corrections,
             late: status.late,
             flips: status.flips,
+            lateness: Duration::from_millis(u64::try_from(status.longest_change).unwrap_or(0)),
             memory: status.memory as u64,
             disk: status.disk,
             lag,

@@ -6,15 +6,14 @@ mod http;
 mod lines;
 mod places;
 
-use std::sync::Arc;
-
+use crate::agreed::Agreed;
 use crate::feed::Message;
 use crate::gather::Gather;
 use crate::said::Said;
 
 /// A gatherer of lines that nothing is said of.
 fn gather() -> Gather {
-    Gather::new("s", &Arc::new(Said::default()), None)
+    Gather::new("s", &Agreed::new(Said::default()), None)
 }
 
 /// What came, in short: `3` a batch of three transactions, `3!` with a promise, or the text of anything else.
@@ -25,6 +24,9 @@ fn told(messages: &[Message]) -> Vec<String> {
             format!("{}{promised}", history.txn_count())
         }
         Message::Bad(why) => format!("bad {why}"),
+        Message::Incomplete(why) => format!("incomplete {why}"),
+        Message::Opened => "opened".to_owned(),
+        Message::Closed => "closed".to_owned(),
         Message::Notice(text) => format!("notice {text}"),
         Message::Header(_) => "header".to_owned(),
         Message::Receipt(_) => "receipt".to_owned(),

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,7 @@ use isolde_history::History;
 use isolde_spec::{Level, Promise};
 use isolde_stream::{Settings, Status, Stream, StreamEvent, Told};
 
+use crate::agreed::Agreed;
 use crate::error::WatchError;
 use crate::feed::{Fed, Message, feed};
 use crate::figures::Figures;
@@ -105,6 +107,7 @@ pub struct Watch {
     fed: Fed,
     board: Board,
     opened: Opened,
+    agreed: Arc<Agreed>,
     keeper: Option<Keeper>,
     /// Where metrics are shown.
     pub metrics: Option<String>,
@@ -123,12 +126,18 @@ impl Watch {
         let shown = plan.metrics.as_ref();
         let shown = shown.map(|at| metrics::start(at, plan.anywhere, &board, &feed)).transpose();
         let shown = shown.map_err(WatchError::Source)?;
-        let (source, said) = (&plan.source, &plan.said);
+        let agreed = Agreed::new(plan.said.clone());
+        let resumed = keeper.as_ref().and_then(|keeper| keeper.resumed.as_ref());
+        if let Some(header) = resumed.and_then(|resumed| resumed.stream.header()) {
+            agreed.goes_on(header);
+        }
+        let source = &plan.source;
         let (until_end, anywhere) = (plan.until_end, plan.anywhere);
         let kept = keeper.as_ref().map(|keeper| &keeper.kept);
-        let opening = Opening { source, said, until_end, anywhere, kept };
+        let opening = Opening { source, agreed: &agreed, until_end, anywhere, kept };
         let opened = opening.start(&feed).map_err(WatchError::Source)?;
-        Ok(Watch { plan, fed, board, opened, keeper, metrics: shown.map(|at| at.to_string()) })
+        let metrics = shown.map(|at| at.to_string());
+        Ok(Watch { plan, fed, board, opened, agreed, keeper, metrics })
     }
 
     /// The promise of the watch that goes on, if one does.
@@ -172,31 +181,17 @@ impl Watch {
             promise: None,
             missing: None,
             failed: None,
+            open: 0,
             over: false,
             ended: false,
+            stopped: false,
             figures: Figures::default(),
             series: Series::default(),
             ticked: began,
             figured: (began, 0),
         };
-        desk.go_on()?;
-        while !desk.over && !ended() {
-            match self.fed.receiver.recv_timeout(TICK) {
-                Ok(message) => desk.take_several(message)?,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-            desk.time_passes()?;
-        }
-        self.fed.end();
-        // What had been read by then counts, unless something was wrong with it.
-        while !desk.over
-            && let Ok(message) = self.fed.receiver.try_recv()
-        {
-            desk.take(message)?;
-        }
-        desk.make_safe()?;
-        desk.finish()
+        let done = desk.go_on().and_then(|()| desk.run(ended));
+        desk.finish(done)
     }
 }
 
@@ -229,9 +224,13 @@ struct Desk<'w, 't> {
     /// Why something is missing that came before the stream began.
     missing: Option<String>,
     failed: Option<String>,
+    /// How often a header has said that transactions are missing, and no line since that none are.
+    open: u64,
     over: bool,
     /// Whether the source has ended, so that nothing more will ever come.
     ended: bool,
+    /// Whether a violation was the end.
+    stopped: bool,
     figures: Figures,
     series: Series,
     ticked: Instant,
@@ -240,6 +239,27 @@ struct Desk<'w, 't> {
 }
 
 impl Desk<'_, '_> {
+    /// Takes what comes until the source ends, or it is told to end.
+    fn run(&mut self, ended: &dyn Fn() -> bool) -> Result<(), WatchError> {
+        let fed = &self.watch.fed;
+        while !self.over && !ended() {
+            match fed.receiver.recv_timeout(TICK) {
+                Ok(message) => self.take_several(message)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            self.time_passes()?;
+        }
+        fed.end();
+        // What had been read by then counts, unless something was wrong with it.
+        while !self.over
+            && let Ok(message) = fed.receiver.try_recv()
+        {
+            self.take(message)?;
+        }
+        self.make_safe()
+    }
+
     fn now(&self) -> i64 {
         let elapsed = i64::try_from(self.began.elapsed().as_millis()).unwrap_or(i64::MAX);
         self.before.saturating_add(elapsed)
@@ -311,6 +331,9 @@ impl Desk<'_, '_> {
                 }
             }
             Message::Bad(why) => self.bad(why)?,
+            Message::Incomplete(why) => self.incomplete(why)?,
+            Message::Opened => self.open += 1,
+            Message::Closed => self.open = self.open.saturating_sub(1),
             Message::Notice(text) => (self.tell)(News::Notice(&text)),
             Message::Ended => (self.over, self.ended) = (true, true),
             Message::Failed(why) => {
@@ -323,7 +346,9 @@ impl Desk<'_, '_> {
 
     fn batch(&mut self, history: History, place: Option<Place>) -> Result<(), WatchError> {
         if self.stream.is_none() {
-            self.stream = Some(self.begin(&history)?);
+            let mut stream = self.begin(&history)?;
+            stream.push(self.watch.agreed.beginning(&history), self.now())?;
+            self.stream = Some(stream);
             self.checkpoint()?;
         }
         let (now, bad) = (self.now(), self.figures.bad);
@@ -357,16 +382,23 @@ impl Desk<'_, '_> {
 
     fn bad(&mut self, why: String) -> Result<(), WatchError> {
         self.figures.bad += 1;
-        let now = self.now();
         if self.watch.plan.strict {
             self.failed = Some(why);
             self.over = true;
             return Ok(());
         }
         (self.tell)(News::Bad(&why, self.figures.bad));
+        self.incomplete(why)
+    }
+
+    /// Something is missing in the stream.
+    fn incomplete(&mut self, why: String) -> Result<(), WatchError> {
+        let now = self.now();
         match &mut self.stream {
             Some(stream) => stream.incomplete(&why, now)?,
-            None => self.missing = Some(why),
+            None => {
+                self.missing.get_or_insert(why);
+            }
         }
         self.events();
         Ok(())
@@ -382,7 +414,8 @@ impl Desk<'_, '_> {
                 Told::Correction(correction) => correction.adds,
                 _ => false,
             };
-            self.over |= found && self.watch.plan.stop;
+            self.stopped |= found && self.watch.plan.stop;
+            self.over |= self.stopped;
         }
     }
 
@@ -418,6 +451,8 @@ impl Desk<'_, '_> {
         let seconds = since.elapsed().as_secs_f64().max(1e-3);
         self.figures.rate = status.txns.saturating_sub(before) as f64 / seconds;
         self.figures.status = status;
+        let doubt = self.stream.as_ref().and_then(Stream::first_doubt);
+        self.figures.first_doubt = doubt.map(str::to_owned);
         self.figures.backlog = self.watch.fed.backlog();
         self.figures.elapsed = self.began.elapsed();
         self.watch.board.set(self.figures.clone());
@@ -428,22 +463,44 @@ impl Desk<'_, '_> {
         self.series.push(Sample::new(status, at, self.figures.lag, backlog));
     }
 
-    fn finish(mut self) -> Result<Outcome, WatchError> {
-        let now = self.now();
-        // What can go on is not over: verdicts that are open stay so.
-        let goes_on = self.keeper.is_some() && !self.ended;
-        match &mut self.stream {
-            Some(stream) if goes_on => stream.tick(now)?,
-            Some(stream) => stream.finish(now)?,
-            None => {}
+    /// Ends the watch. If it could not go on, what had been found by then still counts.
+    fn finish(mut self, done: Result<(), WatchError>) -> Result<Outcome, WatchError> {
+        self.watch.fed.end();
+        if let Err(error) = done.and_then(|()| self.close()) {
+            if self.stream.is_none() {
+                return Err(error);
+            }
+            self.events();
+            self.failed.get_or_insert(error.to_string());
         }
-        self.events();
-        self.checkpoint()?;
+        let goes_on = self.goes_on();
         self.measure();
         let status = self.figures.status.clone();
         self.sample(&status);
         let Desk { figures, series, promise, failed, earlier: before, .. } = self;
         Ok(Outcome { figures, series, before, goes_on, promise, failed })
+    }
+
+    /// What can go on is not over: verdicts that are open stay so.
+    fn goes_on(&self) -> bool {
+        self.keeper.is_some() && !self.ended
+    }
+
+    fn close(&mut self) -> Result<(), WatchError> {
+        let now = self.now();
+        let goes_on = self.goes_on();
+        // What is missing by the source's own word is missing at its end.
+        let open = self.open > 0 && self.stream.is_some();
+        if open && !goes_on && !self.stopped {
+            self.incomplete("it has ended, and says that transactions are missing".to_owned())?;
+        }
+        match &mut self.stream {
+            Some(stream) if goes_on || (open && self.stopped) => stream.tick(now)?,
+            Some(stream) => stream.finish(now)?,
+            None => {}
+        }
+        self.events();
+        self.checkpoint()
     }
 }
 

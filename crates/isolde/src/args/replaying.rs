@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::ReadArgs;
 use crate::address::To;
 use crate::delay::Delay;
-use crate::typed::{count, seed, small_count};
+use crate::typed::{count, seed, some};
 
 /// Send a recorded history as a stream of lines
 ///
@@ -35,7 +35,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "COUNT", default_value = "0", value_parser = count)]
     pub(crate) rate: u64,
     /// How many transactions are sent at once
-    #[arg(long, value_name = "COUNT", default_value = "500", value_parser = small_count)]
+    #[arg(long, value_name = "COUNT", default_value = "500", value_parser = some)]
     pub(crate) batch: u32,
     /// Hold transactions back: normal:MEAN,DEVIATION such as normal:100ms,10ms, or fixed:TIME
     #[arg(long, value_name = "DELAY")]

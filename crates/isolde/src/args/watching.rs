@@ -18,11 +18,13 @@ use crate::typed::{bytes, duration, fact};
 ///   unix:PATH        the same, on a socket in the file system
 ///   http:HOST:PORT   listen; POST /check with lines of .jsonl, or with TimeKiller's array
 ///
-/// Transactions are judged by the timestamps that the database gave them, or by its snapshots. They may come in any order that keeps
-/// sessions: a verdict is final when the source promises that nothing older comes (lines such as
-/// {"session":1,"watermark":70}), or else after --timeout. What does not fit into --memory goes to disk.
+/// Transactions are judged by the timestamps that the database gave them, or by its snapshots. They
+/// may come in any order that keeps sessions: a verdict is final when the source promises that
+/// nothing older comes (lines such as {"session":1,"watermark":70}), or else after --timeout. What
+/// does not fit into --memory goes to disk.
 ///
-/// Ctrl-C is the ordinary end: every verdict becomes final, and a summary is printed.
+/// Ctrl-C is the ordinary end: every verdict becomes final, and a summary is printed. With --state,
+/// verdicts that are open stay open, and the same command goes on with them.
 #[derive(clap::Args, Debug)]
 #[command(
     verbatim_doc_comment,

@@ -8,10 +8,15 @@ type Drawn = (&'static str, &'static str, fn(&Sample) -> f64);
 
 const MEGABYTE: f64 = (1 << 20) as f64;
 
-const DRAWN: [Drawn; 7] = [
+const DRAWN: [Drawn; 8] = [
     ("disk_mb", "disk (MB)", |sample| sample.disk as f64 / MEGABYTE),
     ("open", "open verdicts", |sample| sample.open as f64),
     ("violations", "violations that stand", |sample| sample.violations as f64),
+    (
+        "lateness_seconds",
+        "lateness: seconds after which a verdict changed, the most so far",
+        |sample| sample.lateness.as_secs_f64(),
+    ),
     ("late", "transactions later than promised, so far", |sample| sample.late as f64),
     ("corrections", "corrections so far", |sample| sample.corrections as f64),
     ("lag_seconds", "seconds from reading to judging", |sample| sample.lag.as_secs_f64()),

@@ -10,6 +10,8 @@ use isolde_job::{found, output, shown};
 use isolde_stream::StreamEvent;
 use serde_json::{Value, json};
 
+use super::saved::{Saved, SavedFile};
+
 /// The version of the format, which the first line says.
 const VERSION: u64 = 1;
 /// The longest first line.
@@ -34,7 +36,7 @@ pub(super) struct OfState<'s> {
     /// Its name.
     pub(super) id: &'s str,
     /// What was saved with it last.
-    pub(super) saved: Option<&'s [u8]>,
+    pub(super) saved: Option<Saved>,
 }
 
 impl EventLines {
@@ -66,7 +68,11 @@ impl EventLines {
         if about.len() == 0 {
             return EventLines::begin(file, path, state);
         }
-        match known(&file, path, state)? {
+        let known = match known(&file, path, state) {
+            Err(_) if force => None,
+            known => known?,
+        };
+        match known {
             Some((name, len)) => EventLines::cut(file, path, name, len),
             None => EventLines::begin(output::create(path, force)?, path, state),
         }
@@ -115,18 +121,18 @@ impl EventLines {
     }
 
     /// What the state has to know of the file, which is on the disk itself by then.
-    pub(super) fn save(&self) -> io::Result<Value> {
+    pub(super) fn save(&self) -> io::Result<Option<SavedFile>> {
         match &self.out {
-            Out::Plain(_) => Ok(Value::Null),
+            Out::Plain(_) => Ok(None),
             Out::Kept(file, name) => {
                 file.sync_data()?;
-                Ok(json!({ "file": name, "length": self.len }))
+                Ok(Some(SavedFile { name: name.clone(), len: self.len }))
             }
         }
     }
 }
 
-/// The name and the length of a file that the state speaks of; nothing if it does not.
+/// The name of a file of the state, and how much of it stays; nothing if it is no file of events.
 fn known(file: &File, path: &Path, state: &OfState<'_>) -> Result<Option<(String, u64)>> {
     let mut first = Vec::new();
     let read = BufReader::new(file).take(MOST_FIRST).read_until(b'\n', &mut first);
@@ -144,15 +150,37 @@ fn known(file: &File, path: &Path, state: &OfState<'_>) -> Result<Option<(String
         Some(_) => {}
     }
     let Some(name) = text("file").filter(|_| text("state") == Some(state.id)) else {
-        return Ok(None);
+        bail!(
+            "{} has the events of another state, or of a watch without one\n  hint: name another file, or \
+             overwrite it with --force",
+            shown(path)
+        );
     };
-    let saved: Option<Value> =
-        state.saved.filter(|saved| !saved.is_empty()).map(serde_json::from_slice).transpose()?;
     // Nothing was saved yet, so that everything comes again.
-    let Some(saved) = saved else { return Ok(Some((name.to_owned(), first.len() as u64))) };
-    let length = saved["events"]["length"].as_u64();
-    let is_same = saved["events"]["file"].as_str() == Some(name);
-    Ok(length.filter(|_| is_same).map(|length| (name.to_owned(), length)))
+    let Some(saved) = &state.saved else { return Ok(Some((name.to_owned(), first.len() as u64))) };
+    if let Some(now) = saved.now.as_ref().filter(|now| now.name == name) {
+        return Ok(Some((name.to_owned(), now.len)));
+    }
+    // An earlier watch wrote to it, and what it told since then does not come again.
+    let least = saved.before.iter().find(|before| before.name == name).map_or(0, |f| f.len);
+    let whole = told_until(file, path, first.len() as u64, saved.told)?;
+    Ok(Some((name.to_owned(), whole.max(least))))
+}
+
+/// How long a file is up to the end of the last event that does not come again.
+fn told_until(mut file: &File, path: &Path, first: u64, told: u64) -> Result<u64> {
+    file.seek(SeekFrom::Start(first)).map_err(|error| cannot(path, error))?;
+    let (mut lines, mut len, mut line) = (BufReader::new(file), first, Vec::new());
+    loop {
+        line.clear();
+        lines.read_until(b'\n', &mut line).map_err(|error| cannot(path, error))?;
+        let event = line.ends_with(b"\n").then(|| serde_json::from_slice::<Value>(&line).ok());
+        let number = event.flatten().and_then(|event| event["number"].as_u64());
+        if number.is_none_or(|number| number > told) {
+            return Ok(len);
+        }
+        len += line.len() as u64;
+    }
 }
 
 /// Whether something is there that cannot be cut: a pipe, a terminal.

@@ -51,7 +51,7 @@ impl Kept {
 
     /// Where the violation of the same rule by the same transaction on the same key is.
     fn place(&self, finding: &Finding) -> Option<usize> {
-        let place = |f: &Finding| (f.axiom.name(), f.txn.clone(), f.key.clone());
+        let place = |f: &Finding| (f.axiom, f.txn.clone(), f.key.clone());
         let wanted = place(finding);
         self.findings.iter().position(|kept| place(&kept.finding) == wanted)
     }

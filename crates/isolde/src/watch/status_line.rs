@@ -67,9 +67,10 @@ fn lines(text: &str) -> String {
 fn in_words(figures: &Figures) -> String {
     let status = &figures.status;
     let mut text = format!(
-        "{}/s, {} transactions, {:.2} s behind, {} waiting, {} open, {} MB",
+        "{}/s, {} transaction{}, {:.2} s behind, {} waiting, {} open, {} MB",
         number(figures.rate as u64),
         number(status.txns),
+        if status.txns == 1 { "" } else { "s" },
         figures.lag.as_secs_f64(),
         number(figures.backlog),
         number(status.open),
@@ -78,9 +79,12 @@ fn in_words(figures: &Figures) -> String {
     if status.disk > 0 {
         text += &format!(", {} MB on disk", number(status.disk >> 20));
     }
-    text += &format!(", {} violations", number(status.violations));
+    let plural = |count: u64, thing: &str| {
+        format!(", {} {thing}{}", number(count), if count == 1 { "" } else { "s" })
+    };
+    text += &plural(status.violations, "violation");
     if figures.bad > 0 {
-        text += &format!(", {} bad lines", number(figures.bad));
+        text += &plural(figures.bad, "bad line");
     }
     text
 }

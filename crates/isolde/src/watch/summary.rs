@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use isolde_report::{Watched, WatchedFigure, number};
+use isolde_stream::Status;
 use isolde_watch::Outcome;
 use serde_json::{Map, Value, json};
 
@@ -68,10 +69,24 @@ fn quiet(key: &'static str, value: Value) -> WatchedFigure {
     figure(key, value, key, None)
 }
 
-/// A count, told only if there is something to count.
-fn counted(key: &'static str, count: u64, name: &'static str, what: &str) -> WatchedFigure {
-    let text = (count > 0).then(|| format!("{} {what}", number(count)));
+/// A count, told only if there is something to count: of one thing, or of several.
+fn counted(
+    key: &'static str,
+    count: u64,
+    name: &'static str,
+    (one, several): (&str, &str),
+) -> WatchedFigure {
+    let text = match count {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        _ => Some(format!("{} {several}", number(count))),
+    };
     figure(key, json!(count), name, text)
+}
+
+/// "1 operation", "2 operations".
+fn plural(count: u64, thing: &str) -> String {
+    format!("{} {thing}{}", number(count), if count == 1 { "" } else { "s" })
 }
 
 /// How much came, and what it took.
@@ -80,7 +95,7 @@ fn traffic(outcome: &Outcome) -> Vec<WatchedFigure> {
     let status = &figures.status;
     let seconds = figures.elapsed.as_secs_f64();
     let rate = status.txns.saturating_sub(outcome.before) as f64 / seconds.max(1e-3);
-    let (txns, ops) = (number(status.txns), number(status.ops));
+    let (txns, ops) = (number(status.txns), plural(status.ops, "operation"));
     let samples = outcome.series.samples();
     let memory = samples.iter().map(|sample| sample.memory).max().unwrap_or(0);
     let disk = samples.iter().map(|sample| sample.disk).max().unwrap_or(0);
@@ -90,7 +105,7 @@ fn traffic(outcome: &Outcome) -> Vec<WatchedFigure> {
     };
     let came = match status.txns {
         0 => "0: nothing came, so nothing can be said".to_owned(),
-        _ => format!("{txns}, with {ops} operations, in {seconds:.1} s"),
+        _ => format!("{txns}, with {ops}, in {seconds:.1} s"),
     };
     let held = format!("{} MB at most{on_disk}", number(memory >> 20));
     vec![
@@ -113,10 +128,6 @@ fn counts(outcome: &Outcome) -> Vec<WatchedFigure> {
     let lines = named.map(|(name, count)| format!("\n{name}: {}", number(*count)));
     let found =
         (status.violations > 0).then(|| number(status.violations) + &lines.collect::<String>());
-    let flips = (status.flips > 0).then(|| {
-        let (flips, longest) = (number(status.flips), number(status.longest_change));
-        format!("{flips} verdicts on reads changed while they were open, at most {longest} ms after their transactions had come")
-    });
     vec![
         figure("violations", json!(status.violations), "violations", found),
         quiet("by_anomaly", Value::Object(by_anomaly)),
@@ -124,38 +135,84 @@ fn counts(outcome: &Outcome) -> Vec<WatchedFigure> {
             "corrections",
             status.corrections,
             "corrections",
-            "final verdicts changed when a transaction came late",
+            (
+                "final verdict changed when a transaction came late",
+                "final verdicts changed when a transaction came late",
+            ),
         ),
-        figure("flips", json!(status.flips), "flips", flips),
+        figure("flips", json!(status.flips), "flips", flips(status)),
         quiet("flipped", json!(status.flipped)),
+        quiet("flipped_transactions", json!(status.flipped_txns)),
         quiet("longest_change", json!(status.longest_change)),
     ]
+}
+
+/// How often verdicts changed, and how long it took until those were right that were wrong at first.
+fn flips(status: &Status) -> Option<String> {
+    if status.flips == 0 {
+        return None;
+    }
+    let longest = number(status.longest_change);
+    let mut text = format!(
+        "{} of a verdict on a read, the last {longest} ms after its transaction had come: {} and a key, {}",
+        plural(status.flips, "change"),
+        match status.flipped {
+            1 => "1 pair of a transaction".to_owned(),
+            pairs => format!("{} pairs of a transaction", number(pairs)),
+        },
+        plural(status.flipped_txns, "transaction"),
+    );
+    let classes = status.rectified.iter().enumerate().filter(|(_, count)| **count > 0);
+    let classes: Vec<String> = classes
+        .map(|(class, count)| format!("{} within {} ms", number(*count), number(1u64 << class)))
+        .collect();
+    if !classes.is_empty() {
+        text += &format!("\nwrong at first, then right: {}", classes.join(", "));
+    }
+    Some(text)
 }
 
 /// What is late, missing or open.
 fn state(outcome: &Outcome) -> Vec<WatchedFigure> {
     let (figures, status) = (&outcome.figures, &outcome.figures.status);
-    let too_late = "transactions needed what is not kept any more: --keep keeps more";
-    let unstamped = "transactions committed without the timestamps or snapshots that are needed";
-    let bad = "lines could not be read; a violation may have been in them";
+    let kept = "needed what is not kept any more: --keep keeps more";
+    let of = |verb: &str| (format!("transaction {verb}"), format!("transactions {verb}"));
+    let too_late = of(kept);
+    let unstamped = of("committed without the timestamps or snapshots that are needed");
+    let late = of("came later than promised");
+    let repeated =
+        ("transaction came twice and was left out", "transactions came twice and were left out");
+    let bad = (
+        "line could not be read; a violation may have been in it",
+        "lines could not be read; a violation may have been in them",
+    );
     let open = match outcome.goes_on {
-        true => "transactions have no final verdict yet: the same command goes on with them",
-        false => "transactions have no final verdict",
-    };
-    vec![
-        counted("late", status.late, "late", "transactions came later than promised"),
-        counted("too_late", status.too_late, "too late", too_late),
-        counted("doubts", status.doubts, "doubts", "reads and conflicts stay unknown"),
-        counted("unstamped", status.unstamped, "unstamped", unstamped),
-        counted(
-            "repeated",
-            status.repeated,
-            "repeated",
-            "transactions came twice and were left out",
+        true => (
+            "transaction has no final verdict yet: the same command goes on with it",
+            "transactions have no final verdict yet: the same command goes on with them",
         ),
+        false => ("transaction has no final verdict", "transactions have no final verdict"),
+    };
+    let why = figures.first_doubt.as_ref().filter(|_| status.doubts > 0);
+    let because = why.map(|why| format!(": {why}")).unwrap_or_default();
+    let doubts = (
+        format!("read or conflict stays unknown{because}"),
+        format!("reads and conflicts stay unknown{because}"),
+    );
+    vec![
+        counted("late", status.late, "late", both(&late)),
+        counted("too_late", status.too_late, "too late", both(&too_late)),
+        counted("doubts", status.doubts, "doubts", both(&doubts)),
+        quiet("first_doubt", json!(why)),
+        counted("unstamped", status.unstamped, "unstamped", both(&unstamped)),
+        counted("repeated", status.repeated, "repeated", repeated),
         counted("open", status.open, "open", open),
         counted("bad_lines", figures.bad, "bad lines", bad),
         quiet("complete", json!(status.complete)),
         quiet("failed", json!(outcome.failed)),
     ]
+}
+
+fn both((one, several): &(String, String)) -> (&str, &str) {
+    (one, several)
 }

@@ -35,5 +35,7 @@ mod tidy;
 mod timestamps;
 mod trouble;
 mod watch;
+mod watch_refused;
 mod watch_state;
+mod watch_whole;
 mod wording;

@@ -379,7 +379,7 @@ fn a_file_of_events_is_of_one_state() {
     // Events of another state are not ours to cut.
     let other = ["h.jsonl", "--until-end", "--state", "other", "--events", "e.jsonl"];
     fs::write(folder.file("e.jsonl"), &events).unwrap();
-    refused(&folder, &other, "e.jsonl exists");
+    refused(&folder, &other, "e.jsonl has the events of another state");
     // Another file gets what is found from now on.
     let next = ["h.jsonl", "--until-end", "--state", "state", "--events", "next.jsonl"];
     assert_eq!(folder.isolde(&[&["watch"], &next[..]].concat()).code, Some(1));

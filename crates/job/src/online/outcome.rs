@@ -40,6 +40,8 @@ pub enum Agreement {
     Differs(String),
     /// They cannot be compared, and why.
     NotCompared(String),
+    /// The stream left open what the record decides: what, and why.
+    Open(String),
 }
 
 impl OnlineOutcome {
@@ -73,7 +75,7 @@ impl OnlineOutcome {
             None if unknown && limited => {
                 Agreement::NotCompared("the check of the record did not end".to_owned())
             }
-            None => agreement(&self.status, offline),
+            None => agreement(&self.status, self.first_doubt.as_deref(), offline),
         };
     }
 
@@ -99,6 +101,7 @@ impl OnlineOutcome {
                 format!("THE CHECK OF THE RECORD DISAGREES, which is a fault of Isolde: {how}")
             }
             Agreement::NotCompared(why) => format!("not compared with the record: {why}"),
+            Agreement::Open(what) => format!("the answer is that of the record: {what}"),
         });
         lines
     }
@@ -152,7 +155,7 @@ impl OnlineOutcome {
         let (agrees, why) = match &self.agreement {
             Agreement::Agrees => (Some(true), None),
             Agreement::Differs(how) => (Some(false), Some(how)),
-            Agreement::NotCompared(why) => (None, Some(why)),
+            Agreement::NotCompared(why) | Agreement::Open(why) => (None, Some(why)),
         };
         let share = |time: Option<Duration>| {
             time.map(|time| time.as_secs_f64() / elapsed.as_secs_f64().max(1e-9))
@@ -187,13 +190,25 @@ impl OnlineOutcome {
     }
 }
 
-/// Holds what the stream said against the check of the whole record.
-fn agreement(online: &Status, offline: &Verdict) -> Agreement {
+/// Holds what the stream said against the check of the whole record. Where the stream says itself that it does not know, the
+/// record may know more, but nothing that the stream found may be missing in it.
+fn agreement(online: &Status, why: Option<&str>, offline: &Verdict) -> Agreement {
     // What the server has lost is asked when the run is over, and is no matter of timestamps.
     let lost = |anomaly: Anomaly| anomaly == Anomaly::LostCommit;
     let counts = offline.counts.iter().filter(|c| !lost(c.anomaly));
     let mut counts: Vec<_> = counts.map(|c| (c.anomaly.name(), c.count)).collect();
     counts.sort_unstable();
+    let count_of = |name: &str| counts.iter().find(|(other, _)| *other == name).map(|(_, n)| *n);
+    let is_there = |(name, n): &(&str, u64)| count_of(name).is_some_and(|count| count >= *n);
+    let is_known = offline.holds().is_some();
+    let differs = counts != online.by_anomaly || online.holds() != offline.holds();
+    if is_known
+        && differs
+        && online.by_anomaly.iter().all(is_there)
+        && let Some(open) = left_open(online, why)
+    {
+        return Agreement::Open(open);
+    }
     if counts != online.by_anomaly {
         let (online, offline) = (counted(&online.by_anomaly), counted(&counts));
         return Agreement::Differs(format!("online {online}, of the record {offline}"));
@@ -209,6 +224,21 @@ fn agreement(online: &Status, offline: &Verdict) -> Agreement {
         return Agreement::Differs(format!("online {online}, of the record {offline}"));
     }
     Agreement::Agrees
+}
+
+/// What a stream left open, and why; nothing if it decided all.
+fn left_open(online: &Status, why: Option<&str>) -> Option<String> {
+    let reads = online.doubts + online.too_late;
+    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+    match (reads, online.unstamped + online.open) {
+        (0, 0) => None,
+        (0, 1) => Some("on the stream 1 transaction stayed open".to_owned()),
+        (0, txns) => Some(format!("on the stream {} transactions stayed open", number(txns))),
+        (1, _) => Some(format!("on the stream 1 read or conflict stayed unknown{why}")),
+        _ => {
+            Some(format!("on the stream {} reads and conflicts stayed unknown{why}", number(reads)))
+        }
+    }
 }
 
 /// Anomalies with their counts.
@@ -260,7 +290,7 @@ mod tests {
         let unknown = || Answer::Unknown(String::new());
         let stale = [("StaleRead", 2)];
         let same = |status: &Status, verdict: &Verdict| {
-            assert_eq!(agreement(status, verdict), Agreement::Agrees);
+            assert_eq!(agreement(status, None, verdict), Agreement::Agrees);
         };
         same(&online(&[], 0), &offline(Answer::Holds, &[]));
         same(&online(&[], 1), &offline(unknown(), &[]));
@@ -268,12 +298,28 @@ mod tests {
         // What the server lost is found when the run is over.
         same(&online(&[], 0), &offline(violated(), &[(Anomaly::LostCommit, 1)]));
         let differs = |status: &Status, verdict: &Verdict, how: &str| {
-            assert_eq!(agreement(status, verdict), Agreement::Differs(how.to_owned()));
+            assert_eq!(agreement(status, None, verdict), Agreement::Differs(how.to_owned()));
         };
         let verdict = offline(violated(), &[(Anomaly::StaleRead, 1)]);
         differs(&online(&stale, 0), &verdict, "online 2 x StaleRead, of the record 1 x StaleRead");
         differs(&online(&[], 0), &verdict, "online nothing, of the record 1 x StaleRead");
         let verdict = offline(unknown(), &[]);
         differs(&online(&[], 0), &verdict, "online it holds, of the record it is unknown");
+    }
+
+    #[test]
+    fn what_the_stream_left_open_the_record_may_decide() {
+        let violated = || Answer::Violated(Vec::new());
+        let why = Some("nobody knows");
+        let open = "on the stream 1 read or conflict stayed unknown: nobody knows";
+        for verdict in
+            [offline(Answer::Holds, &[]), offline(violated(), &[(Anomaly::ThinAirRead, 1)])]
+        {
+            let agreed = agreement(&online(&[], 1), why, &verdict);
+            assert_eq!(agreed, Agreement::Open(open.to_owned()));
+        }
+        // What it found has to be there all the same.
+        let agreed = agreement(&online(&[("StaleRead", 2)], 1), why, &offline(Answer::Holds, &[]));
+        assert!(matches!(agreed, Agreement::Differs(_)), "{agreed:?}");
     }
 }

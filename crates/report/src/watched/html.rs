@@ -27,11 +27,11 @@ impl Watched {
         out += &self.figures_to_html();
         out += &self.charts_to_html();
         if self.not_shown > 0 {
-            let count = number(self.not_shown);
-            let _ = writeln!(
-                out,
-                "<p class=\"muted\">{count} more violations are not shown one by one.</p>"
-            );
+            let words = match self.not_shown {
+                1 => "1 more violation is".to_owned(),
+                count => format!("{} more violations are", number(count)),
+            };
+            let _ = writeln!(out, "<p class=\"muted\">{words} not shown one by one.</p>");
         }
         out + "</section>\n"
     }

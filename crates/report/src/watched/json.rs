@@ -8,9 +8,14 @@ impl Watched {
     /// What was found and how it went.
     pub fn to_json(&self) -> Value {
         let figures = self.figures.iter().map(|f| (f.key.to_owned(), f.value.clone()));
-        let promise = [("promise", json!(self.promise)), ("holds", json!(self.holds))];
-        let promise = promise.map(|(key, value)| (key.to_owned(), value));
-        Value::Object(promise.into_iter().chain(figures).collect())
+        let others = [
+            ("promise", json!(self.promise)),
+            ("holds", json!(self.holds)),
+            ("hint", json!(self.hint)),
+            ("rectified", json!(self.rectified)),
+        ];
+        let others = others.map(|(key, value)| (key.to_owned(), value));
+        Value::Object(others.into_iter().chain(figures).collect())
     }
 
     /// The same with figures over time.
@@ -20,7 +25,6 @@ impl Watched {
         let times = [("seconds".to_owned(), json!(self.seconds))];
         all["source"] = json!(self.source);
         all["series"] = Value::Object(times.into_iter().chain(curves).collect::<Map<_, _>>());
-        all["rectified"] = json!(self.rectified);
         all["not_shown"] = json!(self.not_shown);
         all
     }

@@ -16,6 +16,7 @@ use crate::disk::Elsewhere;
 use crate::error::StreamError;
 use crate::event::{StreamEvent, Told, Trouble};
 use crate::journal::Journal;
+use crate::lost::Lost;
 use crate::numbers::{LeftOut, Numbers};
 use crate::pending_heap::PendingHeap;
 use crate::promises::{self, Promises};
@@ -51,6 +52,7 @@ pub struct Stream {
     bodies: Bodies,
     promises: Promises,
     numbers: Numbers,
+    lost: Lost,
     /// When batches came whose time is not over.
     arriving: Arriving,
     /// Batches that are not final, by the last time of their transactions.
@@ -66,6 +68,8 @@ pub struct Stream {
     committed: u64,
     late: u64,
     left_out: LeftOut,
+    /// How many doubts were told at the end.
+    told_doubts: u64,
     /// Why the stream is incomplete.
     missing: Option<String>,
     events: Vec<StreamEvent>,
@@ -102,6 +106,7 @@ impl Stream {
             bodies,
             promises: Promises::default(),
             numbers,
+            lost: Lost::default(),
             arriving: Arriving::default(),
             waiting: Waiting::default(),
             pending: PendingHeap::default(),
@@ -113,6 +118,7 @@ impl Stream {
             committed: 0,
             late: 0,
             left_out: LeftOut::default(),
+            told_doubts: 0,
             missing: None,
             events: Vec::new(),
             next_event: 1,
@@ -155,9 +161,12 @@ impl Stream {
         }
         // What is final by now is final for what comes now, whether or not a tick has said so before.
         self.settle();
+        let begins = self.checker.is_none();
         let checker = self.checker.get_or_insert_with(|| Timestamps::new(&self.settings, &batch));
-        if self.missing.is_some() {
+        if let Some(why) = self.missing.as_ref().filter(|_| begins) {
             checker.about.complete = false;
+            // It was known before there was anything to tell it of.
+            checker.told.push(Told::Trouble(Trouble::Incomplete(why.clone())));
         }
         if self.snapshots.is_none() && self.settings.promise.by == By::Snapshots {
             self.snapshots =
@@ -170,10 +179,12 @@ impl Stream {
             (promise.session.map(|name| name_id(batch.pool(), name)), promise)
         };
         let promises: Vec<(Option<NameId>, StreamPromise)> = batch.promises().map(named).collect();
+        let (since, says_lost) = (self.bodies.next(), self.lost.note(&batch));
         let batch = self.without_repeated(batch);
         if batch.txn_count() > 0 {
             self.take(batch);
         }
+        self.lost_commits(if says_lost { 0 } else { since });
         self.promised(&promises);
         self.settle();
         self.pass_on();
@@ -210,6 +221,7 @@ impl Stream {
         self.finished = true;
         self.settle();
         self.ask_the_whole();
+        self.tell_doubts();
         let told = self.checker.as_ref().is_some_and(|checker| !checker.told.is_empty());
         if let Some(journal) = self.journal.as_mut().filter(|_| told) {
             journal.finish(self.now)?;
@@ -286,6 +298,11 @@ impl Stream {
         self.checker.as_ref()?.figures.first_doubt.as_deref()
     }
 
+    /// What the stream was said to begin with, once it has begun: a history without transactions.
+    pub fn header(&self) -> Option<&History> {
+        self.checker.as_ref().map(|checker| &checker.about.header)
+    }
+
     fn is_incomplete(&mut self, why: &str) {
         if self.missing.is_some() {
             return;
@@ -295,6 +312,21 @@ impl Stream {
             checker.incomplete(why, &mut self.bodies);
             checker.told.push(Told::Trouble(Trouble::Incomplete(why.to_owned())));
         }
+    }
+
+    /// Tells at the end how much stays unknown, and why; once, also if the end is reached again after a restart.
+    fn tell_doubts(&mut self) {
+        let Some(checker) = &mut self.checker else { return };
+        let doubts = checker.figures.doubts;
+        if std::mem::replace(&mut self.told_doubts, doubts) == doubts {
+            return;
+        }
+        let why = checker.figures.first_doubt.as_deref().unwrap_or("their evidence is missing");
+        let text = match doubts {
+            1 => format!("1 read or conflict stays unknown: {why}"),
+            _ => format!("{doubts} reads and conflicts stay unknown: {why}"),
+        };
+        checker.told.push(Told::Trouble(Trouble::Open(text)));
     }
 
     fn take(&mut self, batch: History) {
@@ -347,6 +379,21 @@ impl Stream {
                 // What binds it stays: it is asked for again if more comes of it, as offline.
                 self.numbers.end(session);
             }
+        }
+    }
+
+    /// Tells which commits were lost, of transactions in batches from a number on.
+    fn lost_commits(&mut self, since: u32) {
+        let Some(checker) = &mut self.checker else { return };
+        let about = (self.settings.promise, &checker.about.header);
+        for finding in self.lost.find(since, about, &mut self.bodies) {
+            checker.figures.count(finding.anomaly, 1);
+            checker.told.push(Told::Violation(Box::new(finding)));
+        }
+        // What it was may not be kept any more.
+        if since == 0 && self.bodies.forgotten().is_some() && self.lost.not_found() > 0 {
+            checker.figures.too_late += 1;
+            checker.told.push(Told::Trouble(Trouble::TooLate("word of a lost commit".to_owned())));
         }
     }
 

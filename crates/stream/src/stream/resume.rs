@@ -8,6 +8,7 @@ use crate::batch_files;
 use crate::bodies::{BEFORE_ALL, SavedBodies};
 use crate::error::StreamError;
 use crate::journal::{Entry, Journal};
+use crate::lost::Lost;
 use crate::numbers::{LeftOut, Numbers};
 use crate::pack::{Pack, packed};
 use crate::promises::Promises;
@@ -146,34 +147,43 @@ impl Stream {
             bodies: self.bodies.save()?,
             promises: self.promises.packed(),
             numbers: self.numbers.packed(),
+            lost: self.lost.packed(),
             waiting: self.waiting.packed(),
             arriving: self.arriving.packed(),
             timeout: self.settings.timeout,
             missing: self.missing.clone(),
             now: self.now,
-            counts: vec![self.txns, self.committed, self.ops, self.late, self.next_event],
+            counts: vec![
+                self.txns,
+                self.committed,
+                self.ops,
+                self.late,
+                self.next_event,
+                self.told_doubts,
+            ],
             left_out: self.left_out.packed(),
         })
     }
 
     fn restore(&mut self, saved: Saved) -> Result<(), StreamError> {
-        let unpacked = || {
+        let mut unpacked = || {
             let promises = Promises::unpack(&mut &saved.promises[..])?;
             let numbers = Numbers::unpack(&mut &saved.numbers[..])?;
             let waiting = Waiting::unpack(&mut &saved.waiting[..])?;
             let arriving = Arriving::unpack(&mut &saved.arriving[..])?;
+            self.lost = Lost::unpack(&mut &saved.lost[..])?;
+            self.left_out = LeftOut::unpack(&mut &saved.left_out[..])?;
             Some((promises, numbers, waiting, arriving))
         };
         let folder = self.settings.folder.clone().unwrap_or_default();
         let broken = || Journal::is_broken(&folder, "it cannot be understood");
         (self.promises, self.numbers, self.waiting, self.arriving) =
             unpacked().ok_or_else(broken)?;
-        let [txns, committed, ops, late, next_event] = saved.counts[..] else {
+        let [txns, committed, ops, late, next_event, told_doubts] = saved.counts[..] else {
             return Err(broken());
         };
         (self.txns, self.committed, self.ops) = (txns, committed, ops);
-        (self.late, self.next_event) = (late, next_event);
-        self.left_out = LeftOut::unpack(&mut &saved.left_out[..]).ok_or_else(broken)?;
+        (self.late, self.next_event, self.told_doubts) = (late, next_event, told_doubts);
         (self.missing, self.now) = (saved.missing, saved.now);
         self.settings.timeout = saved.timeout;
         self.mark = saved.mark;
@@ -207,6 +217,7 @@ struct Saved {
     bodies: Option<SavedBodies>,
     promises: Vec<u8>,
     numbers: Vec<u8>,
+    lost: Vec<u8>,
     waiting: Vec<u8>,
     arriving: Vec<u8>,
     timeout: i64,
@@ -228,6 +239,7 @@ packed!(Saved {
     bodies,
     promises,
     numbers,
+    lost,
     waiting,
     arriving,
     timeout,

@@ -142,7 +142,8 @@ impl Whole {
             let copied = self.history.copy_txn(own, &mut |_| true, &mut history);
             let key = id.key.and_then(|key| self.key_named(key));
             let verdict = Verdict { answer: Answer::Holds, ..verdict.clone() };
-            let (axiom, txn) = (id.axiom, small::name_of(&self.history, own));
+            let (axiom, txn) = (Some(id.axiom), small::name_of(&self.history, own));
+            let id = Some(id);
             let history = Arc::new(history.finish());
             let finding = Finding { id, anomaly, axiom, txn, key, history, verdict };
             if copied.is_ok() {

@@ -169,9 +169,9 @@ pub(crate) fn finding(
         ..verdict.clone()
     };
     Finding {
-        id,
+        id: Some(id),
         anomaly: witness.anomaly,
-        axiom: witness.timed.as_ref().map_or(Axiom::Ext, |timed| timed.axiom),
+        axiom: Some(witness.timed.as_ref().map_or(Axiom::Ext, |timed| timed.axiom)),
         txn: name_of(history, own),
         key,
         history: history.clone(),

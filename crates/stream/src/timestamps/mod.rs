@@ -41,7 +41,7 @@ use key_records::Reader;
 use key_state::{KeyState, from_the_end};
 use records::Records;
 use slot::Slot;
-use standing::Standing;
+use standing::StandingFindings;
 
 /// A wrong read that is not told yet: where it stands among the readers of its key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -119,7 +119,7 @@ pub(crate) struct Timestamps {
     held: HeldBack,
     taken: Vec<HeldRead>,
     /// Violations that stand, in no more than so many bytes.
-    pub(crate) standing: Standing,
+    pub(crate) standing: StandingFindings,
     most_standing: usize,
     /// What binds each session, and sessions that have left memory.
     bounds: HashMap<NameId, (Timestamp, TxnRef)>,
@@ -160,7 +160,7 @@ impl Timestamps {
             coming: Vec::new(),
             held: HeldBack::new(settings.memory / 8),
             taken: Vec::new(),
-            standing: Standing::default(),
+            standing: StandingFindings::default(),
             most_standing: (settings.memory / 16).max(1 << 16),
             bounds: HashMap::new(),
             left_sessions: SeenFilter::default(),
@@ -318,13 +318,21 @@ impl Timestamps {
         changed
     }
 
+    /// Notes that a violation stands.
+    fn stands(&mut self, finding: &Finding) {
+        if let Some(id) = finding.id {
+            self.standing.add(id, finding.anomaly, self.most_standing);
+        }
+    }
+
     /// Tells a violation.
     pub(crate) fn tell(&mut self, finding: Finding) {
         // A snapshot that contradicts itself contradicts others, too.
-        if finding.axiom == Axiom::Snapshots && self.standing.name(finding.id).is_some() {
+        let again = |id: FindingId| self.standing.name(id).is_some();
+        if finding.axiom == Some(Axiom::Snapshots) && finding.id.is_some_and(again) {
             return;
         }
-        self.standing.add(finding.id, finding.anomaly, self.most_standing);
+        self.stands(&finding);
         self.figures.count(finding.anomaly, 1);
         self.told.push(Told::Violation(Box::new(finding)));
     }
@@ -332,8 +340,8 @@ impl Timestamps {
     /// Tells that a final verdict has changed.
     pub(crate) fn correct(&mut self, adds: bool, finding: Finding, late: &str) {
         match adds {
-            true => self.standing.add(finding.id, finding.anomaly, self.most_standing),
-            false => self.standing.remove(finding.id),
+            true => self.stands(&finding),
+            false => finding.id.into_iter().for_each(|id| self.standing.remove(id)),
         }
         self.figures.count(finding.anomaly, if adds { 1 } else { -1 });
         self.figures.corrections += 1;
@@ -343,7 +351,7 @@ impl Timestamps {
 
     /// Tells that a violation is called something else now.
     pub(crate) fn rename(&mut self, before: Anomaly, finding: Finding) {
-        self.standing.add(finding.id, finding.anomaly, self.most_standing);
+        self.stands(&finding);
         self.figures.count(before, -1);
         self.figures.count(finding.anomaly, 1);
         self.told.push(Told::Renamed(Box::new(finding)));

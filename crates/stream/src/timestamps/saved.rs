@@ -5,7 +5,7 @@ use isolde_history::Timestamp;
 use isolde_spec::Anomaly;
 
 use super::key_records::Reader;
-use super::standing::Standing;
+use super::standing::StandingFindings;
 use super::{Finality, Pending, Slot, Timestamps};
 use crate::bodies::{AFTER_ALL, BEFORE_ALL, TxnRef};
 use crate::content::{NameId, Word};
@@ -80,7 +80,7 @@ impl Timestamps {
         self.finality = Finality { low: saved.low, batch: saved.batch };
         self.figures = saved.figures;
         self.about.complete = saved.complete;
-        match Standing::unpack(&mut &saved.standing[..]) {
+        match StandingFindings::unpack(&mut &saved.standing[..]) {
             Some(standing) => self.standing = standing,
             None => self.standing.lose(),
         }

@@ -31,13 +31,13 @@ impl FindingId {
 
 /// The violations that stand.
 #[derive(Default)]
-pub(crate) struct Standing {
+pub(crate) struct StandingFindings {
     found: HashMap<FindingId, Anomaly>,
     /// Some may be missing: there were too many, or one was withdrawn without being named.
     incomplete: bool,
 }
 
-impl Standing {
+impl StandingFindings {
     /// A violation is told, perhaps once more with another name.
     pub(crate) fn add(&mut self, id: FindingId, anomaly: Anomaly, most: usize) {
         if self.heap_bytes() > most {
@@ -101,7 +101,7 @@ const AXIOMS: [Axiom; 7] = [
     Axiom::Snapshots,
 ];
 
-impl Pack for Standing {
+impl Pack for StandingFindings {
     fn pack(&self, out: &mut Vec<u8>) {
         let saved = self.all().into_iter().map(|(id, anomaly)| SavedFinding {
             axiom: AXIOMS.iter().position(|axiom| *axiom == id.axiom).unwrap_or(0) as u8,
@@ -114,8 +114,8 @@ impl Pack for Standing {
         self.incomplete.pack(out);
     }
 
-    fn unpack(input: &mut &[u8]) -> Option<Standing> {
-        let mut standing = Standing::default();
+    fn unpack(input: &mut &[u8]) -> Option<StandingFindings> {
+        let mut standing = StandingFindings::default();
         for saved in Vec::<SavedFinding>::unpack(input)? {
             let SavedFinding { axiom, txn, key, op, anomaly } = saved;
             let axiom = *AXIOMS.get(usize::from(axiom))?;

@@ -37,7 +37,7 @@ fn offline(history: &History, promise: Promise) -> (Found, bool) {
 fn place(finding: &Finding) -> Place {
     let (name, _) = finding.txn.split_once(' ').unwrap();
     let name = name.trim_start_matches('#').to_owned();
-    (finding.axiom.name(), name, finding.key.clone().unwrap_or_default())
+    (finding.axiom.unwrap().name(), name, finding.key.clone().unwrap_or_default())
 }
 
 /// How a stream is fed.

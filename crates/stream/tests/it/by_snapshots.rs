@@ -44,7 +44,7 @@ fn found_in(history: &History, verdict: &Verdict) -> Found {
 fn place(finding: &Finding) -> Place {
     let (name, _) = finding.txn.split_once(' ').unwrap();
     let name = name.trim_start_matches('#').to_owned();
-    (finding.axiom.name(), name, finding.key.clone().unwrap_or_default())
+    (finding.axiom.unwrap().name(), name, finding.key.clone().unwrap_or_default())
 }
 
 /// How a stream is fed.

@@ -12,6 +12,7 @@ mod ends;
 mod examples;
 mod folder;
 mod limits;
+mod lost;
 mod made;
 mod repeats;
 mod server;

@@ -57,6 +57,7 @@ impl Answer {
             403 => "Forbidden",
             404 => "Not Found",
             405 => "Method Not Allowed",
+            408 => "Request Timeout",
             413 => "Content Too Large",
             503 => "Service Unavailable",
             _ => "Error",

@@ -7,26 +7,35 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::body::read_body;
+use super::body::{NoBody, read_body};
 use super::request::{Answer, RequestHead, read_head};
-use crate::decode::{Decoder, Head};
+use crate::agreed::Agreed;
+use crate::decode::Decoder;
 use crate::feed::{Feed, Message, Over};
 use crate::frame::MAX_LINE;
-use crate::gather::Gather;
+use crate::gather::{Gather, Of};
+use crate::head::Head;
 use crate::inbox::Patient;
 use crate::listen::each_connection;
 use crate::receipt::Receipts;
-use crate::said::Said;
+use crate::room::Room;
 
 /// How long a client may be silent.
 const SILENCE: Duration = Duration::from_secs(30);
+/// How long the whole of a request may take to come: who sends a byte now and then keeps a connection from others.
+const WHOLE: Duration = Duration::from_secs(120);
+/// Why what an array says may stay unknown.
+const UNSAID: &str = "TimeKiller's arrays do not say what keys hold at first, and nobody else does: \
+                      --initial 0 or --initial absent says it";
 
 /// What all requests share: a header that came with one of them holds for those that follow without one.
 #[derive(Clone)]
 pub(crate) struct Bodies {
     name: String,
-    said: Arc<Said>,
+    agreed: Arc<Agreed>,
     head: Arc<Mutex<Option<Arc<Head>>>>,
+    /// For bodies, from their first byte until they are answered.
+    room: Room,
     /// Whether state is kept, so that an answer says that what came is safe.
     keeps: bool,
 }
@@ -43,7 +52,8 @@ pub(crate) fn run(listener: &TcpListener, bodies: &Bodies, feed: &Feed) -> Resul
 fn serve(number: u64, connection: &TcpStream, bodies: &Bodies, feed: &Feed) -> std::io::Result<()> {
     let mut out = connection;
     out.set_write_timeout(Some(SILENCE))?;
-    let mut stream = BufReader::new(Patient { stream: connection, feed, most: SILENCE });
+    let patient = Patient { stream: connection, feed, most: SILENCE, whole: WHOLE, since: None };
+    let mut stream = BufReader::new(patient);
     for request in 1.. {
         let head = match read_head(&mut stream) {
             Ok(Some(head)) => head,
@@ -57,14 +67,10 @@ fn serve(number: u64, connection: &TcpStream, bodies: &Bodies, feed: &Feed) -> s
                     out.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
                 }
                 let which = format!("{} connection {number} request {request}", bodies.name);
-                match read_body(&head, MAX_LINE, &mut stream) {
+                let mut share = bodies.room.share();
+                match read_body(&head, MAX_LINE, &mut stream, &mut share) {
                     Ok(body) => bodies.take(&which, body, feed),
-                    Err(refusal) => {
-                        // What was in it is missing, unless the client sends it again.
-                        let _ =
-                            feed.send(Message::Bad(format!("{which}: {}", refusal.body.trim())));
-                        if bodies.keeps && !is_safe(feed) { over() } else { refusal }
-                    }
+                    Err(none) => bodies.without(&which, &none, feed),
                 }
             }
         };
@@ -73,6 +79,7 @@ fn serve(number: u64, connection: &TcpStream, bodies: &Bodies, feed: &Feed) -> s
         if answer.close {
             break;
         }
+        stream.get_mut().since = None;
     }
     Ok(())
 }
@@ -90,14 +97,25 @@ fn refused(head: &RequestHead) -> Option<Answer> {
 }
 
 impl Bodies {
-    pub(crate) fn new(name: &str, said: &Arc<Said>) -> Bodies {
-        let (name, said) = (name.to_owned(), Arc::clone(said));
-        Bodies { name, said, head: Arc::default(), keeps: false }
+    pub(crate) fn new(name: &str, agreed: &Arc<Agreed>) -> Bodies {
+        let (name, agreed) = (name.to_owned(), Arc::clone(agreed));
+        Bodies { name, agreed, head: Arc::default(), room: Room::default(), keeps: false }
     }
 
     /// The same where state is kept, with the header that came before a restart.
     pub(crate) fn kept(self, head: Option<Arc<Head>>) -> Bodies {
         Bodies { head: Arc::new(Mutex::new(head)), keeps: true, ..self }
+    }
+
+    /// The answer to a body that was not read. If it was cut, the client has to send it again, and nothing is missing.
+    fn without(&self, which: &str, none: &NoBody, feed: &Feed) -> Answer {
+        let why = format!("{which}: {}", none.why);
+        if none.cut {
+            let _ = feed.send(Message::Notice(format!("{why}, and was not taken")));
+            return none.answer();
+        }
+        let _ = feed.send(Message::Bad(why));
+        if self.keeps && !is_safe(feed) { over() } else { none.answer() }
     }
 
     /// Takes all of a body, or nothing. Where state is kept, the answer waits until what became of it is safe.
@@ -132,15 +150,22 @@ impl Bodies {
     }
 
     fn array(&self, which: &str, body: Vec<u8>) -> Result<Vec<Message>, String> {
-        let said = Arc::clone(&self.said);
-        let decoder = Decoder { name: which.to_owned(), said, head: self.head() };
+        let agreed = Arc::clone(&self.agreed);
+        let decoder = Decoder { name: which.to_owned(), agreed, head: self.head() };
         let decoded = decoder.array(body).map_err(|error| error.to_string())?;
-        let notices = decoded.warnings.into_iter().map(Message::Notice);
-        Ok(notices.chain(decoded.batch.map(Message::batch)).collect())
+        let mut messages: Vec<_> = decoded.warnings.into_iter().map(Message::Notice).collect();
+        if let Some(batch) = decoded.batch {
+            // Else what reads say of the initial state would be taken for wrong.
+            if self.agreed.is_unsaid() {
+                messages.push(Message::Incomplete(UNSAID.to_owned()));
+            }
+            messages.push(Message::batch(batch));
+        }
+        Ok(messages)
     }
 
     fn lines(&self, which: &str, body: &[u8]) -> Result<Vec<Message>, String> {
-        let mut gather = Gather::new(which, &self.said, self.head());
+        let mut gather = Gather::new(which, &self.agreed, self.head()).of(Of::Body);
         let mut messages = gather.push(body);
         messages.extend(gather.end());
         let bad = messages.iter().find_map(|message| match message {
@@ -150,8 +175,10 @@ impl Bodies {
         if let Some(why) = bad {
             return Err(why);
         }
-        if let Some(at) = gather.head_offset() {
-            *self.head.lock().unwrap_or_else(PoisonError::into_inner) = gather.head();
+        if let (Some(at), Some(head)) = (gather.head_offset(), gather.head()) {
+            let mut shared = self.head.lock().unwrap_or_else(PoisonError::into_inner);
+            self.agreed.agree(&head).map_err(|why| format!("{which}: {why}"))?;
+            *shared = Some(head);
             let rest = body.get(at as usize..).unwrap_or_default();
             let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
             if self.keeps {

@@ -2,17 +2,18 @@
 
 use std::io::{BufReader, Cursor, Read};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 
 use super::{gather, told};
 use crate::acks::Acks;
+use crate::agreed::Agreed;
 use crate::feed::{Feed, Over, feed};
 use crate::growing::Growing;
 use crate::http::{Bodies, read_body, read_head};
 use crate::inbox::read_to_end;
+use crate::room::Room;
 use crate::said::Said;
 use crate::{native, piped};
 
@@ -56,7 +57,7 @@ fn file(name: &str, bytes: &[u8]) -> PathBuf {
 proptest! {
     #[test]
     fn bytes_never_panic(pieces in pieces()) {
-        let said = &Arc::new(Said::default());
+        let said = &Agreed::new(Said::default());
         let whole: Vec<u8> = pieces.concat();
         let mut by_pieces = gather().with_max_line(200);
         let mut out: Vec<_> = pieces.iter().flat_map(|piece| by_pieces.push(piece)).collect();
@@ -74,7 +75,7 @@ proptest! {
 
         let mut stream = BufReader::new(&whole[..]);
         while let Ok(Some(head)) = read_head(&mut stream) {
-            if read_body(&head, 100, &mut stream).is_err() {
+            if read_body(&head, 100, &mut stream, &mut Room::default().share()).is_err() {
                 break;
             }
         }

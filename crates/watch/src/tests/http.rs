@@ -1,17 +1,19 @@
 //! Requests: heads, bodies, chunks, limits; what bodies hold.
 
 use std::io::BufRead;
-use std::sync::Arc;
 
 use super::told;
+use crate::agreed::Agreed;
 use crate::feed::{Fed, Message, feed};
 use crate::http::{Answer, Bodies, RequestHead, read_body, read_head};
+use crate::room::Room;
 use crate::said::Said;
 
 fn read(mut text: &[u8], max: usize) -> Result<(RequestHead, Vec<u8>), u16> {
     let stream: &mut dyn BufRead = &mut text;
     let head = read_head(stream).map_err(|refusal| refusal.status)?.ok_or(0u16)?;
-    let body = read_body(&head, max, stream).map_err(|refusal| refusal.status)?;
+    let body = read_body(&head, max, stream, &mut Room::default().share())
+        .map_err(|refusal| refusal.status)?;
     Ok((head, body))
 }
 
@@ -55,7 +57,7 @@ fn what_is_too_large_or_cut_or_no_request_is_refused() {
 
 fn taken(bodies: &[&str]) -> (Vec<Answer>, Vec<String>) {
     let (feed, fed) = feed();
-    let all = Bodies::new("h", &Arc::new(Said::default()));
+    let all = Bodies::new("h", &Agreed::new(Said::default()));
     let answers =
         bodies.iter().map(|body| all.take("h", body.as_bytes().to_vec(), &feed)).collect();
     (answers, told(&messages(&fed)))
@@ -78,16 +80,56 @@ fn a_body_is_lines_or_an_array_and_taken_whole_or_not_at_all() {
     assert_eq!(answers[1].body, "{\"accepted\":1}\n");
     assert!(answers[2].body.contains("h:2:1: expected a JSON object"), "{}", answers[2].body);
     assert_eq!(answers[4].body, "{\"accepted\":0}\n");
-    assert_eq!(told.len(), 4, "{told:?}");
-    assert_eq!(told[..2], ["2", "1"]);
-    assert!(told[2].starts_with("bad h:2:1") && told[3].starts_with("bad h:1"), "{told:?}");
+    assert_eq!(told.len(), 5, "{told:?}");
+    assert!(told[0] == "2" && told[2] == "1", "{told:?}");
+    assert!(told[1].starts_with("incomplete TimeKiller's arrays do not say"), "{told:?}");
+    assert!(told[3].starts_with("bad h:2:1") && told[4].starts_with("bad h:1"), "{told:?}");
+}
+
+#[test]
+fn arrays_guess_no_initial_state_of_their_own() {
+    let reads_zero = r#"[{"tid":1,"sid":7,"sts":{"p":1,"l":0},"cts":{"p":2,"l":0},"ops":[{"t":"r","k":5,"v":0}]}]"#;
+    let (_, unsaid) = taken(&[reads_zero, reads_zero]);
+    assert!(unsaid.len() == 3 && unsaid[0].starts_with("incomplete"), "{unsaid:?}");
+    let header = r#"{"isolde":1,"initial":{"default":0}}"#;
+    assert_eq!(taken(&[header, reads_zero]).1, ["1"]);
+}
+
+#[test]
+fn a_header_with_another_initial_state_is_refused() {
+    let txn = r#"{"session":1,"ops":[["w","x",1]]}"#;
+    let headers = [r#"{"default":0}"#, r#"{"default":0}"#, r#"{"default":1}"#];
+    let bodies = headers.map(|initial| format!("{{\"isolde\":1,\"initial\":{initial}}}\n{txn}"));
+    let bodies: Vec<&str> = bodies.iter().map(String::as_str).collect();
+    let (answers, told) = taken(&bodies);
+    assert_eq!(answers.iter().map(|a| a.status).collect::<Vec<_>>(), [200, 200, 400]);
+    assert!(answers[2].body.contains("another initial state"), "{}", answers[2].body);
+    assert!(told[..2] == ["1", "1"] && told[2].starts_with("bad h:1:1: "), "{told:?}");
+}
+
+#[test]
+fn a_body_that_was_cut_is_told_from_one_that_is_wrong() {
+    let cut = |text: &[u8], room: &Room| {
+        let stream: &mut dyn BufRead = &mut &text[..];
+        let head = read_head(stream).unwrap().unwrap();
+        let none = read_body(&head, 9, stream, &mut room.share()).unwrap_err();
+        (none.cut, none.status)
+    };
+    let room = Room::default();
+    let text = b"POST /check HTTP/1.1\r\nContent-Length: 5\r\n\r\nhell";
+    assert_eq!(cut(text, &room), (true, 400));
+    assert_eq!(cut(text, &Room::of(4)), (true, 503));
+    assert_eq!(
+        cut(b"POST /check HTTP/1.1\r\nContent-Length: 10\r\n\r\nhello hello", &room),
+        (false, 413)
+    );
 }
 
 #[test]
 fn a_header_holds_for_the_bodies_that_follow() {
     let txn = r#"{"session":1,"ops":[["w","x",1]]}"#;
     let (feed, fed) = feed();
-    let all = Bodies::new("h", &Arc::new(Said::default()));
+    let all = Bodies::new("h", &Agreed::new(Said::default()));
     for body in [r#"{"isolde":1,"level":"si"}"#, txn] {
         assert_eq!(all.take("h", body.as_bytes().to_vec(), &feed).status, 200);
     }

@@ -1,10 +1,10 @@
 //! Places: from each of them the rest is the same.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use isolde_history::{Format, HistoryBuilder, Input, NativeWriter, Source};
 
+use crate::agreed::Agreed;
 use crate::feed::{Feed, Message, Over, feed};
 use crate::gather::Gather;
 use crate::growing::Growing;
@@ -81,7 +81,7 @@ fn lines_are_read_on_from_every_place() {
     text += txn(1300).trim_end();
     let path = path("lines.jsonl");
     std::fs::write(&path, &text).unwrap();
-    let said = &Arc::new(Said::default());
+    let said = &Agreed::new(Said::default());
     let gather = Gather::new("s", said, None).with_max_line(300);
     let all = sent(|feed| Growing::open(&path).unwrap().run(gather, true, feed));
     assert_eq!(content(&all).len(), 1301 + 26, "{:?}", content(&all).last());
@@ -125,7 +125,7 @@ fn blocks_are_read_on_from_every_place() {
     history.replay(&mut writer).unwrap();
     let path = path("blocks.isolde");
     std::fs::write(&path, writer.finish().unwrap()).unwrap();
-    let said = &Arc::new(Said::default());
+    let said = &Agreed::new(Said::default());
     let read = |reached: Option<BlockPlace>| {
         let file = Growing::open(&path).unwrap();
         sent(|feed| native::run(file, said, reached, true, feed))
