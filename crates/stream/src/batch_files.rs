@@ -16,6 +16,8 @@ use crate::pack::packed;
 
 /// How large a file becomes: an eighth of what may be kept, so that little goes at once, within these bounds.
 const FILE: std::ops::RangeInclusive<u64> = 1 << 10..=64 << 20;
+/// But there are no more files than this: each is open, and a process may not have very many open.
+const MOST_FILES: u64 = 128;
 /// Bytes of a record.
 const RECORD: u64 = 40;
 
@@ -82,7 +84,7 @@ impl BatchFiles {
         BatchFiles {
             folder,
             keep,
-            file_len: (keep / 8).clamp(*FILE.start(), *FILE.end()),
+            file_len: (keep / 8).clamp(*FILE.start(), *FILE.end()).max(keep / MOST_FILES),
             files: VecDeque::new(),
             next: 0,
             next_file: 0,

@@ -7,7 +7,10 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use isolde_history::{Effect, History, Key, OpKind, Timestamp, TxnId, Value};
+use hashbrown::HashMap;
+use isolde_history::{
+    Effect, History, Key, Op, OpKind, Outcome, Timestamp, Txn, TxnId, Value,
+};
 
 use crate::batch_files::{BatchFiles, SavedBatchFiles};
 use crate::content::{MixedName, NameId, What, name_id, word};
@@ -50,12 +53,16 @@ pub(crate) struct Bodies {
     written: u32,
     live_bytes: usize,
     live_txns: u64,
-    /// Batches that were read again, the latest last.
-    at_hand: VecDeque<(u32, Arc<History>)>,
+    /// Batches that were read again.
+    at_hand: HashMap<u32, Arc<History>>,
+    /// Their numbers, in the order in which they were read.
+    read_again: VecDeque<u32>,
     at_hand_bytes: usize,
     /// How many bytes of batches that were read again may stay.
     most_at_hand: usize,
     disk: Option<Disk>,
+    /// Whether a transaction without a start stands nowhere.
+    pub(crate) needs_start: bool,
     pub(crate) reloads: u64,
     /// Why something could not be written or read again.
     error: Option<StreamError>,
@@ -122,17 +129,19 @@ impl Bodies {
         if let Some(live) = batch.checked_sub(self.first) {
             return self.live.get(live as usize).map(|live| live.history.clone());
         }
-        if let Some((_, found)) = self.at_hand.iter().rev().find(|(number, _)| *number == batch) {
+        if let Some(found) = self.at_hand.get(&batch) {
             return Some(found.clone());
         }
         let read = self.disk.as_ref()?.files.read(batch);
         let history = Arc::new(self.checked(read)??);
         self.reloads += 1;
         self.at_hand_bytes += bytes_of(&history);
-        self.at_hand.push_back((batch, history.clone()));
+        self.at_hand.insert(batch, history.clone());
+        self.read_again.push_back(batch);
         while self.at_hand_bytes > self.most_at_hand
             && self.at_hand.len() > 1
-            && let Some((_, oldest)) = self.at_hand.pop_front()
+            && let Some(oldest) = self.read_again.pop_front()
+            && let Some(oldest) = self.at_hand.remove(&oldest)
         {
             self.at_hand_bytes -= bytes_of(&oldest);
         }
@@ -221,7 +230,7 @@ impl Bodies {
             && let Some(live) = self.live.get((self.written - self.first) as usize)
         {
             disk.files.write(&live.history, live.arrived, live.latest)?;
-            note_all(&live.history, self.written, &mut disk.runs);
+            note_all(&live.history, self.written, self.needs_start, &mut disk.runs);
             self.written += 1;
         }
         disk.runs.freeze(disk.files.first())?;
@@ -288,7 +297,7 @@ impl Bodies {
 }
 
 /// Notes the keys, the sessions and the writes of a batch.
-fn note_all(batch: &History, number: u32, runs: &mut SortedRuns) {
+fn note_all(batch: &History, number: u32, needs_start: bool, runs: &mut SortedRuns) {
     let pool = batch.pool();
     for session in pool.session_names() {
         runs.note(name_id(pool, *session).mixed().hash_as(What::Session), number);
@@ -298,13 +307,31 @@ fn note_all(batch: &History, number: u32, runs: &mut SortedRuns) {
     for name in &names {
         runs.note(name.hash_as(What::Key), number);
     }
-    for op in batch.ops() {
-        let kind = op.kind();
-        if kind.writes() && op.effect() != Effect::Failed && op.key() != Key::NONE {
-            let value = if kind == OpKind::Delete { Value::ABSENT } else { op.value() };
-            let what = What::Word(word(pool, value));
-            runs.note(names[op.key().index()].hash_as(what), number);
+    let writes = |op: &Op<'_>| {
+        op.kind().writes() && op.effect() != Effect::Failed && op.key() != Key::NONE
+    };
+    let written = |op: &Op<'_>| match op.kind() {
+        OpKind::Delete => word(pool, Value::ABSENT),
+        _ => word(pool, op.value()),
+    };
+    for op in batch.ops().filter(writes) {
+        runs.note(names[op.key().index()].hash_as(What::Word(written(&op))), number);
+    }
+    for txn in batch.txns().filter(|txn| is_unsure(txn, needs_start)) {
+        for op in txn.ops().filter(writes) {
+            runs.note(names[op.key().index()].hash_as(What::Unsure(written(&op))), number);
         }
+    }
+}
+
+/// Whether it may not be known if or when a transaction committed.
+fn is_unsure(txn: &Txn<'_>, needs_start: bool) -> bool {
+    match txn.outcome() {
+        Outcome::Unknown => true,
+        Outcome::Committed => {
+            txn.commit_ts().is_none() || (needs_start && txn.start_ts().is_none())
+        }
+        _ => false,
     }
 }
 

@@ -92,7 +92,8 @@ impl Stream {
         }
         // By snapshots, transactions alone do not tell the places that they were given: so nothing leaves memory.
         let folder = settings.folder.clone().filter(|_| promise.by != By::Snapshots);
-        let bodies = Bodies::new(folder, settings.keep, settings.memory / 16);
+        let mut bodies = Bodies::new(folder, settings.keep, settings.memory / 16);
+        bodies.needs_start = promise.level == Level::SnapshotIsolation;
         Ok(Stream {
             settings,
             checker: None,

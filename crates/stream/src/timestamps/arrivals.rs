@@ -5,6 +5,7 @@ use isolde_check::timestamps::rules::{Ordering, Place, Stamps, keeps_session_ord
 use isolde_history::{History, Key, OpKind, Outcome, Timestamp, Txn, TxnId};
 use isolde_spec::{Axiom, By};
 
+use super::again::Wrote;
 use super::excerpt::{self, Suspicion, name_of};
 use super::key_records::{Reader, Version};
 use super::records::{Kept, Records, Standing};
@@ -45,6 +46,7 @@ impl Timestamps {
         for key in 0..batch.key_count() as u32 {
             self.take_key(Key(key), &facts.of(Key(key)), &arrival, bodies);
         }
+        self.look_for_deletes(batch, &arrival, bodies);
         if let Kept::Batch(number) = kept {
             let stands = arrival.standing.stands.iter().map(|stand| (stand.start, stand.commit));
             self.held.close(number, &held_back::untils(stands));
@@ -190,7 +192,11 @@ impl Timestamps {
             return;
         }
         let before = self.keys[slot.0 as usize].1.heap_bytes();
-        for ((version, block), first) in records.versions.iter().zip(&records.first_ops) {
+        let twice = self.writes_again(slot, records, bodies);
+        let was_asked = self.keys[slot.0 as usize].1.once.is_asked();
+        for (i, ((version, block), first)) in
+            records.versions.iter().zip(&records.first_ops).enumerate()
+        {
             let mut version = *version;
             if self.is_free(slot, arrival.standing.batch, *first) {
                 // Then it overlaps nothing.
@@ -201,16 +207,18 @@ impl Timestamps {
                 Some(block) => state.add_block(version, *block),
                 None => state.add_version(version),
             };
-            self.version_came(slot, at, arrival, bodies);
+            self.version_came(slot, (at, records.elements(i)), arrival, bodies);
         }
         // Behind all versions: a reader of one of these is judged by the whole transaction that wrote it.
         for other in &records.others {
-            self.keys[slot.0 as usize].1.others.push(*other);
+            self.keys[slot.0 as usize].1.add_other(*other);
             if other.unknown {
                 self.perhaps_deleted(slot, (other.word, other.txn), arrival, bodies);
             }
-            self.written_again(slot, other.word, other.txn, arrival, bodies);
+            let wrote = Wrote { txn: other.txn, words: &[other.word], unknown: other.unknown };
+            self.written_again(slot, wrote, arrival, bodies);
         }
+        self.keep_up_uniqueness(slot, (was_asked, twice), records, arrival, bodies);
         for txn in inserted {
             self.inserted_what_was_there(slot, arrival.standing.txn(*txn), bodies);
         }

@@ -70,6 +70,16 @@ pub(crate) struct Judged {
     pub(crate) doubt: Option<String>,
 }
 
+/// Why a read is in doubt if something is missing.
+pub(super) const MISSING: &str = "a transaction that is missing may have written what it saw";
+
+impl Judged {
+    /// It stays unknown, for a reason.
+    pub(super) fn in_doubt(why: &str) -> Judged {
+        Judged { doubt: Some(why.to_owned()), ..Judged::default() }
+    }
+}
+
 /// Asks about a few transactions. `None` if one of them is not there any more.
 pub(crate) fn judge(about: &About, bodies: &mut Bodies, asked: Suspicion<'_>) -> Option<Judged> {
     let mut all: Vec<TxnRef> = asked.involved.to_vec();
@@ -107,8 +117,7 @@ pub(crate) fn judge(about: &About, bodies: &mut Bodies, asked: Suspicion<'_>) ->
     }
     // What else is wrong with these few hides that it is unknown.
     if judged.findings.is_empty() && !about.complete && asked.axiom == Axiom::Ext {
-        let missing = || "a transaction that is missing may have written what it saw".to_owned();
-        judged.doubt.get_or_insert_with(missing);
+        judged.doubt.get_or_insert_with(|| MISSING.to_owned());
     }
     Some(judged)
 }

@@ -7,11 +7,16 @@
 //! complete: every version and every reader after the floor is here, and so is the version that is the newest at the
 //! floor. Below it there may be some, and they say nothing.
 
+use std::ops::Range;
+
+use hashbrown::HashSet;
 use isolde_check::timestamps::rules::Place;
-use isolde_history::Timestamp;
+use isolde_history::{Timestamp, Value};
 
 use super::key_records::{Other, Reader, Version};
 use super::records::Records;
+use super::uniqueness::Uniqueness;
+use super::word_index::{WordIndex, Writer};
 use crate::bodies::{BEFORE_ALL, TxnRef};
 use crate::content::{ListHash, Word};
 use crate::divider;
@@ -43,8 +48,14 @@ pub(crate) struct KeyState {
     bad: bool,
     /// Whether all writers of its versions have timestamps that make sense, and none overlaps the next one.
     apart: bool,
-    /// Whether an operation on it was ever refused: what that saw may be any version.
+    /// Whether the verdict on an operation that was refused, wrongly, is final and may still be called otherwise.
     pub(crate) refused: bool,
+    /// Of a list: whether it is not known any more what reads showed whose verdict is final.
+    pub(crate) unnoted: bool,
+    /// Whether every word was written once, if something is missing in the stream.
+    pub(crate) once: Uniqueness,
+    /// Who wrote which word, once that was asked.
+    words: Option<Box<WordIndex>>,
 }
 
 impl KeyState {
@@ -64,6 +75,9 @@ impl KeyState {
             bad: false,
             apart: true,
             refused: false,
+            unnoted: false,
+            once: Uniqueness::default(),
+            words: None,
         }
     }
 
@@ -73,6 +87,8 @@ impl KeyState {
             + self.blocks.capacity() * size_of::<(ListHash, ListHash)>()
             + self.readers.capacity() * size_of::<Reader>()
             + self.others.capacity() * size_of::<Other>()
+            + self.words.as_ref().map_or(0, |words| words.heap_bytes())
+            + self.once.heap_bytes()
     }
 
     /// The bytes of what is in it.
@@ -90,7 +106,18 @@ impl KeyState {
         at
     }
 
+    /// Enters a write that left no version.
+    pub(crate) fn add_other(&mut self, other: Other) {
+        if let Some(words) = &mut self.words {
+            words.add(other.word, (&other).into());
+        }
+        self.others.push(other);
+    }
+
     fn put_version(&mut self, at: usize, version: Version) {
+        if let Some(words) = &mut self.words {
+            words.add(version.word, (&version).into());
+        }
         self.versions.insert(at, version);
         let around = &self.versions[at.saturating_sub(1)..(at + 2).min(self.versions.len())];
         self.apart = self.apart && are_apart(around);
@@ -130,7 +157,6 @@ impl KeyState {
             let count = self.count(reader.place());
             reader.wrong = !self.is_right_at(count, reader);
             self.wrong += u32::from(reader.wrong);
-            self.refused |= reader.not;
             each(reader, &self.versions[..count]);
         }
         new.sort_unstable_by_key(Reader::order);
@@ -173,7 +199,7 @@ impl KeyState {
         let mut end = count;
         while let Some(last) = end.checked_sub(1) {
             let commit = self.versions[last].commit;
-            let same = self.versions[..end].iter().rev().take_while(|v| v.commit == commit).count();
+            let same = end - from_the_end(&self.versions[..end], |v| v.commit < commit);
             if same > 1 || self.versions[last].txn != reader {
                 return &self.versions[end - same..end];
             }
@@ -185,10 +211,10 @@ impl KeyState {
     /// In commit order: the versions that were committed when a reader that wrote was.
     pub(crate) fn tied(&self, count: usize, place: Place<Timestamp>) -> &[Version] {
         let after = &self.versions[count..];
-        if place.inclusive {
+        if place.inclusive || after.first().is_none_or(|first| first.commit != place.at) {
             return &[];
         }
-        &after[..after.iter().take_while(|v| v.commit == place.at).count()]
+        &after[..from_the_end(after, |v| v.commit <= place.at)]
     }
 
     /// Whether a reader saw what it should have seen, at first sight: one that did not is looked at again by the rules
@@ -231,7 +257,7 @@ impl KeyState {
     }
 
     /// The readers for which a new version matters, as a range.
-    pub(crate) fn affected(&self, at: usize) -> std::ops::Range<usize> {
+    pub(crate) fn affected(&self, at: usize) -> Range<usize> {
         let commit = self.versions[at].commit;
         let sees = |commit: Timestamp| {
             from_the_end(&self.readers, |r| (r.at, r.inclusive) < (commit, true))
@@ -246,15 +272,50 @@ impl KeyState {
         }
     }
 
-    /// Whether a value was written twice: then a transaction that is missing may have written any.
-    /// One transaction is left out.
-    pub(crate) fn repeats(&self, but: Option<TxnRef>) -> bool {
-        let versions = self.versions.iter().map(|version| (version.txn, version.word));
-        let written = versions.chain(self.others.iter().map(|o| (o.txn, o.word)));
-        let written = written.filter(|(txn, _)| Some(*txn) != but);
-        let mut words: Vec<Word> = written.map(|(_, word)| word).collect();
-        words.sort_unstable();
-        words.windows(2).any(|pair| pair[0] == pair[1])
+    /// The writers of a word of a register that are here, in the order of arrival.
+    /// Those that came in batches before a number are left out.
+    pub(crate) fn writers(&mut self, word: Word, since: u32) -> impl Iterator<Item = Writer> {
+        self.index_words();
+        let mut few: Vec<Writer> = Vec::new();
+        if self.words.is_none() {
+            let versions = self.versions.iter().filter(|version| version.word == word);
+            let others = self.others.iter().filter(|other| other.word == word);
+            few.extend(versions.map(Writer::from).chain(others.map(Writer::from)));
+            few.retain(|writer| writer.txn.batch() >= since);
+            few.sort_unstable();
+        }
+        let indexed = self.words.as_ref().map(|words| words.of(word, since));
+        few.into_iter().chain(indexed.into_iter().flatten())
+    }
+
+    /// Whether a transaction of unknown outcome that is here, other than this one, wrote a word.
+    pub(crate) fn may_be_written(&mut self, word: Word, but: Option<TxnRef>) -> bool {
+        self.index_words();
+        match &self.words {
+            Some(words) => words.unknown(word).any(|writer| Some(writer.txn) != but),
+            None => self.others.iter().any(|o| o.unknown && o.word == word && Some(o.txn) != but),
+        }
+    }
+
+    fn index_words(&mut self) {
+        // So few are looked through.
+        const FEW: usize = 64;
+        if self.words.is_none() && self.versions.len() + self.others.len() > FEW {
+            self.words = Some(Box::new(WordIndex::new(&self.versions, &self.others)));
+        }
+    }
+
+    /// The versions with one commit timestamp.
+    pub(crate) fn committed_at(&self, commit: Timestamp) -> Range<usize> {
+        let end = from_the_end(&self.versions, |v| v.commit <= commit);
+        from_the_end(&self.versions[..end], |v| v.commit < commit)..end
+    }
+
+    /// The writers of versions that are deletes, the last one first.
+    pub(crate) fn last_deletes(&self) -> impl Iterator<Item = TxnRef> {
+        let absent = Word(Value::ABSENT.to_bits());
+        let deletes = self.versions.iter().rev().filter(move |v| v.word == absent);
+        deletes.map(|version| version.txn)
     }
 
     /// By snapshots: transactions that show in which order some others wrote the key.
@@ -317,6 +378,7 @@ impl KeyState {
             }
         }
         self.floor = floor;
+        self.words = None;
         self.apart = are_apart(&self.versions);
         shrink(&mut self.readers, before.0);
         shrink(&mut self.versions, before.1);
@@ -358,14 +420,9 @@ impl KeyState {
         }
         self.apart = are_apart(&self.versions);
         self.lists_again();
-        let here = |other: &Other, all: &[Other]| {
-            all.iter().any(|o| (o.txn, o.word, o.unknown) == (other.txn, other.word, other.unknown))
-        };
-        for other in &loaded.others {
-            if !here(other, &self.others) {
-                self.others.push(*other);
-            }
-        }
+        self.words = None;
+        let here: HashSet<Other> = self.others.iter().copied().collect();
+        self.others.extend(loaded.others.iter().filter(|other| !here.contains(*other)));
         let is_new =
             |r: &&Reader| self.readers.binary_search_by_key(&r.order(), Reader::order).is_err();
         let mut new: Vec<Reader> = loaded.readers.iter().filter(is_new).copied().collect();

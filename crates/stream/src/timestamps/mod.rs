@@ -4,6 +4,7 @@
 //! version comes that it should have seen; what is wrong is told when nothing can change it any more, and then in
 //! the words of the offline check ([`excerpt`]).
 
+mod again;
 mod arrivals;
 mod changes;
 pub(crate) mod excerpt;
@@ -15,13 +16,17 @@ mod records;
 mod reload;
 mod saved;
 mod sessions;
+mod sources;
+mod uniqueness;
+mod verdicts;
+mod word_index;
 
 use hashbrown::{HashMap, HashSet};
-use isolde_check::timestamps::rules::{Ordering, Place};
+use isolde_check::timestamps::rules::Ordering;
 use isolde_history::{History, Timestamp, info};
-use isolde_spec::{Anomaly, Axiom, By, Level, Promise};
+use isolde_spec::{Anomaly, Level, Promise};
 
-use crate::bodies::{BEFORE_ALL, Bodies, TxnRef};
+use crate::bodies::{Bodies, TxnRef};
 use crate::content::{NameId, Word};
 use crate::event::{Correction, Finding, Told, Trouble};
 use crate::figures::Figures;
@@ -30,7 +35,7 @@ use crate::settings::Settings;
 pub(crate) use records::{Kept, PickedTxn};
 pub(crate) use saved::{SavedPending, SavedTimestamps};
 
-use excerpt::{About, Judged, Suspicion};
+use excerpt::About;
 use held_back::{HeldBack, HeldRead};
 use key_records::Reader;
 use key_state::{KeyState, from_the_end};
@@ -110,8 +115,11 @@ pub(crate) struct Timestamps {
     left_sessions: SeenFilter,
     /// Transactions of which a verdict has changed, as far as they are in memory.
     flipped: HashSet<TxnRef>,
-    /// Words of keys that a read saw that was wrong when it became final.
-    final_words: HashSet<(Slot, Word)>,
+    /// Words of keys that a read saw that was wrong when it became final, and whether it may still be called otherwise
+    /// when one is written again. Of a list, its elements.
+    final_words: HashMap<(Slot, Word), bool>,
+    /// Whether anything was deleted.
+    deletes: bool,
     /// What deletes may excuse.
     inserts: Inserts,
     /// Wrong reads that are not told yet.
@@ -144,7 +152,8 @@ impl Timestamps {
             bounds: HashMap::new(),
             left_sessions: SeenFilter::default(),
             flipped: HashSet::new(),
-            final_words: HashSet::new(),
+            final_words: HashMap::new(),
+            deletes: false,
             inserts: Inserts::default(),
             pending: Vec::new(),
             told: Vec::new(),
@@ -161,14 +170,13 @@ impl Timestamps {
         }
         let range = self.readers_of(pending);
         let state = &mut self.keys[pending.slot.0 as usize].1;
-        let mut open = false;
+        let (mut open, mut wrong) = (false, Vec::new());
         for reader in &mut state.readers[range] {
             open |= reader.wrong && !reader.is_final;
             reader.is_final = true;
-            if reader.wrong {
-                self.final_words.insert((pending.slot, reader.word));
-            }
+            wrong.extend(reader.wrong.then_some(*reader));
         }
+        wrong.iter().for_each(|reader| self.note_final(pending.slot, reader, bodies));
         if open {
             let judged = self.judge_readers(pending, None, bodies);
             for (_, finding) in self.assign(pending, judged) {
@@ -193,107 +201,6 @@ impl Timestamps {
         // There are few.
         let count = readers[from..].iter().take_while(|r| key(r) == wanted).count();
         from..from + count
-    }
-
-    /// What the offline rules say of the reads of a transaction on a key, perhaps without one of the writers. `None` if
-    /// what is needed is not kept any more.
-    fn judge_readers(
-        &mut self,
-        of: Pending,
-        but: Option<TxnRef>,
-        bodies: &mut Bodies,
-    ) -> Option<Judged> {
-        let readers = &self.keys[of.slot.0 as usize].1.readers[self.readers_of(of)];
-        let words: Vec<Word> = readers.iter().map(|reader| reader.word).collect();
-        let refused = readers.iter().any(|reader| reader.not);
-        let is_list = self.keys[of.slot.0 as usize].1.is_list == Some(true);
-        // A refused operation saw any other version; a list has something of all of them. Where something is missing it
-        // matters whether any value was written twice.
-        let all = refused || is_list || !self.about.complete;
-        let own = self.keys[of.slot.0 as usize].1.versions.iter().find(|v| v.txn == of.txn);
-        // It does not see its own version, but the one before.
-        let from = own.map_or(of.at, |own| own.commit.min(of.at));
-        if !self.reload(of.slot, if all { BEFORE_ALL } else { from }, bodies) {
-            return None;
-        }
-        let mut involved: Vec<TxnRef> = Vec::new();
-        let mut unknown = false;
-        if !all && self.keys[of.slot.0 as usize].1.floor.is_some() {
-            let name = self.keys[of.slot.0 as usize].0;
-            for word in &words {
-                let (writers, may) = self.writers_on_disk(name, *word, bodies)?;
-                involved.extend(writers);
-                unknown |= may;
-            }
-        }
-        let (key, state) = &self.keys[of.slot.0 as usize];
-        let place = Place { at: of.at, inclusive: of.inclusive };
-        if state.sees_nothing_known(place) {
-            return None;
-        }
-        let count = state.count(place);
-        let seen = |word: &Word| is_list || words.contains(word);
-        let others = || state.others.iter().filter(|o| Some(o.txn) != but);
-        if unknown || others().any(|o| o.unknown && (refused || seen(&o.word))) {
-            let doubt = "it may have seen a transaction whose outcome is unknown".to_owned();
-            return Some(Judged { doubt: Some(doubt), ..Judged::default() });
-        }
-        if !self.about.complete && state.repeats(but) {
-            let doubt = "a transaction that is missing may have written what it saw".to_owned();
-            return Some(Judged { doubt: Some(doubt), ..Judged::default() });
-        }
-        involved.extend(state.others.iter().filter(|o| seen(&o.word)).map(|o| o.txn));
-        involved.extend(state.newest(count, of.txn).iter().map(|version| version.txn));
-        involved.extend(state.tied(count, place).iter().map(|version| version.txn));
-        let matters = |word: &Word| refused || seen(word);
-        involved.extend(state.versions.iter().filter(|v| matters(&v.word)).map(|v| v.txn));
-        if let Some(but) = but {
-            // Then the version before it was the newest.
-            let before = state.versions[..count].iter().rev().filter(|v| v.txn != but);
-            let mut before = before.filter(|v| v.txn != of.txn).peekable();
-            let commit = before.peek().map(|v| v.commit);
-            involved.extend(before.take_while(|v| Some(v.commit) == commit).map(|v| v.txn));
-            involved.retain(|txn| *txn != but);
-        }
-        if self.about.promise.by == By::Snapshots {
-            let dividers = state.dividers(&involved).into_iter();
-            involved.extend(dividers.filter(|txn| Some(*txn) != but));
-        }
-        let asked =
-            Suspicion { axiom: Axiom::Ext, txn: of.txn, key: Some(*key), involved: &involved };
-        let judged = excerpt::judge(&self.about, bodies, asked)?;
-        // What wrote the value may be gone.
-        let thin_air = |(_, found): &(Option<u32>, Finding)| found.anomaly == Anomaly::ThinAirRead;
-        if bodies.forgotten().is_some() && judged.findings.iter().any(thin_air) {
-            return None;
-        }
-        Some(judged)
-    }
-
-    /// Notes what readers are told to be, and hands back the findings that have changed, each with what the reader was
-    /// told to be before.
-    fn assign(&mut self, of: Pending, judged: Option<Judged>) -> Vec<(Option<Anomaly>, Finding)> {
-        let Some(judged) = judged else {
-            self.figures.too_late += 1;
-            return Vec::new();
-        };
-        let range = self.readers_of(of);
-        let readers = &mut self.keys[of.slot.0 as usize].1.readers[range];
-        let doubt = judged.doubt.is_some();
-        let mut changed = Vec::new();
-        for (op, finding) in judged.findings {
-            let Some(reader) = readers.iter_mut().find(|r| Some(r.op) == op) else { continue };
-            let before = reader.told.replace(finding.anomaly);
-            if before != Some(finding.anomaly) {
-                changed.push((before, finding));
-            }
-        }
-        for reader in readers.iter_mut().filter(|r| r.wrong && r.told.is_none()) {
-            if doubt != std::mem::replace(&mut reader.doubt, doubt) {
-                self.figures.doubt(doubt, judged.doubt.as_deref());
-            }
-        }
-        changed
     }
 
     /// Tells a violation.
@@ -349,7 +256,7 @@ impl Timestamps {
     pub(crate) fn held(&self) -> (usize, usize) {
         let tables = self.slots.capacity() * (size_of::<(NameId, Slot)>() + 1)
             + self.bounds.capacity() * (size_of::<(NameId, (Timestamp, TxnRef))>() + 1)
-            + self.final_words.capacity() * (size_of::<(Slot, Word)>() + 1)
+            + self.final_words.capacity() * (size_of::<(Slot, Word, bool)>() + 1)
             + self.flipped.capacity() * (size_of::<TxnRef>() + 1)
             + self.held.heap_bytes()
             + self.taken.capacity() * size_of::<HeldRead>()

@@ -10,7 +10,7 @@ use super::key_records::Version;
 use super::key_state::KeyState;
 use super::records::{Records, read_again};
 use super::{Slot, Timestamps};
-use crate::bodies::{AFTER_ALL, BEFORE_ALL, Bodies, TxnRef};
+use crate::bodies::{AFTER_ALL, BEFORE_ALL, Bodies};
 use crate::content::{ListHash, NameId, What, Word};
 
 /// A key without anything is as large as this, with its places in tables.
@@ -110,37 +110,16 @@ impl Timestamps {
                 continue;
             }
             let judged = self.judge_readers(of, None, bodies).unwrap_or_default();
-            let range = self.readers_of(of);
+            let (range, mut finals) = (self.readers_of(of), Vec::new());
             for reader in &mut self.keys[slot.0 as usize].1.readers[range] {
                 reader.is_final = true;
                 let found = judged.findings.iter().find(|(op, _)| *op == Some(reader.op));
                 reader.told = found.map(|(_, finding)| finding.anomaly);
-                self.final_words.insert((slot, reader.word));
+                finals.push(*reader);
                 reader.doubt = reader.wrong && reader.told.is_none() && judged.doubt.is_some();
             }
+            finals.iter().for_each(|reader| self.note_final(slot, reader, bodies));
         }
-    }
-
-    /// The transactions in batches on disk that wrote a word to a key, and whether one of them may have committed or
-    /// not. `None` if such a batch cannot be read.
-    pub(super) fn writers_on_disk(
-        &self,
-        name: NameId,
-        word: Word,
-        bodies: &mut Bodies,
-    ) -> Option<(Vec<TxnRef>, bool)> {
-        let mut records = Records::default();
-        for batch in bodies.about(name, What::Word(word)) {
-            if batch < self.trimmed {
-                let history = bodies.get(batch)?;
-                read_again(&history, batch, (name, self.ordering), &mut records);
-            }
-        }
-        let versions = records.versions.iter().filter(|(version, _)| version.word == word);
-        let others = records.others.iter().filter(|other| other.word == word);
-        let unknown = others.clone().any(|other| other.unknown);
-        let all = versions.map(|(version, _)| version.txn).chain(others.map(|other| other.txn));
-        Some((all.collect(), unknown))
     }
 
     /// Lets go of what came in batches before a number, which are on disk, and then, while more bytes are held than

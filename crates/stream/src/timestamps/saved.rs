@@ -22,9 +22,10 @@ pub(crate) struct SavedTimestamps {
     batch: u32,
     figures: Figures,
     complete: bool,
+    deletes: bool,
 }
 
-packed!(SavedTimestamps { bounds, doubtful, wrong, low, batch, figures, complete });
+packed!(SavedTimestamps { bounds, doubtful, wrong, low, batch, figures, complete, deletes });
 
 impl Pack for Reader {
     fn pack(&self, out: &mut Vec<u8>) {
@@ -70,6 +71,7 @@ impl Timestamps {
             batch: self.finality.batch,
             figures: self.figures.clone(),
             complete: self.about.complete,
+            deletes: self.deletes,
         }
     }
 
@@ -82,7 +84,7 @@ impl Timestamps {
         self.trimmed = next;
         self.finality = Finality { low: saved.low, batch: saved.batch };
         self.figures = saved.figures;
-        self.about.complete = saved.complete;
+        (self.about.complete, self.deletes) = (saved.complete, saved.deletes);
         for name in saved.doubtful {
             let slot = self.slot(name, false);
             self.keys[slot.0 as usize].1.doubtful = true;
@@ -94,13 +96,13 @@ impl Timestamps {
     }
 
     fn wrong_again(&mut self, slot: Slot, is_list: Option<bool>, readers: Vec<Reader>) {
-        for reader in &readers {
-            self.final_words.insert((slot, reader.word));
-        }
+        let plain = readers.iter().filter(|reader| !reader.not);
+        self.final_words.extend(plain.map(|reader| ((slot, reader.word), true)));
         let state = &mut self.keys[slot.0 as usize].1;
         (state.is_list, state.floor) = (is_list, Some(AFTER_ALL));
         state.wrong = readers.len() as u32;
         state.refused = readers.iter().any(|reader| reader.not);
+        state.unnoted = is_list == Some(true);
         state.readers = readers;
     }
 

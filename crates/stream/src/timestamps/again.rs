@@ -1,0 +1,141 @@
+//! Words that are written again: reads whose verdict was final may be called something else then.
+
+use isolde_history::OpId;
+use isolde_spec::Anomaly;
+
+use super::arrivals::Arrival;
+use super::key_records::Reader;
+use super::{Pending, Slot, Timestamps, pending};
+use crate::bodies::{Bodies, TxnRef};
+use crate::content::{Word, word};
+
+/// What a transaction wrote to a key.
+#[derive(Clone, Copy)]
+pub(super) struct Wrote<'w> {
+    pub(super) txn: TxnRef,
+    /// The word; of a list, its elements.
+    pub(super) words: &'w [Word],
+    /// Whether its outcome is unknown.
+    pub(super) unknown: bool,
+}
+
+impl Timestamps {
+    /// Remembers what a read saw that was wrong when it became final.
+    pub(super) fn note_final(&mut self, slot: Slot, reader: &Reader, bodies: &mut Bodies) {
+        let state = &mut self.keys[slot.0 as usize].1;
+        if state.is_list == Some(true) {
+            match elements(reader, bodies) {
+                Some(words) => words.into_iter().for_each(|word| {
+                    self.final_words.insert((slot, word), true);
+                }),
+                None => state.unnoted = true,
+            }
+            return;
+        }
+        state.refused |= reader.not;
+        if !reader.not {
+            self.final_words.insert((slot, reader.word), true);
+        }
+    }
+
+    /// Something was written to a key: reads of it that were told may be called something else now.
+    pub(super) fn written_again(
+        &mut self,
+        slot: Slot,
+        wrote: Wrote<'_>,
+        arrival: &Arrival<'_>,
+        bodies: &mut Bodies,
+    ) {
+        let state = &self.keys[slot.0 as usize].1;
+        if state.wrong == 0 {
+            return;
+        }
+        let is_list = state.is_list == Some(true);
+        if state.unnoted {
+            self.note_all(slot, bodies);
+        }
+        let may_be = |word: &Word| {
+            let noted = self.final_words.get(&(slot, *word));
+            noted.is_some_and(|open| *open || wrote.unknown)
+        };
+        let state = &self.keys[slot.0 as usize].1;
+        let by_word = state.unnoted || wrote.words.iter().any(may_be);
+        if !by_word && !state.refused {
+            return;
+        }
+        let complete = self.about.complete;
+        let about_it = |reader: &&Reader| {
+            reader.wrong
+                && reader.is_final
+                && reader.txn != wrote.txn
+                && match is_list {
+                    true => shows(reader, wrote.words, bodies),
+                    false => may_be_renamed(reader, complete, wrote),
+                }
+        };
+        let name = self.keys[slot.0 as usize].0;
+        let state = &self.keys[slot.0 as usize].1;
+        let again = state.readers.iter().filter(about_it);
+        let mut again: Vec<Pending> = again.map(|r| pending((name, slot), r, None)).collect();
+        again.dedup();
+        for of in again {
+            self.review(of, wrote.txn, arrival, bodies);
+        }
+        if !is_list {
+            self.note_settled(slot, wrote);
+        }
+    }
+
+    /// Notes whether reads of what was written now may be called otherwise if it is written once more.
+    fn note_settled(&mut self, slot: Slot, wrote: Wrote<'_>) {
+        let state = &mut self.keys[slot.0 as usize].1;
+        let readers = || state.readers.iter().filter(|r| r.wrong && r.is_final);
+        let open = |reader: &Reader| !is_settled(reader, self.about.complete);
+        for word in wrote.words {
+            if let Some(noted) = self.final_words.get_mut(&(slot, *word)) {
+                *noted = readers().any(|r| !r.not && r.word == *word && open(r));
+            }
+        }
+        let refused = state.refused && readers().any(|r| r.not && open(r));
+        state.refused = refused;
+    }
+
+    /// Remembers what was shown by all reads of a list that are final and wrong.
+    fn note_all(&mut self, slot: Slot, bodies: &mut Bodies) {
+        let state = &mut self.keys[slot.0 as usize].1;
+        state.unnoted = false;
+        let told = state.readers.iter().filter(|reader| reader.wrong && reader.is_final);
+        for reader in told.copied().collect::<Vec<Reader>>() {
+            self.note_final(slot, &reader, bodies);
+        }
+    }
+}
+
+/// The elements that a read of a list showed; `None` if that is not kept any more.
+fn elements(reader: &Reader, bodies: &mut Bodies) -> Option<Vec<Word>> {
+    let batch = bodies.get(reader.txn.batch())?;
+    let elements = batch.op(OpId(reader.op)).elements().unwrap_or_default();
+    Some(elements.iter().map(|element| word(batch.pool(), *element)).collect())
+}
+
+/// Whether a read of a list showed one of some elements.
+fn shows(reader: &Reader, words: &[Word], bodies: &mut Bodies) -> bool {
+    let elements = elements(reader, bodies);
+    elements.is_none_or(|elements| elements.iter().any(|element| words.contains(element)))
+}
+
+/// Whether no other write gives a read another name: what could have been seen rightly once, or is unknown for good.
+/// An unknown outcome makes it unknown, and so may what was written twice, if something is missing.
+fn is_settled(reader: &Reader, complete: bool) -> bool {
+    reader.told == Some(Anomaly::StaleRead) || (reader.doubt && complete)
+}
+
+/// Whether a read of a register may be called otherwise now.
+fn may_be_renamed(reader: &Reader, complete: bool, wrote: Wrote<'_>) -> bool {
+    // One that was refused saw any other word.
+    let about_it = wrote.words.contains(&reader.word) != reader.not;
+    match wrote.unknown {
+        true => about_it || reader.not,
+        false => about_it && !is_settled(reader, complete),
+    }
+}
