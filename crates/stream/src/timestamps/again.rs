@@ -47,7 +47,7 @@ impl Timestamps {
         bodies: &mut Bodies,
     ) {
         let state = &self.keys[slot.0 as usize].1;
-        if state.wrong == 0 {
+        if state.wrong == 0 || state.once.is_refuted() {
             return;
         }
         let is_list = state.is_list == Some(true);
@@ -56,7 +56,7 @@ impl Timestamps {
         }
         let may_be = |word: &Word| {
             let noted = self.final_words.get(&(slot, *word));
-            noted.is_some_and(|open| *open || wrote.unknown)
+            noted.is_some_and(|open| *open || wrote.unknown || !self.about.complete)
         };
         let state = &self.keys[slot.0 as usize].1;
         let by_word = state.unnoted || wrote.words.iter().any(may_be);
@@ -127,7 +127,7 @@ fn shows(reader: &Reader, words: &[Word], bodies: &mut Bodies) -> bool {
 /// Whether no other write gives a read another name: what could have been seen rightly once, or is unknown for good.
 /// An unknown outcome makes it unknown, and so may what was written twice, if something is missing.
 fn is_settled(reader: &Reader, complete: bool) -> bool {
-    reader.told == Some(Anomaly::StaleRead) || (reader.doubt && complete)
+    complete && (reader.told == Some(Anomaly::StaleRead) || reader.doubt)
 }
 
 /// Whether a read of a register may be called otherwise now.

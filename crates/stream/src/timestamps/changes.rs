@@ -5,7 +5,7 @@ use isolde_spec::{Anomaly, Axiom, By};
 
 use super::arrivals::{Arrival, until_of};
 use super::again::Wrote;
-use super::excerpt::{self, Suspicion};
+use super::excerpt::{self, Judged, Suspicion};
 use super::key_records::Reader;
 use super::{Pending, Slot, Timestamps, pending};
 use crate::bodies::{AFTER_ALL, Bodies, TxnRef};
@@ -189,7 +189,7 @@ impl Timestamps {
             .map(|(op, _, _)| op)
             .collect();
         if !gone.is_empty() {
-            let before = self.judge_readers(of, Some(late), bodies).unwrap_or_default();
+            let before = self.judge_before_all_that(of, Some(late), bodies);
             self.withdraw(of, &gone, before.findings, &name);
         }
         for (before, finding) in self.assign(of, after) {
@@ -198,6 +198,19 @@ impl Timestamps {
                 None => self.correct(true, finding, &name),
             }
         }
+    }
+
+    /// What was told of reads and is withdrawn now: as if nothing were missing, and some writer had not come.
+    fn judge_before_all_that(
+        &mut self,
+        of: Pending,
+        but: Option<TxnRef>,
+        bodies: &mut Bodies,
+    ) -> Judged {
+        let complete = std::mem::replace(&mut self.about.complete, true);
+        let before = self.judge_readers(of, but, bodies);
+        self.about.complete = complete;
+        before.unwrap_or_default()
     }
 
     /// Withdraws what was told of some operations.
@@ -280,9 +293,7 @@ impl Timestamps {
         let gone = readers.iter().filter(|r| r.told.is_some() && !still.contains(&r.op));
         let gone: Vec<u32> = gone.map(|r| r.op).collect();
         if !gone.is_empty() {
-            self.about.complete = true;
-            let before = self.judge_readers(of, None, bodies).unwrap_or_default();
-            self.about.complete = false;
+            let before = self.judge_before_all_that(of, None, bodies);
             self.withdraw(of, &gone, before.findings, why);
         }
         for (before, finding) in self.assign(of, after) {

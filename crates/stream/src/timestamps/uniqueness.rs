@@ -9,6 +9,7 @@ use isolde_check::timestamps::facts::BatchFacts;
 use isolde_history::{History, Key, OpKind, Value};
 
 use super::arrivals::Arrival;
+use super::excerpt::{Judged, MISSING};
 use super::key_state::KeyState;
 use super::records::{Kept, Records, Standing, key_named, read_again};
 use super::{Pending, Slot, Timestamps, pending};
@@ -38,6 +39,11 @@ impl Uniqueness {
         !matches!(self, Uniqueness::Unasked)
     }
 
+    /// Whether a word was written twice.
+    pub(crate) fn is_refuted(&self) -> bool {
+        matches!(self, Uniqueness::Twice)
+    }
+
     /// The bytes that it takes beside itself.
     pub(crate) fn heap_bytes(&self) -> usize {
         match self {
@@ -65,20 +71,29 @@ impl Gathered {
 
 impl Timestamps {
     /// Whether every word of a key was written once. `None` if that cannot be known any more.
-    pub(super) fn are_unique(
-        &mut self,
-        slot: Slot,
-        words: &[Word],
-        bodies: &mut Bodies,
-    ) -> Option<bool> {
-        // A delete leaves nothing that could be unique.
-        if self.deletes && words.contains(&ABSENT) {
-            return Some(false);
-        }
-        if matches!(self.keys[slot.0 as usize].1.once, Uniqueness::Unasked) {
+    pub(super) fn are_unique(&mut self, slot: Slot, bodies: &mut Bodies) -> Option<bool> {
+        if !self.keys[slot.0 as usize].1.once.is_asked() {
             self.look_for_twice(&[slot], bodies)?;
         }
-        Some(!matches!(self.keys[slot.0 as usize].1.once, Uniqueness::Twice))
+        Some(!self.keys[slot.0 as usize].1.once.is_refuted())
+    }
+
+    /// A delete leaves nothing that could be unique: if something is missing, it is unknown which one a read of nothing saw.
+    pub(super) fn without_absent(&self, of: Pending, mut judged: Judged) -> Judged {
+        if self.about.complete || !self.deletes {
+            return judged;
+        }
+        let readers = &self.keys[of.slot.0 as usize].1.readers[self.readers_of(of)];
+        let is_of_nothing = |op: Option<u32>| {
+            let reader = readers.iter().find(|reader| Some(reader.op) == op);
+            reader.is_some_and(|reader| reader.word == ABSENT)
+        };
+        let before = judged.findings.len();
+        judged.findings.retain(|(op, _)| !is_of_nothing(*op));
+        if judged.findings.len() < before {
+            judged.doubt.get_or_insert_with(|| MISSING.to_owned());
+        }
+        judged
     }
 
     /// Looks whether every word of some keys was written once.
@@ -201,9 +216,16 @@ impl Timestamps {
         records: &Records,
         bodies: &mut Bodies,
     ) -> bool {
-        let is_kept_up =
-            matches!(self.keys[slot.0 as usize].1.once, Uniqueness::Once | Uniqueness::Elements(_));
-        if self.about.complete || !is_kept_up {
+        if self.about.complete {
+            return false;
+        }
+        let state = &self.keys[slot.0 as usize].1;
+        if !state.once.is_asked() && state.wrong > 0 && self.are_unique(slot, bodies).is_none() {
+            self.keys[slot.0 as usize].1.once = Uniqueness::Twice;
+            return true;
+        }
+        let once = &self.keys[slot.0 as usize].1.once;
+        if !once.is_asked() || once.is_refuted() {
             return false;
         }
         let mut words: Vec<Word> = records.words().collect();
@@ -236,15 +258,17 @@ impl Timestamps {
     pub(super) fn keep_up_uniqueness(
         &mut self,
         slot: Slot,
-        (was_asked, twice): (bool, bool),
+        (was_asked, is_first): (bool, bool),
         records: &Records,
         arrival: &Arrival<'_>,
         bodies: &mut Bodies,
     ) {
         let once = &mut self.keys[slot.0 as usize].1.once;
-        if !was_asked && once.is_asked() && !matches!(once, Uniqueness::Twice) {
+        let mut twice = is_first;
+        if !was_asked && once.is_asked() && !once.is_refuted() {
             // It was asked while the batch was on its way in.
             *once = Uniqueness::Unasked;
+            twice = self.are_unique(slot, bodies) != Some(true);
         }
         let versions = records.versions.iter().map(|(version, _)| version.txn);
         let last = versions.chain(records.others.iter().map(|other| other.txn)).max();

@@ -68,8 +68,7 @@ impl Timestamps {
             let doubt = "it may have seen a transaction whose outcome is unknown";
             return Some(Judged::in_doubt(doubt));
         }
-        // What was told of it before some other one came was told because values were unique.
-        if !self.about.complete && but.is_none() && !self.are_unique(of.slot, &asked.words, bodies)? {
+        if !self.about.complete && !self.are_unique(of.slot, bodies)? {
             return Some(Judged::in_doubt(excerpt::MISSING));
         }
         let involved = self.involved(&asked, bodies)?;
@@ -81,7 +80,7 @@ impl Timestamps {
         if bodies.forgotten().is_some() && judged.findings.iter().any(thin_air) {
             return None;
         }
-        Some(judged)
+        Some(self.without_absent(of, judged))
     }
 
     /// Whether readers may have seen a transaction of which it is not known whether it committed.

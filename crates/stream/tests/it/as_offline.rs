@@ -52,6 +52,8 @@ struct Feeding {
     killed: bool,
     /// Whether hardly anything is kept on disk.
     forgets: bool,
+    /// After how many batches, if at all, something is missing.
+    missing: Option<u64>,
 }
 
 fn promise_lines(batch: &History, rest: &[MadeTxn]) -> History {
@@ -97,6 +99,9 @@ fn online(made: &Made, txns: &[MadeTxn], promise: Promise, feeding: Feeding) -> 
         count += 1;
         stream.push_marked(batch, now, &count.to_le_bytes()).unwrap();
         now += 10;
+        if feeding.missing == Some(count - 1) {
+            stream.incomplete("a line is missing", now).unwrap();
+        }
         if random.chance(30) {
             stream.tick(now).unwrap();
         }
@@ -116,6 +121,9 @@ fn online(made: &Made, txns: &[MadeTxn], promise: Promise, feeding: Feeding) -> 
             assert_eq!(again, told, "{feeding:?}");
         }
     }
+    if feeding.missing.is_some_and(|missing| missing >= count) {
+        stream.incomplete("the last line is missing", now).unwrap();
+    }
     stream.finish(now).unwrap();
     events.extend(stream.take_events());
     (sum_of(&events, feeding, &stream), stream)
@@ -130,7 +138,7 @@ fn sum_of(events: &[StreamEvent], feeding: Feeding, stream: &Stream) -> Found {
             Told::Violation(finding) => *found.1.entry(place(finding)).or_default() += 1,
             Told::Correction(c) => {
                 assert!(
-                    !feeding.promises && feeding.timeout < 1_000,
+                    feeding.missing.is_some() || (!feeding.promises && feeding.timeout < 1_000),
                     "a correction: {c:?} {feeding:?}"
                 );
                 *found.1.entry(place(&c.finding)).or_default() += if c.adds { 1 } else { -1 };
@@ -159,6 +167,11 @@ fn compare(seed: u64, serial: bool) -> bool {
         spills: random.chance(50),
         killed: random.chance(25),
         forgets: false,
+        missing: random.chance(25).then(|| random.below(6)),
+    };
+    let (expected, unknown) = match feeding.missing {
+        None => (expected, unknown),
+        Some(_) => offline(&notation::parse(&format!("incomplete\n{text}")).unwrap(), promise),
     };
     if std::env::var_os("ISOLDE_SAY").is_some() {
         eprintln!("seed {seed}\n{text}");
@@ -189,6 +202,7 @@ fn forgets(seed: u64) -> u64 {
         spills: true,
         killed: false,
         forgets: true,
+        missing: None,
     };
     let (found, stream) = online(&made, &txns, promise, feeding);
     let status = stream.status();
