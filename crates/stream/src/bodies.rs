@@ -8,9 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use isolde_history::{
-    Effect, History, Key, Op, OpKind, Outcome, Timestamp, Txn, TxnId, Value,
-};
+use isolde_history::{Effect, History, Key, Op, OpKind, Outcome, Timestamp, Txn, TxnId, Value};
 
 use crate::batch_files::{BatchFiles, SavedBatchFiles};
 use crate::content::{MixedName, NameId, What, name_id, word};
@@ -307,9 +305,8 @@ fn note_all(batch: &History, number: u32, needs_start: bool, runs: &mut SortedRu
     for name in &names {
         runs.note(name.hash_as(What::Key), number);
     }
-    let writes = |op: &Op<'_>| {
-        op.kind().writes() && op.effect() != Effect::Failed && op.key() != Key::NONE
-    };
+    let writes =
+        |op: &Op<'_>| op.kind().writes() && op.effect() != Effect::Failed && op.key() != Key::NONE;
     let written = |op: &Op<'_>| match op.kind() {
         OpKind::Delete => word(pool, Value::ABSENT),
         _ => word(pool, op.value()),

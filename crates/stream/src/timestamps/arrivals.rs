@@ -43,6 +43,7 @@ impl Timestamps {
             self.figures.doubt(true, Some("what predicate reads did not return is not judged"));
         }
         let mut facts = BatchFacts::new(batch);
+        self.reload_what_is_late(&mut facts, &arrival, bodies);
         for key in 0..batch.key_count() as u32 {
             self.take_key(Key(key), &facts.of(Key(key)), &arrival, bodies);
         }
@@ -52,6 +53,39 @@ impl Timestamps {
             self.held.close(number, &held_back::untils(stands));
             self.held.take_surplus(&mut self.taken);
             self.judge_taken(bodies);
+        }
+    }
+
+    /// If a batch is earlier than what is in memory of several keys, what it needs of them is read again at once.
+    fn reload_what_is_late(
+        &mut self,
+        facts: &mut BatchFacts<'_>,
+        arrival: &Arrival<'_>,
+        bodies: &mut Bodies,
+    ) {
+        let stands = arrival.standing.stands.iter().flat_map(|stand| [stand.start, stand.commit]);
+        let earliest = stands.flatten().min();
+        let Some(earliest) = earliest.filter(|earliest| *earliest <= self.highest_floor) else {
+            return;
+        };
+        let batch = arrival.standing.batch;
+        let mut late = Vec::new();
+        let mut records = std::mem::take(&mut self.records);
+        for key in (0..batch.key_count() as u32).map(Key) {
+            let name = name_id(batch.pool(), batch.pool().key_name(key));
+            let Some(slot) = self.slots.get(&name).copied() else { continue };
+            let floor = self.keys[slot.0 as usize].1.floor;
+            let Some(floor) = floor.filter(|floor| *floor >= earliest) else { continue };
+            records.clear();
+            records.add(&facts.of(key), &arrival.standing);
+            let from = records.earliest(self.ordering);
+            if from <= floor {
+                late.push((slot, from));
+            }
+        }
+        self.records = records;
+        if late.len() > 1 {
+            self.reload_together(&late, bodies);
         }
     }
 
@@ -401,8 +435,8 @@ fn changes_until_now(
 ) {
     let came_later = |v: &&Version| v.txn.batch() > reader.txn.batch();
     let mut later: Vec<Version> = visible.iter().rev().take_while(came_later).copied().collect();
-    let before = visible[..visible.len() - later.len()].iter().rev();
-    let before = before.filter(|version| version.txn != reader.txn).next();
+    let mut before = visible[..visible.len() - later.len()].iter().rev();
+    let before = before.find(|version| version.txn != reader.txn);
     let mut newest = before.map(|version| version.commit);
     let mut right = reader.accepts(before.map_or(first, |version| version.word));
     later.sort_unstable_by_key(|version| version.txn);

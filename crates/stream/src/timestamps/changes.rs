@@ -3,8 +3,8 @@
 use isolde_check::timestamps::rules::Ordering;
 use isolde_spec::{Anomaly, Axiom, By};
 
-use super::arrivals::{Arrival, until_of};
 use super::again::Wrote;
+use super::arrivals::{Arrival, until_of};
 use super::excerpt::{self, Judged, Suspicion};
 use super::key_records::Reader;
 use super::{Pending, Slot, Timestamps, pending};
@@ -62,18 +62,12 @@ impl Timestamps {
         let key = *key;
         let new = state.versions[at];
         let mut opponents: Vec<(TxnRef, TxnRef, Option<TxnRef>)> = Vec::new();
-        if let Some(opponent) = state.opponent(at, None) {
+        if let Some(opponent) = state.opponent(at) {
             opponents.push((new.txn, state.versions[opponent].txn, None));
         }
-        if new.start < new.commit {
-            let earlier = (0..at).rev().take_while(|u| state.versions[*u].commit > new.start);
-            for u in earlier.filter(|u| state.versions[*u].start < state.versions[*u].commit) {
-                let before = state.opponent(u, Some(at));
-                if before.is_none_or(|before| before > at) {
-                    let before = before.map(|before| state.versions[before].txn);
-                    opponents.push((state.versions[u].txn, new.txn, before));
-                }
-            }
+        for (u, before) in state.new_opponent_of(at) {
+            let before = before.map(|before| state.versions[before].txn);
+            opponents.push((state.versions[u].txn, new.txn, before));
         }
         for (txn, opponent, before) in opponents {
             let late = txn != new.txn
@@ -175,7 +169,13 @@ impl Timestamps {
     }
 
     /// Asks again about reads whose verdict was final, and tells what has changed.
-    pub(super) fn review(&mut self, of: Pending, late: TxnRef, arrival: &Arrival<'_>, bodies: &mut Bodies) {
+    pub(super) fn review(
+        &mut self,
+        of: Pending,
+        late: TxnRef,
+        arrival: &Arrival<'_>,
+        bodies: &mut Bodies,
+    ) {
         let name = arrival.name(late);
         let after = self.judge_readers(of, None, bodies);
         let readers = &self.keys[of.slot.0 as usize].1.readers[self.readers_of(of)];

@@ -17,7 +17,7 @@ use super::key_records::{Other, Reader, Version};
 use super::records::Records;
 use super::uniqueness::Uniqueness;
 use super::word_index::{WordIndex, Writer};
-use crate::bodies::{BEFORE_ALL, TxnRef};
+use crate::bodies::{AFTER_ALL, BEFORE_ALL, TxnRef};
 use crate::content::{ListHash, Word};
 use crate::divider;
 
@@ -48,6 +48,10 @@ pub(crate) struct KeyState {
     bad: bool,
     /// Whether all writers of its versions have timestamps that make sense, and none overlaps the next one.
     apart: bool,
+    /// No writer of a version that is or was here took longer than this from its start to its commit.
+    longest: i64,
+    /// Whether something was read again since it was trimmed last.
+    pub(crate) reloaded: bool,
     /// Whether the verdict on an operation that was refused, wrongly, is final and may still be called otherwise.
     pub(crate) refused: bool,
     /// Of a list: whether it is not known any more what reads showed whose verdict is final.
@@ -74,6 +78,8 @@ impl KeyState {
             held: 0,
             bad: false,
             apart: true,
+            longest: 0,
+            reloaded: false,
             refused: false,
             unnoted: false,
             once: Uniqueness::default(),
@@ -121,6 +127,7 @@ impl KeyState {
         self.versions.insert(at, version);
         let around = &self.versions[at.saturating_sub(1)..(at + 2).min(self.versions.len())];
         self.apart = self.apart && are_apart(around);
+        self.longest = self.longest.max(duration(&version));
     }
 
     /// Enters a version of a list, and says where. All later versions have its elements, too.
@@ -326,18 +333,66 @@ impl KeyState {
 
     /// The first writer that commits after the one at an index and overlaps it: `None` if there is none, or if its own
     /// timestamps are wrong.
-    pub(crate) fn opponent(&self, at: usize, skip: Option<usize>) -> Option<usize> {
+    pub(crate) fn opponent(&self, at: usize) -> Option<usize> {
         let own = self.versions[at];
-        let good = |v: &Version| v.start < v.commit;
-        if !good(&own) {
+        if self.apart || own.start >= own.commit {
+            // If all are apart, all later ones began after the next one, which began after this.
             return None;
         }
-        if self.apart {
-            // All later ones began after the next one, which began after this.
-            return None;
+        let mut later = at + 1..self.versions.len();
+        later.by_ref().take_while(|j| self.may_reach(*j, own.commit)).find(|j| {
+            let other = &self.versions[*j];
+            other.start < other.commit && other.start < own.commit
+        })
+    }
+
+    /// Whether a writer may have started before a time, or a later one may: none takes longer than the longest.
+    fn may_reach(&self, at: usize, time: Timestamp) -> bool {
+        let earliest = self.versions[at].commit.physical.saturating_sub(self.longest);
+        earliest <= time.physical || self.longest == i64::MAX
+    }
+
+    /// The writers that commit before the one at an index and overlap it, and no other one that commits before it: each
+    /// with the first that commits after it and overlaps it, too.
+    pub(crate) fn new_opponent_of(&self, at: usize) -> Vec<(usize, Option<usize>)> {
+        let new = self.versions[at];
+        let mut found = Vec::new();
+        if new.start >= new.commit {
+            return found;
         }
-        let later = (at + 1..self.versions.len()).filter(|j| Some(*j) != skip);
-        later.into_iter().find(|j| good(&self.versions[*j]) && self.versions[*j].start < own.commit)
+        // The earliest start between.
+        let mut between: Option<Timestamp> = None;
+        // The earliest start of those that commit later, up to each of them.
+        let mut later: Vec<Timestamp> = Vec::new();
+        for u in (0..at).rev().take_while(|u| self.versions[*u].commit > new.start) {
+            let own = self.versions[u];
+            if own.start >= own.commit {
+                continue;
+            }
+            if between.is_none_or(|start| start >= own.commit) {
+                if found.is_empty() {
+                    later = self.earliest_starts_after(at);
+                }
+                let next = later.partition_point(|start| *start >= own.commit);
+                found.push((u, (next < later.len()).then_some(at + 1 + next)));
+            }
+            between = Some(between.map_or(own.start, |start| start.min(own.start)));
+        }
+        found
+    }
+
+    fn earliest_starts_after(&self, at: usize) -> Vec<Timestamp> {
+        let mut earliest = AFTER_ALL;
+        let later = (at + 1..self.versions.len())
+            .take_while(|j| self.may_reach(*j, self.versions[at].commit));
+        let starts = later.map(|j| {
+            let version = &self.versions[j];
+            if version.start < version.commit {
+                earliest = earliest.min(version.start);
+            }
+            earliest
+        });
+        starts.collect()
     }
 
     /// Whether what a place sees has left memory, and could not be read again.
@@ -363,13 +418,8 @@ impl KeyState {
             self.others.retain(|other| !gone(other.txn));
             floor = floor.or(Some(BEFORE_ALL));
         }
-        // A writer whose timestamps are wrong does not see its own version, but the one before.
-        let good = |version: &&Version| {
-            gone(version.txn) && version.start < version.commit && version.commit < from
-        };
-        let newest = self.versions.iter().rev().find(good);
-        if let Some(newest) = newest.map(|version| version.commit) {
-            let stays = |version: &Version| !gone(version.txn) || version.commit >= newest;
+        if let Some((kept, newest)) = self.oldest_needed(gone, from) {
+            let stays = |version: &Version| !gone(version.txn) || version.commit >= kept;
             if !self.versions.iter().all(stays) {
                 floor = floor.max(Some(newest));
                 let mut of_block = self.versions.iter().map(stays);
@@ -378,12 +428,37 @@ impl KeyState {
             }
         }
         self.floor = floor;
-        self.words = None;
+        (self.words, self.reloaded) = (None, false);
         self.apart = are_apart(&self.versions);
         shrink(&mut self.readers, before.0);
         shrink(&mut self.versions, before.1);
         shrink(&mut self.blocks, before.1);
         shrink(&mut self.others, before.2);
+    }
+
+    /// From which commit on versions have to stay, if what is gone may leave, and the floor then: the newest of them
+    /// stays. A writer whose timestamps are wrong does not see its own version, but the one before, which stays, too.
+    /// Of too many with one commit timestamp none does.
+    fn oldest_needed(
+        &self,
+        gone: impl Fn(TxnRef) -> bool,
+        from: Timestamp,
+    ) -> Option<(Timestamp, Timestamp)> {
+        const MANY: usize = 1 << 10;
+        let mut may_go = (0..self.versions.len()).rev().filter(|at| {
+            let version = &self.versions[*at];
+            gone(version.txn) && version.commit < from
+        });
+        let newest = &self.versions[may_go.next()?];
+        let kept = match newest.start < newest.commit {
+            true => newest.commit,
+            false => self.versions[may_go.next()?].commit,
+        };
+        let tied = [kept, newest.commit].map(|commit| self.committed_at(commit).len());
+        if tied.into_iter().any(|tied| tied > MANY) && self.is_list == Some(false) {
+            return Some((AFTER_ALL, AFTER_ALL));
+        }
+        Some((kept, newest.commit))
     }
 
     /// Whether nothing is here that a batch on disk does not tell, up to this one.
@@ -421,6 +496,9 @@ impl KeyState {
         self.apart = are_apart(&self.versions);
         self.lists_again();
         self.words = None;
+        self.reloaded = true;
+        let longest = self.versions.iter().map(duration).max();
+        self.longest = self.longest.max(longest.unwrap_or_default());
         let here: HashSet<Other> = self.others.iter().copied().collect();
         self.others.extend(loaded.others.iter().filter(|other| !here.contains(*other)));
         let is_new =
@@ -469,6 +547,11 @@ pub(crate) fn from_the_end<T>(list: &[T], holds: impl Fn(&T) -> bool) -> usize {
 fn are_apart(versions: &[Version]) -> bool {
     versions.iter().all(|version| version.start < version.commit)
         && versions.windows(2).all(|pair| pair[0].commit <= pair[1].start)
+}
+
+/// How long a writer took, if its timestamps make sense.
+fn duration(version: &Version) -> i64 {
+    version.commit.physical.saturating_sub(version.start.physical).max(0)
 }
 
 /// Gives back what a list that became shorter does not need. A long one is going to be as long again: growing would mean

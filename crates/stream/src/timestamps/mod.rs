@@ -26,7 +26,7 @@ use isolde_check::timestamps::rules::Ordering;
 use isolde_history::{History, Timestamp, info};
 use isolde_spec::{Anomaly, Level, Promise};
 
-use crate::bodies::{Bodies, TxnRef};
+use crate::bodies::{BEFORE_ALL, Bodies, TxnRef};
 use crate::content::{NameId, Word};
 use crate::event::{Correction, Finding, Told, Trouble};
 use crate::figures::Figures;
@@ -101,6 +101,8 @@ pub(crate) struct Timestamps {
     hand: usize,
     /// All batches before this are on disk, and what they say of keys has left memory.
     trimmed: u32,
+    /// The highest floor of any key that was in memory then.
+    highest_floor: Timestamp,
     /// The bytes that keys take, and those that they needed when they were trimmed last.
     key_bytes: usize,
     needed_bytes: usize,
@@ -143,6 +145,7 @@ impl Timestamps {
             left: SeenFilter::default(),
             hand: 0,
             trimmed: 0,
+            highest_floor: BEFORE_ALL,
             key_bytes: 0,
             needed_bytes: 0,
             most_reloaded: (settings.memory / 4).max(8 << 20),

@@ -61,11 +61,25 @@ struct Gathered {
 }
 
 impl Gathered {
+    /// Adds the words of this part.
     fn add(&mut self, slot: Slot, words: impl Iterator<Item = Word>) {
         let (part, parts) = (self.part, self.parts);
         let spread = |word: &Word| (word.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % parts;
         let of_part = words.filter(|word| spread(word) == part);
         self.words.extend(of_part.map(|word| (slot, word)));
+    }
+}
+
+impl Gathered {
+    /// Of more words than may be held, leaves those of keys of which nothing was written twice so far.
+    fn drop_twice(&mut self, most: usize, twice: &mut HashSet<Slot>) {
+        if self.words.len() <= most {
+            return;
+        }
+        self.words.sort_unstable();
+        let pairs = self.words.windows(2).filter(|pair| pair[0] == pair[1]);
+        twice.extend(pairs.map(|pair| pair[0].0));
+        self.words.retain(|(slot, _)| !twice.contains(slot));
     }
 }
 
@@ -108,25 +122,13 @@ impl Timestamps {
         batches.retain(|batch| *batch < self.trimmed);
         batches.sort_unstable();
         batches.dedup();
-        let most = self.most_reloaded / (4 * size_of::<(Slot, Word)>());
-        let (mut parts, mut twice) = (1, HashSet::new());
-        'again: loop {
-            for part in 0..parts {
-                let mut gathered = Gathered { words: Vec::new(), part, parts };
-                for batch in &batches {
-                    self.gather(*batch, &slots, &mut gathered, bodies)?;
-                    if gathered.words.len() > most && parts < 1 << 20 {
-                        parts *= 4;
-                        continue 'again;
-                    }
-                }
-                slots.values().try_for_each(|slot| self.gather_here(*slot, &mut gathered, bodies))?;
-                gathered.words.sort_unstable();
-                let pairs = gathered.words.windows(2).filter(|pair| pair[0] == pair[1]);
-                twice.extend(pairs.map(|pair| pair[0].0));
+        let mut parts = 1;
+        let twice = loop {
+            match self.twice_in_parts(&slots, &batches, parts, bodies)? {
+                Some(twice) => break twice,
+                None => parts *= 4,
             }
-            break;
-        }
+        };
         for slot in slots.into_values() {
             let once = match twice.contains(&slot) {
                 true => Uniqueness::Twice,
@@ -135,6 +137,37 @@ impl Timestamps {
             self.keys[slot.0 as usize].1.once = once;
         }
         Some(())
+    }
+
+    /// The keys of which a word was written twice, looking at so many parts of all words one after another. Nothing if
+    /// one part is too much.
+    fn twice_in_parts(
+        &self,
+        slots: &HashMap<NameId, Slot>,
+        batches: &[u32],
+        parts: u64,
+        bodies: &mut Bodies,
+    ) -> Option<Option<HashSet<Slot>>> {
+        let most = self.most_reloaded / (4 * size_of::<(Slot, Word)>());
+        let mut twice = HashSet::new();
+        for part in 0..parts {
+            let mut gathered = Gathered { words: Vec::new(), part, parts };
+            for batch in batches {
+                self.gather(*batch, slots, &mut gathered, bodies)?;
+                // One word is in one part, however often it was written: then it is written twice.
+                gathered.drop_twice(most, &mut twice);
+                if gathered.words.len() > most {
+                    return Some(None);
+                }
+            }
+            for slot in slots.values() {
+                self.gather_here(*slot, &mut gathered, bodies)?;
+            }
+            gathered.words.sort_unstable();
+            let pairs = gathered.words.windows(2).filter(|pair| pair[0] == pair[1]);
+            twice.extend(pairs.map(|pair| pair[0].0));
+        }
+        Some(Some(twice))
     }
 
     /// What is kept of a key whose words were all written once.
@@ -164,7 +197,9 @@ impl Timestamps {
         let named = |key: &Key| slots.get(&name_id(batch.pool(), batch.pool().key_name(*key)));
         let keys: Vec<Key> = match slots.iter().next() {
             Some((name, _)) if slots.len() == 1 => key_named(&batch, *name).into_iter().collect(),
-            _ => (0..batch.key_count() as u32).map(Key).filter(|key| named(key).is_some()).collect(),
+            _ => {
+                (0..batch.key_count() as u32).map(Key).filter(|key| named(key).is_some()).collect()
+            }
         };
         let mut facts = match keys[..] {
             [] => return Some(()),
