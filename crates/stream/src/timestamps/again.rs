@@ -1,12 +1,12 @@
 //! Words that are written again: reads whose verdict was final may be called something else then.
 
-use isolde_history::OpId;
-use isolde_spec::Anomaly;
+use isolde_history::{OpId, Timestamp};
+use isolde_spec::{Anomaly, By};
 
 use super::arrivals::Arrival;
 use super::key_records::Reader;
 use super::{Pending, Slot, Timestamps, pending};
-use crate::bodies::{Bodies, TxnRef};
+use crate::bodies::{AFTER_ALL, BEFORE_ALL, Bodies, TxnRef};
 use crate::content::{Word, word};
 
 /// What a transaction wrote to a key.
@@ -15,9 +15,16 @@ pub(super) struct Wrote<'w> {
     pub(super) txn: TxnRef,
     /// The word; of a list, its elements.
     pub(super) words: &'w [Word],
+    /// When it committed; if it left no version, after all.
+    pub(super) commit: Timestamp,
     /// Whether its outcome is unknown.
     pub(super) unknown: bool,
 }
+
+/// A word of which no read may be called otherwise, whoever writes it.
+const SETTLED: Timestamp = BEFORE_ALL;
+/// A word of which some read may be called otherwise, whoever writes it.
+const OPEN: Timestamp = AFTER_ALL;
 
 impl Timestamps {
     /// Remembers what a read saw that was wrong when it became final.
@@ -26,7 +33,7 @@ impl Timestamps {
         if state.is_list == Some(true) {
             match elements(reader, bodies) {
                 Some(words) => words.into_iter().for_each(|word| {
-                    self.final_words.insert((slot, word), true);
+                    self.final_words.insert((slot, word), OPEN);
                 }),
                 None => state.unnoted = true,
             }
@@ -34,7 +41,7 @@ impl Timestamps {
         }
         state.refused |= reader.not;
         if !reader.not {
-            self.final_words.insert((slot, reader.word), true);
+            self.final_words.insert((slot, reader.word), OPEN);
         }
     }
 
@@ -56,21 +63,24 @@ impl Timestamps {
         }
         let may_be = |word: &Word| {
             let noted = self.final_words.get(&(slot, *word));
-            noted.is_some_and(|open| *open || wrote.unknown || !self.about.complete)
+            noted.is_some_and(|open| {
+                let may_be = *open != SETTLED && wrote.commit <= *open;
+                may_be || wrote.unknown || !self.settles()
+            })
         };
         let state = &self.keys[slot.0 as usize].1;
         let by_word = state.unnoted || wrote.words.iter().any(may_be);
         if !by_word && !state.refused {
             return;
         }
-        let complete = self.about.complete;
+        let settles = self.settles();
         let about_it = |reader: &&Reader| {
             reader.wrong
                 && reader.is_final
                 && reader.txn != wrote.txn
                 && match is_list {
                     true => shows(reader, wrote.words, bodies),
-                    false => may_be_renamed(reader, complete, wrote),
+                    false => may_be_renamed(reader, settles, wrote),
                 }
         };
         let name = self.keys[slot.0 as usize].0;
@@ -86,17 +96,25 @@ impl Timestamps {
         }
     }
 
+    /// Whether the name of a wrong read may be its last. By snapshots a delete that comes later may excuse an insert, and if
+    /// something is missing, what was written twice is unknown.
+    fn settles(&self) -> bool {
+        self.about.complete && self.about.promise.by == By::Timestamps
+    }
+
     /// Notes whether reads of what was written now may be called otherwise if it is written once more.
     fn note_settled(&mut self, slot: Slot, wrote: Wrote<'_>) {
+        let settles = self.settles();
         let state = &mut self.keys[slot.0 as usize].1;
         let readers = || state.readers.iter().filter(|r| r.wrong && r.is_final);
-        let open = |reader: &Reader| !is_settled(reader, self.about.complete);
+        let until = |reader: &Reader| open_until(reader, settles);
         for word in wrote.words {
             if let Some(noted) = self.final_words.get_mut(&(slot, *word)) {
-                *noted = readers().any(|r| !r.not && r.word == *word && open(r));
+                let of_word = readers().filter(|r| !r.not && r.word == *word);
+                *noted = of_word.map(until).max().unwrap_or(SETTLED);
             }
         }
-        let refused = state.refused && readers().any(|r| r.not && open(r));
+        let refused = state.refused && readers().any(|r| r.not && until(r) != SETTLED);
         state.refused = refused;
     }
 
@@ -124,18 +142,25 @@ fn shows(reader: &Reader, words: &[Word], bodies: &mut Bodies) -> bool {
     elements.is_none_or(|elements| elements.iter().any(|element| words.contains(element)))
 }
 
-/// Whether no other write gives a read another name: what could have been seen rightly once, or is unknown for good.
-/// An unknown outcome makes it unknown, and so may what was written twice, if something is missing.
-fn is_settled(reader: &Reader, complete: bool) -> bool {
-    complete && (reader.told == Some(Anomaly::StaleRead) || reader.doubt)
+/// Up to which commit another version gives a read another name: none does if it could have been seen rightly once, or is
+/// unknown for good.
+fn open_until(reader: &Reader, settles: bool) -> Timestamp {
+    match reader.told {
+        _ if !settles => OPEN,
+        Some(Anomaly::StaleRead) => SETTLED,
+        None if reader.doubt => SETTLED,
+        Some(Anomaly::UncommittedVersionRead) if !reader.not => reader.at,
+        _ => OPEN,
+    }
 }
 
 /// Whether a read of a register may be called otherwise now.
-fn may_be_renamed(reader: &Reader, complete: bool, wrote: Wrote<'_>) -> bool {
+fn may_be_renamed(reader: &Reader, settles: bool, wrote: Wrote<'_>) -> bool {
     // One that was refused saw any other word.
     let about_it = wrote.words.contains(&reader.word) != reader.not;
+    let until = open_until(reader, settles);
     match wrote.unknown {
         true => about_it || reader.not,
-        false => about_it && !is_settled(reader, complete),
+        false => about_it && until != SETTLED && wrote.commit <= until,
     }
 }

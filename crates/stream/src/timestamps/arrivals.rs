@@ -7,10 +7,10 @@ use isolde_spec::{Axiom, By};
 
 use super::again::Wrote;
 use super::excerpt::{self, Suspicion, name_of};
-use super::key_records::{Reader, Version};
+use super::key_records::{Other, Reader, Version};
 use super::records::{Kept, Records, Standing};
 use super::{Slot, Timestamps, held_back, pending};
-use crate::bodies::{BEFORE_ALL, Bodies, TxnRef};
+use crate::bodies::{AFTER_ALL, BEFORE_ALL, Bodies, TxnRef};
 use crate::content::{NameId, Word, name_id};
 use crate::event::Trouble;
 
@@ -249,7 +249,8 @@ impl Timestamps {
             if other.unknown {
                 self.perhaps_deleted(slot, (other.word, other.txn), arrival, bodies);
             }
-            let wrote = Wrote { txn: other.txn, words: &[other.word], unknown: other.unknown };
+            let Other { txn, word, unknown, .. } = *other;
+            let wrote = Wrote { txn, words: &[word], commit: AFTER_ALL, unknown };
             self.written_again(slot, wrote, arrival, bodies);
         }
         self.keep_up_uniqueness(slot, (was_asked, twice), records, arrival, bodies);

@@ -6,7 +6,7 @@ use isolde_spec::{Anomaly, Axiom, By};
 use super::again::Wrote;
 use super::arrivals::{Arrival, until_of};
 use super::excerpt::{self, Judged, Suspicion};
-use super::key_records::Reader;
+use super::key_records::{Reader, Version};
 use super::{Pending, Slot, Timestamps, pending};
 use crate::bodies::{AFTER_ALL, Bodies, TxnRef};
 use crate::content::Word;
@@ -52,7 +52,8 @@ impl Timestamps {
         let word = [version.word];
         let is_list = self.keys[slot.0 as usize].1.is_list == Some(true);
         let words = if is_list { elements } else { &word };
-        let wrote = Wrote { txn: version.txn, words, unknown: false };
+        let Version { txn, commit, .. } = version;
+        let wrote = Wrote { txn, words, commit, unknown: false };
         self.written_again(slot, wrote, arrival, bodies);
     }
 

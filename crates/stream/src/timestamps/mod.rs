@@ -117,9 +117,9 @@ pub(crate) struct Timestamps {
     left_sessions: SeenFilter,
     /// Transactions of which a verdict has changed, as far as they are in memory.
     flipped: HashSet<TxnRef>,
-    /// Words of keys that a read saw that was wrong when it became final, and whether it may still be called otherwise
-    /// when one is written again. Of a list, its elements.
-    final_words: HashMap<(Slot, Word), bool>,
+    /// Words of keys that a read saw that was wrong when it became final, and up to which commit it may be called
+    /// otherwise when one is written again. Of a list, its elements.
+    final_words: HashMap<(Slot, Word), Timestamp>,
     /// Whether anything was deleted.
     deletes: bool,
     /// What deletes may excuse.
@@ -259,7 +259,7 @@ impl Timestamps {
     pub(crate) fn held(&self) -> (usize, usize) {
         let tables = self.slots.capacity() * (size_of::<(NameId, Slot)>() + 1)
             + self.bounds.capacity() * (size_of::<(NameId, (Timestamp, TxnRef))>() + 1)
-            + self.final_words.capacity() * (size_of::<(Slot, Word, bool)>() + 1)
+            + self.final_words.capacity() * (size_of::<(Slot, Word, Timestamp)>() + 1)
             + self.flipped.capacity() * (size_of::<TxnRef>() + 1)
             + self.held.heap_bytes()
             + self.taken.capacity() * size_of::<HeldRead>()

@@ -97,7 +97,7 @@ impl Timestamps {
 
     fn wrong_again(&mut self, slot: Slot, is_list: Option<bool>, readers: Vec<Reader>) {
         let plain = readers.iter().filter(|reader| !reader.not);
-        self.final_words.extend(plain.map(|reader| ((slot, reader.word), true)));
+        self.final_words.extend(plain.map(|reader| ((slot, reader.word), AFTER_ALL)));
         let state = &mut self.keys[slot.0 as usize].1;
         (state.is_list, state.floor) = (is_list, Some(AFTER_ALL));
         state.wrong = readers.len() as u32;
