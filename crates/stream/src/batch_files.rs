@@ -18,6 +18,8 @@ use crate::pack::packed;
 const FILE: std::ops::RangeInclusive<u64> = 1 << 10..=64 << 20;
 /// But there are no more files than this: each is open, and a process may not have very many open.
 const MOST_FILES: u64 = 128;
+/// So many batches with timestamps far beyond all others are looked at whenever any is.
+const MOST_FAR: usize = 64;
 /// Bytes of a record.
 const RECORD: u64 = 40;
 
@@ -31,8 +33,12 @@ pub(crate) struct BatchFiles {
     next: u32,
     next_file: u32,
     bytes: u64,
-    /// The latest timestamp in any batch so far.
+    /// The latest timestamp in any batch so far, but for those that lie far beyond all others.
     newest: Timestamp,
+    /// The earliest one in the first batch.
+    oldest: Option<Timestamp>,
+    /// Batches with timestamps that do: few, which are always looked at, and the latest in each.
+    far: Vec<(u32, Timestamp)>,
     /// The latest timestamp in a batch that is not kept any more.
     forgotten: Option<Timestamp>,
     /// Files that go with the next checkpoint, if there are any: until then the last one needs them.
@@ -55,10 +61,12 @@ pub(crate) struct SavedBatchFiles {
     next: u32,
     next_file: u32,
     newest: Timestamp,
+    oldest: Option<Timestamp>,
+    far: Vec<(u32, Timestamp)>,
     forgotten: Option<Timestamp>,
 }
 
-packed!(SavedBatchFiles { files, next, next_file, newest, forgotten });
+packed!(SavedBatchFiles { files, next, next_file, newest, oldest, far, forgotten });
 
 impl SavedBatchFiles {
     /// The names of the files.
@@ -74,7 +82,7 @@ pub(crate) struct BatchRecord {
     len: u32,
     /// When it came.
     pub(crate) arrived: i64,
-    /// The latest timestamp in this batch or an earlier one.
+    /// The latest timestamp in this batch or an earlier one, but for those that lie far beyond all others.
     pub(crate) newest: Timestamp,
 }
 
@@ -90,6 +98,8 @@ impl BatchFiles {
             next_file: 0,
             bytes: 0,
             newest: Timestamp { physical: i64::MIN, logical: i64::MIN },
+            oldest: None,
+            far: Vec::new(),
             forgotten: None,
             condemned: None,
         }
@@ -106,7 +116,7 @@ impl BatchFiles {
         if self.files.back().is_none_or(|file| file.len >= self.file_len) {
             self.begin()?;
         }
-        self.newest = self.newest.max(latest);
+        self.mark(batch, latest);
         let (newest, number) = (self.newest, self.next);
         let Some(file) = self.files.back_mut() else {
             return Err(self.error(io::Error::other("there is no file")));
@@ -121,6 +131,40 @@ impl BatchFiles {
         self.next += 1;
         self.bytes += bytes.len() as u64 + RECORD;
         Ok(())
+    }
+
+    /// Notes how late the timestamps of the next batch are. One clock that is wrong must not make everything look late.
+    fn mark(&mut self, batch: &History, latest: Timestamp) {
+        let near = match self.is_far(latest) && self.far.len() < MOST_FAR {
+            false => Some(latest),
+            true => {
+                self.far.push((self.next, latest));
+                times(batch).filter(|time| !self.is_far(*time)).max()
+            }
+        };
+        if self.oldest.is_none() {
+            self.oldest = times(batch).min();
+        }
+        self.newest = self.newest.max(near.unwrap_or(self.newest));
+    }
+
+    /// Whether a timestamp lies very much further ahead than all timestamps so far lie apart.
+    fn is_far(&self, time: Timestamp) -> bool {
+        let apart = self
+            .oldest
+            .map_or(0, |old| i128::from(self.newest.physical) - i128::from(old.physical));
+        let ahead = i128::from(time.physical) - i128::from(self.newest.physical);
+        apart > 0 && ahead > apart * 1024
+    }
+
+    /// Whether a batch has timestamps that lie far beyond all others.
+    pub(crate) fn has_far(&self, batch: u32) -> bool {
+        self.far.iter().any(|(number, _)| *number == batch)
+    }
+
+    /// The latest timestamp in any batch so far, but for those that lie far beyond all others.
+    pub(crate) fn newest(&self) -> Timestamp {
+        self.newest
     }
 
     /// Reads a batch again; `None` if it is not kept any more.
@@ -161,7 +205,10 @@ impl BatchFiles {
         while self.bytes + others > self.keep && self.files.len() > 1 {
             let Some(file) = self.files.pop_front() else { break };
             let end = self.files.front().map_or(self.next, |next| next.first);
-            self.forgotten = Some(file.newest);
+            let is_gone = |(number, _): &(u32, Timestamp)| *number < end;
+            let gone = self.far.iter().filter(|far| is_gone(far)).map(|(_, latest)| *latest);
+            self.forgotten = self.forgotten.max(gone.max()).max(Some(file.newest));
+            self.far.retain(|far| !is_gone(far));
             self.bytes -= file.len + u64::from(end - file.first) * RECORD;
             match &mut self.condemned {
                 Some(condemned) => condemned.push(file.name),
@@ -183,8 +230,9 @@ impl BatchFiles {
             safe.map_err(|error| self.error(error))?;
             files.push((file.name, file.first, file.len, file.newest));
         }
-        let BatchFiles { next, next_file, newest, forgotten, .. } = *self;
-        Ok(SavedBatchFiles { files, next, next_file, newest, forgotten })
+        let BatchFiles { next, next_file, newest, oldest, forgotten, .. } = *self;
+        let far = self.far.clone();
+        Ok(SavedBatchFiles { files, next, next_file, newest, oldest, far, forgotten })
     }
 
     /// The checkpoint is there.
@@ -206,6 +254,7 @@ impl BatchFiles {
         self.bytes += u64::from(saved.next - self.files.front().map_or(0, |f| f.first)) * RECORD;
         (self.next, self.next_file) = (saved.next, saved.next_file);
         (self.newest, self.forgotten) = (saved.newest, saved.forgotten);
+        (self.oldest, self.far) = (saved.oldest, saved.far);
         Ok(())
     }
 
@@ -265,6 +314,11 @@ impl BatchRecord {
             newest: Timestamp { physical: word(20) as i64, logical: word(28) as i64 },
         }
     }
+}
+
+/// All timestamps in a batch.
+fn times(batch: &History) -> impl Iterator<Item = Timestamp> {
+    batch.txns().flat_map(|txn| [txn.start_ts(), txn.commit_ts()]).flatten()
 }
 
 fn names(name: u32) -> [String; 2] {

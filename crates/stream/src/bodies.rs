@@ -155,7 +155,17 @@ impl Bodies {
         self.checked(record)?.map(|record| record.arrived)
     }
 
-    /// The latest timestamp in a batch on disk and all before it.
+    /// Whether a batch on disk has timestamps that lie far beyond all others. There are few such batches.
+    pub(crate) fn has_far(&self, batch: u32) -> bool {
+        self.disk.as_ref().is_some_and(|disk| disk.files.has_far(batch))
+    }
+
+    /// The latest timestamp in any batch on disk, but for those that lie far beyond all others.
+    pub(crate) fn newest_on_disk(&self) -> Timestamp {
+        self.disk.as_ref().map_or(AFTER_ALL, |disk| disk.files.newest())
+    }
+
+    /// The latest timestamp in a batch on disk and all before it, but for those that lie far beyond all others.
     pub(crate) fn latest_up_to(&mut self, batch: u32) -> Option<Timestamp> {
         let record = self.disk.as_ref()?.files.record(batch);
         self.checked(record)?.map(|record| record.newest)

@@ -280,7 +280,7 @@ impl Timestamps {
             // What was read again from disk for it may be too much for all of them together.
             let state = &mut self.keys[slot.0 as usize].1;
             let before = state.heap_bytes();
-            state.trim(self.trimmed, from);
+            state.trim(self.trimmed, from, bodies.newest_on_disk());
             self.key_bytes = (self.key_bytes + state.heap_bytes()).saturating_sub(before);
         }
     }

@@ -402,13 +402,14 @@ impl KeyState {
     }
 
     /// Lets go of what came in batches before a number, but for the newest version of them and for wrong reads. What readers
-    /// from a time on see stays.
-    pub(crate) fn trim(&mut self, end: u32, from: Timestamp) {
+    /// from a time on see stays, and so does what lies far beyond all others, after `near`.
+    pub(crate) fn trim(&mut self, end: u32, from: Timestamp, near: Timestamp) {
         let gone = |txn: TxnRef| txn.batch() < end;
         let before = (self.readers.len(), self.versions.len(), self.others.len());
         let mut floor = self.floor;
         self.readers.retain(|reader| {
-            let stays = !gone(reader.txn) || reader.wrong || reader.at >= from;
+            let late = reader.at >= from || reader.at > near;
+            let stays = !gone(reader.txn) || reader.wrong || late;
             if !stays {
                 floor = floor.max(Some(reader.at));
             }
@@ -418,7 +419,7 @@ impl KeyState {
             self.others.retain(|other| !gone(other.txn));
             floor = floor.or(Some(BEFORE_ALL));
         }
-        if let Some((kept, newest)) = self.oldest_needed(gone, from) {
+        if let Some((kept, newest)) = self.oldest_needed(gone, (from, near)) {
             let stays = |version: &Version| !gone(version.txn) || version.commit >= kept;
             if !self.versions.iter().all(stays) {
                 floor = floor.max(Some(newest));
@@ -442,12 +443,12 @@ impl KeyState {
     fn oldest_needed(
         &self,
         gone: impl Fn(TxnRef) -> bool,
-        from: Timestamp,
+        (from, near): (Timestamp, Timestamp),
     ) -> Option<(Timestamp, Timestamp)> {
         const MANY: usize = 1 << 10;
         let mut may_go = (0..self.versions.len()).rev().filter(|at| {
             let version = &self.versions[*at];
-            gone(version.txn) && version.commit < from
+            gone(version.txn) && version.commit < from && version.commit <= near
         });
         let newest = &self.versions[may_go.next()?];
         let kept = match newest.start < newest.commit {

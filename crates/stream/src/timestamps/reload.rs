@@ -24,8 +24,8 @@ struct Again {
     from: Timestamp,
     /// Whether all has to be.
     whole: bool,
-    /// The batches that are left, the next one last.
-    batches: Vec<u32>,
+    /// The batches that are left, the next one last, and whether each has timestamps far beyond all others.
+    batches: Vec<(bool, u32)>,
     records: Records,
     base: Base,
     /// The floor then, and whether what was visible there is not kept any more.
@@ -47,11 +47,11 @@ enum Step {
 struct Base(Vec<(Timestamp, TxnRef, bool)>);
 
 impl Again {
-    fn next(&self) -> Option<u32> {
+    fn next(&self) -> Option<(bool, u32)> {
         self.batches.last().copied()
     }
 
-    fn next_batch(&mut self) -> Option<u32> {
+    fn next_batch(&mut self) -> Option<(bool, u32)> {
         self.batches.pop()
     }
 }
@@ -163,6 +163,10 @@ impl Timestamps {
         let from = if whole { BEFORE_ALL } else { from };
         let mut batches = bodies.about(*name, What::Key);
         batches.retain(|batch| *batch < self.trimmed);
+        // What no mark speaks of comes first.
+        let mut batches: Vec<(bool, u32)> =
+            batches.into_iter().map(|batch| (bodies.has_far(batch), batch)).collect();
+        batches.sort_unstable();
         let mut again = Again {
             slot,
             name: *name,
@@ -183,10 +187,16 @@ impl Timestamps {
     }
 
     /// Reads a batch again for a key, the batches after it having been read.
-    fn read_batch(&self, again: &mut Again, batch: u32, bodies: &mut Bodies) -> Step {
+    fn read_batch(
+        &self,
+        again: &mut Again,
+        (is_far, batch): (bool, u32),
+        bodies: &mut Bodies,
+    ) -> Step {
         let Some(bound) = bodies.latest_up_to(batch) else { return Step::Done };
         if let Some((least, floor)) = again.base.known()
             && least > bound
+            && !is_far
         {
             (again.floor, again.base_missing) = (Some(floor), false);
             return Step::Done;
@@ -269,9 +279,10 @@ impl Timestamps {
         let late = self.keys.iter().filter(|(_, state)| state.reloaded);
         let stays = late.map(|(_, state)| state.heap_bytes()).sum::<usize>() <= most / 4;
         self.highest_floor = BEFORE_ALL;
+        let near = bodies.newest_on_disk();
         for (_, state) in &mut self.keys {
             if !(state.reloaded && stays) {
-                state.trim(end, from);
+                state.trim(end, from, near);
             }
             self.highest_floor = self.highest_floor.max(state.floor.unwrap_or(BEFORE_ALL));
             self.key_bytes += A_KEY + state.heap_bytes();
