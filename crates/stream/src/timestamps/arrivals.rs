@@ -218,8 +218,10 @@ impl Timestamps {
             return;
         }
         self.keys[slot.0 as usize].1.is_list = Some(is_list);
-        let is_here = self.reload(slot, records.earliest(self.ordering), bodies);
-        if !is_here {
+        let earliest = records.earliest(self.ordering);
+        let state = &mut self.keys[slot.0 as usize].1;
+        state.reloaded |= state.floor.is_some_and(|floor| earliest <= floor);
+        if !self.reload(slot, earliest, bodies) {
             self.too_late(slot, records, bodies);
         }
         if self.keys[slot.0 as usize].1.doubtful {

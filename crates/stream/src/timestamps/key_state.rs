@@ -50,7 +50,7 @@ pub(crate) struct KeyState {
     apart: bool,
     /// No writer of a version that is or was here took longer than this from its start to its commit.
     longest: i64,
-    /// Whether something was read again since it was trimmed last.
+    /// Whether something was read again for what came late since it was trimmed last.
     pub(crate) reloaded: bool,
     /// Whether the verdict on an operation that was refused, wrongly, is final and may still be called otherwise.
     pub(crate) refused: bool,
@@ -497,7 +497,6 @@ impl KeyState {
         self.apart = are_apart(&self.versions);
         self.lists_again();
         self.words = None;
-        self.reloaded = true;
         let longest = self.versions.iter().map(duration).max();
         self.longest = self.longest.max(longest.unwrap_or_default());
         let here: HashSet<Other> = self.others.iter().copied().collect();

@@ -147,6 +147,7 @@ impl Timestamps {
                 }
             }
             for again in done {
+                self.keys[again.slot.0 as usize].1.reloaded = true;
                 self.restore_key(again, bodies);
             }
         }
