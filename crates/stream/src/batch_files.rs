@@ -18,6 +18,10 @@ use crate::places::Given;
 
 /// How large a file becomes: an eighth of what may be kept, so that little goes at once, within these bounds.
 const FILE: std::ops::RangeInclusive<u64> = 1 << 10..=64 << 20;
+/// But there are no more files than this: each is open, and a process may not have very many open.
+const MOST_FILES: u64 = 128;
+/// So many batches with timestamps far beyond all others are looked at whenever any is.
+const MOST_FAR: usize = 64;
 /// Bytes of a record.
 const RECORD: u64 = 40;
 
@@ -31,8 +35,12 @@ pub(crate) struct BatchFiles {
     next: u32,
     next_file: u32,
     bytes: u64,
-    /// The latest timestamp in any batch so far.
+    /// The latest timestamp in any batch so far, but for those that lie far beyond all others.
     newest: Timestamp,
+    /// The earliest one in the first batch.
+    oldest: Option<Timestamp>,
+    /// Batches with timestamps that do: few, which are always looked at, and the latest in each.
+    far: Vec<(u32, Timestamp)>,
     /// The latest timestamp in a batch that is not kept any more.
     forgotten: Option<Timestamp>,
     /// Files that go with the next checkpoint, if there are any: until then the last one needs them.
@@ -55,10 +63,12 @@ pub(crate) struct SavedBatchFiles {
     next: u32,
     next_file: u32,
     newest: Timestamp,
+    oldest: Option<Timestamp>,
+    far: Vec<(u32, Timestamp)>,
     forgotten: Option<Timestamp>,
 }
 
-packed!(SavedBatchFiles { files, next, next_file, newest, forgotten });
+packed!(SavedBatchFiles { files, next, next_file, newest, oldest, far, forgotten });
 
 impl SavedBatchFiles {
     /// The names of the files.
@@ -73,8 +83,22 @@ pub(crate) struct Written {
     pub(crate) history: Arc<History>,
     pub(crate) arrived: i64,
     pub(crate) latest: Timestamp,
+    /// The latest in this batch or an earlier one, once it is marked.
+    pub(crate) newest: Timestamp,
     /// By snapshots: the places of its transactions.
     pub(crate) places: Option<Arc<Vec<Given>>>,
+    /// Whether a transaction without a start stands nowhere.
+    pub(crate) needs_start: bool,
+}
+
+impl Written {
+    /// The times of its transactions.
+    fn times(&self) -> Vec<Timestamp> {
+        match &self.places {
+            Some(places) => places.iter().filter_map(|p| p.start.max(p.commit)).collect(),
+            None => times(&self.history).collect(),
+        }
+    }
 }
 
 /// A batch that was read again.
@@ -93,7 +117,7 @@ pub(crate) struct BatchRecord {
     places: u32,
     /// When it came.
     pub(crate) arrived: i64,
-    /// The latest timestamp in this batch or an earlier one.
+    /// The latest timestamp in this batch or an earlier one, but for those that lie far beyond all others.
     pub(crate) newest: Timestamp,
 }
 
@@ -103,20 +127,22 @@ impl BatchFiles {
         BatchFiles {
             folder,
             keep,
-            file_len: (keep / 8).clamp(*FILE.start(), *FILE.end()),
+            file_len: (keep / 8).clamp(*FILE.start(), *FILE.end()).max(keep / MOST_FILES),
             files: VecDeque::new(),
             next: 0,
             next_file: 0,
             bytes: 0,
             newest: Timestamp { physical: i64::MIN, logical: i64::MIN },
+            oldest: None,
+            far: Vec::new(),
             forgotten: None,
             condemned: None,
         }
     }
 
-    /// Writes the next batch.
+    /// Writes the next batch, which has been marked.
     pub(crate) fn write(&mut self, batch: &Written) -> Result<(), StreamError> {
-        let Written { arrived, latest, .. } = *batch;
+        let Written { arrived, .. } = *batch;
         let mut bytes = encode(&batch.history).map_err(|error| self.error(error))?;
         let history_len = bytes.len();
         if let Some(places) = &batch.places {
@@ -126,8 +152,7 @@ impl BatchFiles {
         if self.files.back().is_none_or(|file| file.len >= self.file_len) {
             self.begin()?;
         }
-        self.newest = self.newest.max(latest);
-        let (newest, number) = (self.newest, self.next);
+        let (newest, number) = (batch.newest, self.next);
         let Some(file) = self.files.back_mut() else {
             return Err(self.error(io::Error::other("there is no file")));
         };
@@ -142,6 +167,43 @@ impl BatchFiles {
         self.next += 1;
         self.bytes += bytes.len() as u64 + RECORD;
         Ok(())
+    }
+
+    /// Notes how late the times of a batch are that is going to be written next. One clock that is wrong must not make
+    /// everything look late.
+    pub(crate) fn mark(&mut self, batch: &mut Written) {
+        let latest = batch.latest;
+        let near = match self.is_far(latest) && self.far.len() < MOST_FAR {
+            false => Some(latest),
+            true => {
+                self.far.push((batch.number, latest));
+                batch.times().into_iter().filter(|time| !self.is_far(*time)).max()
+            }
+        };
+        if self.oldest.is_none() {
+            self.oldest = batch.times().into_iter().min();
+        }
+        self.newest = self.newest.max(near.unwrap_or(self.newest));
+        batch.newest = self.newest;
+    }
+
+    /// Whether a timestamp lies very much further ahead than all timestamps so far lie apart.
+    fn is_far(&self, time: Timestamp) -> bool {
+        let apart = self
+            .oldest
+            .map_or(0, |old| i128::from(self.newest.physical) - i128::from(old.physical));
+        let ahead = i128::from(time.physical) - i128::from(self.newest.physical);
+        apart > 0 && ahead > apart * 1024
+    }
+
+    /// Whether a batch has timestamps that lie far beyond all others.
+    pub(crate) fn has_far(&self, batch: u32) -> bool {
+        self.far.iter().any(|(number, _)| *number == batch)
+    }
+
+    /// The latest timestamp in any batch so far, but for those that lie far beyond all others.
+    pub(crate) fn newest(&self) -> Timestamp {
+        self.newest
     }
 
     /// Reads a batch again, and what places its transactions were given, if they were given any; `None` if it is not kept
@@ -191,7 +253,10 @@ impl BatchFiles {
         while self.bytes + others > self.keep && self.files.len() > 1 {
             let Some(file) = self.files.pop_front() else { break };
             let end = self.files.front().map_or(self.next, |next| next.first);
-            self.forgotten = Some(file.newest);
+            let is_gone = |(number, _): &(u32, Timestamp)| *number < end;
+            let gone = self.far.iter().filter(|far| is_gone(far)).map(|(_, latest)| *latest);
+            self.forgotten = self.forgotten.max(gone.max()).max(Some(file.newest));
+            self.far.retain(|far| !is_gone(far));
             self.bytes -= file.len + u64::from(end - file.first) * RECORD;
             match &mut self.condemned {
                 Some(condemned) => condemned.push(file.name),
@@ -213,8 +278,9 @@ impl BatchFiles {
             safe.map_err(|error| self.error(error))?;
             files.push((file.name, file.first, file.len, file.newest));
         }
-        let BatchFiles { next, next_file, newest, forgotten, .. } = *self;
-        Ok(SavedBatchFiles { files, next, next_file, newest, forgotten })
+        let BatchFiles { next, next_file, newest, oldest, forgotten, .. } = *self;
+        let far = self.far.clone();
+        Ok(SavedBatchFiles { files, next, next_file, newest, oldest, far, forgotten })
     }
 
     /// The checkpoint is there.
@@ -236,6 +302,7 @@ impl BatchFiles {
         self.bytes += u64::from(saved.next - self.files.front().map_or(0, |f| f.first)) * RECORD;
         (self.next, self.next_file) = (saved.next, saved.next_file);
         (self.newest, self.forgotten) = (saved.newest, saved.forgotten);
+        (self.oldest, self.far) = (saved.oldest, saved.far);
         Ok(())
     }
 
@@ -297,6 +364,11 @@ impl BatchRecord {
             newest: Timestamp { physical: word(20) as i64, logical: word(28) as i64 },
         }
     }
+}
+
+/// All timestamps in a batch.
+fn times(batch: &History) -> impl Iterator<Item = Timestamp> {
+    batch.txns().flat_map(|txn| [txn.start_ts(), txn.commit_ts()]).flatten()
 }
 
 fn names(name: u32) -> [String; 2] {

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use hashbrown::HashMap;
 use isolde_history::{History, Timestamp, TxnId};
 
 use crate::batch_files::{SavedBatchFiles, Written};
@@ -52,12 +53,16 @@ pub(crate) struct Bodies {
     written: u32,
     live_bytes: usize,
     live_txns: u64,
-    /// Batches that were read again, the latest last.
-    at_hand: VecDeque<(u32, Body)>,
+    /// Batches that were read again.
+    at_hand: HashMap<u32, Body>,
+    /// Their numbers, in the order in which they were read.
+    read_again: VecDeque<u32>,
     at_hand_bytes: usize,
     /// How many bytes of batches that were read again may stay.
     most_at_hand: usize,
     disk: LentDisk,
+    /// Whether a transaction without a start stands nowhere.
+    pub(crate) needs_start: bool,
     pub(crate) reloads: u64,
 }
 
@@ -159,7 +164,7 @@ impl Bodies {
             let places = live.places.as_ref().map(|places| places.given().clone());
             return Some(Body { history: live.history.clone(), places });
         }
-        if let Some((_, found)) = self.at_hand.iter().rev().find(|(number, _)| *number == batch) {
+        if let Some(found) = self.at_hand.get(&batch) {
             return Some(found.clone());
         }
         let read = self.disk.get()?.files.read(batch);
@@ -167,10 +172,12 @@ impl Bodies {
         let body = Body { history: Arc::new(read.history), places: read.places };
         self.reloads += 1;
         self.at_hand_bytes += bytes_of(&body.history);
-        self.at_hand.push_back((batch, body.clone()));
+        self.at_hand.insert(batch, body.clone());
+        self.read_again.push_back(batch);
         while self.at_hand_bytes > self.most_at_hand
             && self.at_hand.len() > 1
-            && let Some((_, oldest)) = self.at_hand.pop_front()
+            && let Some(oldest) = self.read_again.pop_front()
+            && let Some(oldest) = self.at_hand.remove(&oldest)
         {
             self.at_hand_bytes -= bytes_of(&oldest.history);
         }
@@ -186,7 +193,17 @@ impl Bodies {
         self.checked(record)?.map(|record| record.arrived)
     }
 
-    /// The latest timestamp in a batch on disk and all before it.
+    /// Whether a batch on disk has timestamps that lie far beyond all others. There are few such batches.
+    pub(crate) fn has_far(&mut self, batch: u32) -> bool {
+        self.disk.get().is_some_and(|disk| disk.files.has_far(batch))
+    }
+
+    /// The latest timestamp in any batch on disk, but for those that lie far beyond all others.
+    pub(crate) fn newest_on_disk(&self) -> Timestamp {
+        self.disk.newest().unwrap_or(AFTER_ALL)
+    }
+
+    /// The latest timestamp in a batch on disk and all before it, but for those that lie far beyond all others.
     pub(crate) fn latest_up_to(&mut self, batch: u32) -> Option<Timestamp> {
         let record = self.disk.get()?.files.record(batch);
         self.checked(record)?.map(|record| record.newest)
@@ -265,13 +282,15 @@ impl Bodies {
         if from >= end || !self.disk.is_there() {
             return Ok(());
         }
+        let needs_start = self.needs_start;
         let live = self.live.range((from - self.first) as usize..(end - self.first) as usize);
         let batches = (from..).zip(live).map(|(number, live)| {
             let (history, arrived) = (live.history.clone(), live.arrived);
             let latest = live.places.as_ref().map_or(Some(live.latest), Places::latest);
             let latest = latest.unwrap_or(BEFORE_ALL);
             let places = live.places.as_ref().map(|places| places.given().clone());
-            Written { number, history, arrived, latest, places }
+            let newest = latest;
+            Written { number, history, arrived, latest, newest, places, needs_start }
         });
         self.written = end;
         self.disk.write(batches.collect(), later)

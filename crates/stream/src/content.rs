@@ -56,6 +56,7 @@ impl MixedName {
             What::Key => (2, 0),
             What::Session => (3, 0),
             What::Word(word) => (4, word.0),
+            What::Unsure(word) => (5, word.0),
         };
         (mix(self.0, mix(word, kind)) >> 32) as u32
     }
@@ -70,6 +71,8 @@ pub(crate) enum What {
     Session,
     /// Writes of a word to a key.
     Word(Word),
+    /// The same, by transactions of which it may not be known whether or when they committed.
+    Unsure(Word),
 }
 
 /// The low bits of words that are hashes. Those of a history's own words are 0, 1 and 2.

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
-use isolde_history::{Effect, History, Key, OpKind, Value};
+use isolde_history::{Effect, Key, Op, OpKind, Outcome, Timestamp, Txn, Value};
 
 use crate::batch_files::{BatchFiles, Written};
 use crate::content::{MixedName, What, name_id, word};
@@ -32,7 +32,7 @@ impl Disk {
     pub(crate) fn write(&mut self, batches: &[Written]) -> Result<(), StreamError> {
         for batch in batches {
             self.files.write(batch)?;
-            note_all(&batch.history, batch.number, &mut self.runs);
+            note_all(batch, &mut self.runs);
         }
         self.runs.freeze(self.files.first())?;
         self.files.forget_oldest(self.runs.bytes());
@@ -48,6 +48,8 @@ pub(crate) struct LentDisk {
     elsewhere: Option<Elsewhere>,
     /// The bytes in memory and on disk when it was here last.
     bytes: (usize, u64),
+    /// The latest timestamp in any batch that is or will be on it, but for those that lie far beyond all others.
+    newest: Option<Timestamp>,
     pub(crate) error: Option<StreamError>,
 }
 
@@ -80,12 +82,18 @@ impl LentDisk {
     }
 
     /// Writes batches; if it need not be known at once whether that went well, perhaps later.
-    pub(crate) fn write(&mut self, batches: Vec<Written>, later: bool) -> Result<(), StreamError> {
-        self.get();
+    pub(crate) fn write(
+        &mut self,
+        mut batches: Vec<Written>,
+        later: bool,
+    ) -> Result<(), StreamError> {
+        let Some(disk) = self.get() else { return Ok(()) };
+        batches.iter_mut().for_each(|batch| disk.files.mark(batch));
         let (Some(elsewhere), true) = (&mut self.elsewhere, later) else {
             return self.here.as_mut().map_or(Ok(()), |disk| disk.write(&batches));
         };
         let Some(mut disk) = self.here.take() else { return Ok(()) };
+        self.newest = Some(disk.files.newest());
         self.bytes = (disk.runs.heap_bytes(), disk.files.bytes() + disk.runs.bytes());
         let (back, away) = channel();
         self.away = Some(away);
@@ -103,6 +111,11 @@ impl LentDisk {
             Some(disk) => (disk.runs.heap_bytes(), disk.files.bytes() + disk.runs.bytes()),
             None => self.bytes,
         }
+    }
+
+    /// The latest timestamp in any batch that is or will be on it, but for those that lie far beyond all others.
+    pub(crate) fn newest(&self) -> Option<Timestamp> {
+        self.here.as_ref().map(|disk| disk.files.newest()).or(self.newest)
     }
 
     /// What went wrong, if that is known.
@@ -142,22 +155,40 @@ impl Drop for LentDisk {
 }
 
 /// Notes the keys, the sessions and the writes of a batch.
-fn note_all(batch: &History, number: u32, runs: &mut SortedRuns) {
-    let pool = batch.pool();
+fn note_all(batch: &Written, runs: &mut SortedRuns) {
+    let Written { history, number, needs_start, .. } = batch;
+    let pool = history.pool();
     for session in pool.session_names() {
-        runs.note(name_id(pool, *session).mixed().hash_as(What::Session), number);
+        runs.note(name_id(pool, *session).mixed().hash_as(What::Session), *number);
     }
     let names = pool.key_names().iter().map(|name| name_id(pool, *name).mixed());
     let names: Vec<MixedName> = names.collect();
     for name in &names {
-        runs.note(name.hash_as(What::Key), number);
+        runs.note(name.hash_as(What::Key), *number);
     }
-    for op in batch.ops() {
-        let kind = op.kind();
-        if kind.writes() && op.effect() != Effect::Failed && op.key() != Key::NONE {
-            let value = if kind == OpKind::Delete { Value::ABSENT } else { op.value() };
-            let what = What::Word(word(pool, value));
-            runs.note(names[op.key().index()].hash_as(what), number);
+    let writes =
+        |op: &Op<'_>| op.kind().writes() && op.effect() != Effect::Failed && op.key() != Key::NONE;
+    let written = |op: &Op<'_>| match op.kind() {
+        OpKind::Delete => word(pool, Value::ABSENT),
+        _ => word(pool, op.value()),
+    };
+    for op in history.ops().filter(writes) {
+        runs.note(names[op.key().index()].hash_as(What::Word(written(&op))), *number);
+    }
+    for txn in history.txns().filter(|txn| is_unsure(txn, *needs_start)) {
+        for op in txn.ops().filter(writes) {
+            runs.note(names[op.key().index()].hash_as(What::Unsure(written(&op))), *number);
         }
+    }
+}
+
+/// Whether it may not be known if or when a transaction committed.
+fn is_unsure(txn: &Txn<'_>, needs_start: bool) -> bool {
+    match txn.outcome() {
+        Outcome::Unknown => true,
+        Outcome::Committed => {
+            txn.commit_ts().is_none() || (needs_start && txn.start_ts().is_none())
+        }
+        _ => false,
     }
 }

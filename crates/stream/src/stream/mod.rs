@@ -97,7 +97,8 @@ impl Stream {
                  and snapshot-isolation by snapshots"
             )));
         }
-        let bodies = Bodies::new(settings.folder.clone(), settings.keep, settings.memory / 16);
+        let mut bodies = Bodies::new(settings.folder.clone(), settings.keep, settings.memory / 16);
+        bodies.needs_start = promise.level == Level::SnapshotIsolation;
         let numbers = Numbers::new(settings.memory);
         Ok(Stream {
             settings,

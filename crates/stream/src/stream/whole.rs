@@ -7,9 +7,8 @@
 use std::sync::Arc;
 
 use hashbrown::HashSet;
-use isolde_check::{Limits, Options, snapshots, timestamps};
 use isolde_history::{History, HistoryBuilder, OpId, Replay, Sink as _, TxnId, notation};
-use isolde_spec::{Answer, Axiom, By, Promise, Verdict, Witness, excerpt};
+use isolde_spec::{Answer, Axiom, Verdict, Witness, excerpt};
 
 use super::Stream;
 use crate::bodies::TxnRef;
@@ -44,7 +43,7 @@ impl Stream {
         }
         let Some(whole) = self.whole() else { return };
         let promise = self.settings.promise;
-        let verdict = decide(&whole.history, promise);
+        let verdict = small::decide(&whole.history, promise);
         let Some(checker) = &mut self.checker else { return };
         checker.figures.too_late = 0;
         checker.figures.first_doubt = None;
@@ -55,7 +54,7 @@ impl Stream {
         let found = whole.reconcile(checker, &verdict);
         // Of snapshots that contradict each other, what was told before that was seen stands.
         if !halted && !matches!(verdict.answer, Answer::Unknown(_)) {
-            whole.withdraw_others(checker, &found, &verdict);
+            checker.withdraw_others(&found, &mut self.bodies);
         }
     }
 
@@ -77,15 +76,6 @@ impl Stream {
         header.copy_meta(&header.meta().initial.given, &mut builder);
         builder.meta().complete = checker.about.complete;
         Some(Whole { history: Arc::new(builder.finish()), starts })
-    }
-}
-
-fn decide(history: &History, promise: Promise) -> Verdict {
-    let options = Options { witnesses: usize::MAX, ..Options::default() };
-    let limits = Limits::default();
-    match promise.by {
-        By::Snapshots => snapshots::decide(history, promise, &options, &limits),
-        _ => timestamps::decide(history, promise, &options, &limits, &|_| {}),
     }
 }
 
@@ -126,39 +116,6 @@ impl Whole {
         found
     }
 
-    /// Withdraws what was told and is not wrong: what came too late said so, and could not be judged then.
-    fn withdraw_others(
-        &self,
-        checker: &mut Timestamps,
-        found: &HashSet<FindingId>,
-        verdict: &Verdict,
-    ) {
-        for (id, anomaly) in checker.standing.all() {
-            if found.contains(&id) {
-                continue;
-            }
-            let mut history = HistoryBuilder::new();
-            let own = self.local(id.txn);
-            let copied = self.history.copy_txn(own, &mut |_| true, &mut history);
-            let key = id.key.and_then(|key| self.key_named(key));
-            let verdict = Verdict { answer: Answer::Holds, ..verdict.clone() };
-            let (axiom, txn) = (Some(id.axiom), small::name_of(&self.history, own));
-            let id = Some(id);
-            let history = Arc::new(history.finish());
-            let finding = Finding { id, anomaly, axiom, txn, key, history, verdict };
-            if copied.is_ok() {
-                checker.correct(false, finding, "the end of the stream");
-            }
-        }
-    }
-
-    /// A key as people call it.
-    fn key_named(&self, name: NameId) -> Option<String> {
-        let pool = self.history.pool();
-        let key = pool.key_names().iter().find(|key| name_id(pool, **key) == name)?;
-        Some(small::text(&self.history, *key))
-    }
-
     fn id(&self, witness: &Witness) -> Option<FindingId> {
         let timed = witness.timed.as_ref()?;
         let op = witness.ops.first();
@@ -172,7 +129,7 @@ impl Whole {
         let own = self.history.txn(self.local(id.txn)).id();
         let name = small::name_of(&self.history, own);
         let small = notation::parse(&excerpt(&self.history, witness)).ok().and_then(|history| {
-            let verdict = decide(&history, verdict.promise);
+            let verdict = small::decide(&history, verdict.promise);
             let same = |w: &&Witness| is_same(&self.history, witness, &history, w);
             let witness = verdict.witnesses().iter().find(same)?.clone();
             Some((Arc::new(history), verdict, witness))

@@ -5,12 +5,13 @@ use isolde_check::timestamps::rules::{Ordering, Place, Stamps, keeps_session_ord
 use isolde_history::{History, Key, OpKind, Outcome, Timestamp, Txn, TxnId};
 use isolde_spec::{Axiom, By};
 
+use super::again::Wrote;
 use super::excerpt::{self, Suspicion, name_of};
 use super::flipped::changes_until_now;
-use super::key_records::{Reader, Version};
+use super::key_records::{Other, Reader, Version};
 use super::records::{Kept, Records, Standing};
 use super::{Slot, Timestamps, held_back, pending};
-use crate::bodies::{BEFORE_ALL, Bodies, TxnRef};
+use crate::bodies::{AFTER_ALL, BEFORE_ALL, Bodies, TxnRef};
 use crate::content::{NameId, name_id};
 use crate::event::Trouble;
 
@@ -43,14 +44,49 @@ impl Timestamps {
             self.figures.doubt(true, Some("what predicate reads did not return is not judged"));
         }
         let mut facts = BatchFacts::new(batch);
+        self.reload_what_is_late(&mut facts, &arrival, bodies);
         for key in 0..batch.key_count() as u32 {
             self.take_key(Key(key), &facts.of(Key(key)), &arrival, bodies);
         }
+        self.look_for_deletes(batch, &arrival, bodies);
         if let Kept::Batch(number) = kept {
             let stands = arrival.standing.stands.iter().map(|stand| (stand.start, stand.commit));
             self.held.close(number, &held_back::untils(stands));
             self.held.take_surplus(&mut self.taken);
             self.judge_taken(bodies);
+        }
+    }
+
+    /// If a batch is earlier than what is in memory of several keys, what it needs of them is read again at once.
+    fn reload_what_is_late(
+        &mut self,
+        facts: &mut BatchFacts<'_>,
+        arrival: &Arrival<'_>,
+        bodies: &mut Bodies,
+    ) {
+        let stands = arrival.standing.stands.iter().flat_map(|stand| [stand.start, stand.commit]);
+        let earliest = stands.flatten().min();
+        let Some(earliest) = earliest.filter(|earliest| *earliest <= self.highest_floor) else {
+            return;
+        };
+        let batch = arrival.standing.batch;
+        let mut late = Vec::new();
+        let mut records = std::mem::take(&mut self.records);
+        for key in (0..batch.key_count() as u32).map(Key) {
+            let name = name_id(batch.pool(), batch.pool().key_name(key));
+            let Some(slot) = self.slots.get(&name).copied() else { continue };
+            let floor = self.keys[slot.0 as usize].1.floor;
+            let Some(floor) = floor.filter(|floor| *floor >= earliest) else { continue };
+            records.clear();
+            records.add(&facts.of(key), &arrival.standing);
+            let from = records.earliest(self.ordering);
+            if from <= floor {
+                late.push((slot, from));
+            }
+        }
+        self.records = records;
+        if late.len() > 1 {
+            self.reload_together(&late, bodies);
         }
     }
 
@@ -183,25 +219,32 @@ impl Timestamps {
             return;
         }
         self.keys[slot.0 as usize].1.is_list = Some(is_list);
-        let is_here = self.reload(slot, records.earliest(self.ordering), bodies);
-        if !is_here {
+        let earliest = records.earliest(self.ordering);
+        let state = &mut self.keys[slot.0 as usize].1;
+        state.reloaded |= state.floor.is_some_and(|floor| earliest <= floor);
+        if !self.reload(slot, earliest, bodies) {
             self.too_late(slot, records, bodies);
         }
         if self.keys[slot.0 as usize].1.doubtful {
             return;
         }
         let before = self.keys[slot.0 as usize].1.heap_bytes();
+        let twice = self.writes_again(slot, records, bodies);
+        let was_asked = self.keys[slot.0 as usize].1.once.is_asked();
         if !self.enter_quietly(slot, is_list, records) {
             self.enter_versions(slot, records, arrival, bodies);
         }
         // Behind all versions: a reader of one of these is judged by the whole transaction that wrote it.
         for other in &records.others {
-            self.keys[slot.0 as usize].1.others.push(*other);
+            self.keys[slot.0 as usize].1.add_other(*other);
             if other.unknown {
                 self.perhaps_deleted(slot, (other.word, other.txn), arrival, bodies);
             }
-            self.written_again(slot, other.word, other.txn, arrival, bodies);
+            let Other { txn, word, unknown, .. } = *other;
+            let wrote = Wrote { txn, words: &[word], commit: AFTER_ALL, unknown };
+            self.written_again(slot, wrote, arrival, bodies);
         }
+        self.keep_up_uniqueness(slot, (was_asked, twice), records, arrival, bodies);
         for txn in inserted {
             self.inserted_what_was_there(slot, arrival.standing.txn(*txn), bodies);
         }
@@ -227,7 +270,8 @@ impl Timestamps {
         self.coming.clear();
         self.coming.extend(records.versions.iter().map(|(version, _)| *version));
         let state = &self.keys[slot.0 as usize].1;
-        let was_told = |v: &Version| state.refused || self.final_words.contains(&(slot, v.word));
+        let was_told =
+            |v: &Version| state.refused || self.final_words.contains_key(&(slot, v.word));
         if state.wrong > 0 && self.coming.iter().any(was_told) {
             return false;
         }
@@ -243,7 +287,8 @@ impl Timestamps {
         arrival: &Arrival<'_>,
         bodies: &mut Bodies,
     ) {
-        for ((version, block), first) in records.versions.iter().zip(&records.first_ops) {
+        let versions = records.versions.iter().zip(&records.first_ops);
+        for (i, ((version, block), first)) in versions.enumerate() {
             let mut version = *version;
             if self.is_free(slot, arrival.standing.batch, *first) {
                 // Then it overlaps nothing.
@@ -254,7 +299,7 @@ impl Timestamps {
                 Some(block) => state.add_block(version, *block),
                 None => state.add_version(version),
             };
-            self.version_came(slot, at, arrival, bodies);
+            self.version_came(slot, (at, records.elements(i)), arrival, bodies);
         }
     }
 
@@ -407,7 +452,7 @@ impl Timestamps {
             self.trouble(Trouble::TooLate(first.clone()));
         }
         if state_is_list(records) {
-            self.withdraw_all(slot, &first.unwrap_or_default());
+            self.withdraw_all(slot, &first.unwrap_or_default(), bodies);
             self.doubt_key(slot);
         }
     }

@@ -1,23 +1,34 @@
 //! What a version that has come changes: conflicts, readers that should have seen it, and names.
 
+use hashbrown::HashSet;
 use isolde_check::timestamps::rules::Ordering;
 use isolde_spec::{Anomaly, Axiom, By};
 
+use super::again::Wrote;
 use super::arrivals::{Arrival, until_of};
-use super::excerpt::{self, Suspicion};
+use super::excerpt::{self, Judged, Suspicion};
 use super::inserts::absent;
-use super::key_records::Reader;
+use super::key_records::{Reader, Version};
+use super::standing::FindingId;
 use super::{Pending, Slot, Timestamps, pending};
-use crate::bodies::{Bodies, TxnRef};
+use crate::bodies::{AFTER_ALL, Bodies, TxnRef};
 use crate::content::Word;
 use crate::event::{Finding, Trouble};
+
+/// Of more versions of a list with one commit timestamp, a read may show any elements at all.
+const MANY_TIED: usize = 6;
+
+/// Whether what a wrong read of a list is called follows from the elements that it shows alone.
+fn is_named_by_elements(reader: &Reader) -> bool {
+    !matches!(reader.told, None | Some(Anomaly::IncompatibleOrder))
+}
 
 impl Timestamps {
     /// A version has been entered at an index.
     pub(super) fn version_came(
         &mut self,
         slot: Slot,
-        at: usize,
+        (at, elements): (usize, &[Word]),
         arrival: &Arrival<'_>,
         bodies: &mut Bodies,
     ) {
@@ -43,7 +54,12 @@ impl Timestamps {
             self.conflicts(slot, at, arrival, bodies);
         }
         self.readers_changed(slot, at, arrival, bodies);
-        self.written_again(slot, version.word, version.txn, arrival, bodies);
+        let word = [version.word];
+        let is_list = self.keys[slot.0 as usize].1.is_list == Some(true);
+        let words = if is_list { elements } else { &word };
+        let Version { txn, commit, .. } = version;
+        let wrote = Wrote { txn, words, commit, unknown: false };
+        self.written_again(slot, wrote, arrival, bodies);
     }
 
     /// NOCONFLICT: each writer is told once, with the first that commits after it and overlaps it.
@@ -52,18 +68,12 @@ impl Timestamps {
         let key = *key;
         let new = state.versions[at];
         let mut opponents: Vec<(TxnRef, TxnRef, Option<TxnRef>)> = Vec::new();
-        if let Some(opponent) = state.opponent(at, None) {
+        if let Some(opponent) = state.opponent(at) {
             opponents.push((new.txn, state.versions[opponent].txn, None));
         }
-        if new.start < new.commit {
-            let earlier = (0..at).rev().take_while(|u| state.versions[*u].commit > new.start);
-            for u in earlier.filter(|u| state.versions[*u].start < state.versions[*u].commit) {
-                let before = state.opponent(u, Some(at));
-                if before.is_none_or(|before| before > at) {
-                    let before = before.map(|before| state.versions[before].txn);
-                    opponents.push((state.versions[u].txn, new.txn, before));
-                }
-            }
+        for (u, before) in state.new_opponent_of(at) {
+            let before = before.map(|before| state.versions[before].txn);
+            opponents.push((state.versions[u].txn, new.txn, before));
         }
         for (txn, opponent, before) in opponents {
             // What is final of the first writer is so by time, or because nothing was to come any more that commits then.
@@ -120,7 +130,9 @@ impl Timestamps {
     ) {
         let (name, state) = &mut self.keys[slot.0 as usize];
         let (name, new) = (*name, state.versions[at]);
-        let mut finals = Vec::new();
+        let is_list = state.is_list == Some(true);
+        let many_tied = is_list && state.committed_at(new.commit).len() > MANY_TIED;
+        let (mut finals, mut newly) = (Vec::new(), Vec::new());
         for i in state.affected(at) {
             let reader = state.readers[i];
             let right = state.is_right(&reader);
@@ -128,6 +140,11 @@ impl Timestamps {
                 self.figures.doubt(true, Some("two transactions have one commit timestamp"));
             }
             if right != reader.wrong {
+                // A list that is wrong anyway may miss one more version.
+                let may_be_renamed = is_list && reader.wrong && reader.is_final;
+                if may_be_renamed && (many_tied || !is_named_by_elements(&reader)) {
+                    finals.push(pending((name, slot), &reader, None));
+                }
                 continue;
             }
             let changed = &mut state.readers[i];
@@ -143,46 +160,28 @@ impl Timestamps {
             }
             if self.finality.is(&reader) {
                 state.readers[i].is_final = true;
-                self.final_words.insert((slot, reader.word));
                 finals.push(pending((name, slot), &reader, None));
+                newly.push(reader);
             } else if !right {
                 let until = until_of(reader.txn, bodies);
                 self.pending.push(pending((name, slot), &reader, until));
             }
         }
+        newly.iter().for_each(|reader| self.note_final(slot, reader, bodies));
         finals.dedup();
         for of in finals {
             self.review(of, new.txn, arrival, bodies);
         }
     }
 
-    /// A word was written to a key: reads of it that were told may be called something else now.
-    pub(super) fn written_again(
+    /// Asks again about reads whose verdict was final, and tells what has changed.
+    pub(super) fn review(
         &mut self,
-        slot: Slot,
-        written: Word,
-        txn: TxnRef,
+        of: Pending,
+        late: TxnRef,
         arrival: &Arrival<'_>,
         bodies: &mut Bodies,
     ) {
-        let (name, state) = &self.keys[slot.0 as usize];
-        let all = state.is_list == Some(true);
-        let any = all || state.refused;
-        if state.wrong == 0 || !(any || self.final_words.contains(&(slot, written))) {
-            return;
-        }
-        let told = |r: &&Reader| r.wrong && r.is_final && r.txn != txn;
-        let about_it = |r: &&Reader| all || r.not || r.word == written;
-        let readers = state.readers.iter().filter(told).filter(about_it);
-        let mut again: Vec<Pending> = readers.map(|r| pending((*name, slot), r, None)).collect();
-        again.dedup();
-        for of in again {
-            self.review(of, txn, arrival, bodies);
-        }
-    }
-
-    /// Asks again about reads whose verdict was final, and tells what has changed.
-    fn review(&mut self, of: Pending, late: TxnRef, arrival: &Arrival<'_>, bodies: &mut Bodies) {
         let name = arrival.name(late);
         let after = self.judge_readers(of, None, bodies);
         let readers = &self.keys[of.slot.0 as usize].1.readers[self.readers_of(of)];
@@ -196,8 +195,8 @@ impl Timestamps {
             .map(|(op, _, _)| op)
             .collect();
         if !gone.is_empty() {
-            let before = self.judge_readers(of, Some(late), bodies).unwrap_or_default();
-            self.withdraw(of, &gone, before.findings, &name);
+            let before = self.judge_before_all_that(of, Some(late), bodies);
+            self.withdraw(of, &gone, before.findings, &name, bodies);
         }
         for (before, finding) in self.assign(of, after) {
             match before {
@@ -207,6 +206,19 @@ impl Timestamps {
         }
     }
 
+    /// What was told of reads and is withdrawn now: as if nothing were missing, and some writer had not come.
+    fn judge_before_all_that(
+        &mut self,
+        of: Pending,
+        but: Option<TxnRef>,
+        bodies: &mut Bodies,
+    ) -> Judged {
+        let complete = std::mem::replace(&mut self.about.complete, true);
+        let before = self.judge_readers(of, but, bodies);
+        self.about.complete = complete;
+        before.unwrap_or_default()
+    }
+
     /// Withdraws what was told of some operations.
     fn withdraw(
         &mut self,
@@ -214,6 +226,7 @@ impl Timestamps {
         gone: &[u32],
         before: Vec<(Option<u32>, Finding)>,
         why: &str,
+        bodies: &mut Bodies,
     ) {
         let range = self.readers_of(of);
         let mut told: Vec<(u32, Anomaly)> = Vec::new();
@@ -229,26 +242,50 @@ impl Timestamps {
                 self.correct(false, Finding { anomaly, ..finding }, why);
             }
         }
-        for (_, anomaly) in told {
-            self.withdraw_unshown((of.txn, anomaly), why);
+        let key = Some(self.keys[of.slot.0 as usize].0);
+        for (op, anomaly) in told {
+            let id = FindingId::new(Axiom::Ext, of.txn, key, Some(op));
+            self.withdraw_unshown(id, anomaly, why, bodies);
         }
     }
 
     /// Withdraws what was told of a key of which too little is known by now.
-    pub(super) fn withdraw_all(&mut self, slot: Slot, why: &str) {
-        let readers = self.keys[slot.0 as usize].1.readers.iter_mut();
-        let told = readers.filter_map(|r| r.told.take().map(|anomaly| (r.txn, anomaly)));
-        for told in told.collect::<Vec<_>>() {
-            self.withdraw_unshown(told, why);
+    pub(super) fn withdraw_all(&mut self, slot: Slot, why: &str, bodies: &mut Bodies) {
+        let (name, state) = &mut self.keys[slot.0 as usize];
+        let id = |r: &Reader| FindingId::new(Axiom::Ext, r.txn, Some(*name), Some(r.op));
+        let readers = state.readers.iter_mut();
+        let told = readers.filter_map(|r| r.told.take().map(|anomaly| (id(r), anomaly)));
+        for (id, anomaly) in told.collect::<Vec<_>>() {
+            self.withdraw_unshown(id, anomaly, why, bodies);
+        }
+    }
+
+    /// At the end: withdraws what was told and is not wrong. What came too late said so, and could not be judged then.
+    pub(crate) fn withdraw_others(&mut self, found: &HashSet<FindingId>, bodies: &mut Bodies) {
+        for (id, anomaly) in self.standing.all() {
+            if !found.contains(&id)
+                && let Some(finding) = excerpt::withdrawn(&self.about, bodies, id, anomaly)
+            {
+                self.correct(false, finding, "the end of the stream");
+            }
         }
     }
 
     /// Withdraws something without its witness, which cannot be shown any more.
-    fn withdraw_unshown(&mut self, (txn, anomaly): (TxnRef, Anomaly), why: &str) {
-        self.standing.lose();
+    fn withdraw_unshown(
+        &mut self,
+        id: FindingId,
+        anomaly: Anomaly,
+        why: &str,
+        bodies: &mut Bodies,
+    ) {
+        self.figures.too_late(id.txn);
+        if let Some(finding) = excerpt::withdrawn(&self.about, bodies, id, anomaly) {
+            return self.correct(false, finding, why);
+        }
+        self.standing.remove(id);
         self.figures.count(anomaly, -1);
         self.figures.corrections += 1;
-        self.figures.too_late(txn);
         let name = anomaly.name();
         self.trouble(Trouble::Open(format!(
             "a {name} that was told is withdrawn: {why} came, and what the read saw is not kept any more"
@@ -261,36 +298,40 @@ impl Timestamps {
             return;
         }
         self.deletes_may_be_missing(why);
-        let mut slots: Vec<Slot> = (0..self.keys.len() as u32).map(Slot).collect();
-        // In an order that does not depend on what has been in memory before.
-        slots.sort_unstable_by_key(|slot| self.keys[slot.0 as usize].0);
+        self.about.complete = false;
+        let mut slots = self.slots_by_name();
+        slots.retain(|slot| !self.told_of(*slot, |_| true).is_empty());
+        // If it cannot be known, that is said of each of them.
+        let _ = self.look_for_twice(&slots, bodies);
+        let from = self.held.earliest().unwrap_or(AFTER_ALL);
         for slot in slots {
-            let (name, state) = &self.keys[slot.0 as usize];
-            if state.wrong == 0 {
-                continue;
+            for of in self.told_of(slot, |_| true) {
+                self.incomplete_for(of, why, bodies);
             }
-            let told = state.readers.iter().filter(|r| r.told.is_some());
-            let mut again: Vec<Pending> = told.map(|r| pending((*name, slot), r, None)).collect();
-            again.dedup();
-            for of in again {
-                self.about.complete = true;
-                let before = self.judge_readers(of, None, bodies).unwrap_or_default();
-                self.about.complete = false;
-                let after = self.judge_readers(of, None, bodies);
-                let range = self.readers_of(of);
-                let still: Vec<u32> =
-                    after.iter().flat_map(|j| &j.findings).filter_map(|(op, _)| *op).collect();
-                let readers = &self.keys[slot.0 as usize].1.readers[range];
-                let gone = readers.iter().filter(|r| r.told.is_some() && !still.contains(&r.op));
-                let gone: Vec<u32> = gone.map(|r| r.op).collect();
-                self.withdraw(of, &gone, before.findings, why);
-                for (before, finding) in self.assign(of, after) {
-                    if let Some(before) = before {
-                        self.rename(before, finding);
-                    }
-                }
+            // What was read again from disk for it may be too much for all of them together.
+            let state = &mut self.keys[slot.0 as usize].1;
+            let before = state.heap_bytes();
+            state.trim(self.trimmed, from, bodies.newest_on_disk());
+            self.key_bytes = (self.key_bytes + state.heap_bytes()).saturating_sub(before);
+        }
+    }
+
+    /// Asks again about reads that were told before something was missing.
+    fn incomplete_for(&mut self, of: Pending, why: &str, bodies: &mut Bodies) {
+        let after = self.judge_readers(of, None, bodies);
+        let still: Vec<u32> =
+            after.iter().flat_map(|j| &j.findings).filter_map(|(op, _)| *op).collect();
+        let readers = &self.keys[of.slot.0 as usize].1.readers[self.readers_of(of)];
+        let gone = readers.iter().filter(|r| r.told.is_some() && !still.contains(&r.op));
+        let gone: Vec<u32> = gone.map(|r| r.op).collect();
+        if !gone.is_empty() {
+            let before = self.judge_before_all_that(of, None, bodies);
+            self.withdraw(of, &gone, before.findings, why, bodies);
+        }
+        for (before, finding) in self.assign(of, after) {
+            if let Some(before) = before {
+                self.rename(before, finding);
             }
         }
-        self.about.complete = false;
     }
 }

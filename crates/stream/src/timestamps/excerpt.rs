@@ -12,7 +12,7 @@ use isolde_check::{Limits, Options, snapshots, timestamps};
 use isolde_history::{
     Effect, History, HistoryBuilder, Key, Op, OpId, OpKind, Sink, TxnId, Value, notation, printable,
 };
-use isolde_spec::{Answer, Axiom, By, Promise, Verdict, Witness};
+use isolde_spec::{Anomaly, Answer, Axiom, By, Promise, Verdict, Witness};
 
 use super::standing::FindingId;
 use crate::bodies::{Bodies, TxnRef};
@@ -71,6 +71,16 @@ pub(crate) struct Judged {
     pub(crate) doubt: Option<String>,
 }
 
+/// Why a read is in doubt if something is missing.
+pub(super) const MISSING: &str = "a transaction that is missing may have written what it saw";
+
+impl Judged {
+    /// It stays unknown, for a reason.
+    pub(super) fn in_doubt(why: &str) -> Judged {
+        Judged { doubt: Some(why.to_owned()), ..Judged::default() }
+    }
+}
+
 /// Asks about a few transactions. `None` if one of them is not there any more.
 pub(crate) fn judge(about: &About, bodies: &mut Bodies, asked: Suspicion<'_>) -> Option<Judged> {
     let mut all: Vec<TxnRef> = asked.involved.to_vec();
@@ -88,12 +98,7 @@ pub(crate) fn judge(about: &About, bodies: &mut Bodies, asked: Suspicion<'_>) ->
     }
     let history = Arc::new(small.finish());
     let own = TxnId(all.iter().position(|txn| *txn == asked.txn)? as u32);
-    let options = Options { witnesses: usize::MAX, ..Options::default() };
-    let limits = Limits::default();
-    let verdict = match about.promise.by {
-        By::Snapshots => snapshots::decide(&history, about.promise, &options, &limits),
-        _ => timestamps::decide(&history, about.promise, &options, &limits, &|_| {}),
-    };
+    let verdict = decide(&history, about.promise);
     let mut judged = Judged::default();
     if let Answer::Unknown(why) = &verdict.answer {
         judged.doubt = Some(why.clone());
@@ -109,10 +114,43 @@ pub(crate) fn judge(about: &About, bodies: &mut Bodies, asked: Suspicion<'_>) ->
     }
     // What else is wrong with these few hides that it is unknown.
     if judged.findings.is_empty() && !about.complete && asked.axiom == Axiom::Ext {
-        let missing = || "a transaction that is missing may have written what it saw".to_owned();
-        judged.doubt.get_or_insert_with(missing);
+        judged.doubt.get_or_insert_with(|| MISSING.to_owned());
     }
     Some(judged)
+}
+
+/// A violation that is withdrawn, with nothing but the transaction that it was about: what is withdrawn needs no proof.
+/// `None` if the transaction is not kept any more.
+pub(crate) fn withdrawn(
+    about: &About,
+    bodies: &mut Bodies,
+    id: FindingId,
+    anomaly: Anomaly,
+) -> Option<Finding> {
+    let batch = bodies.get(id.txn.batch())?;
+    let mut small = HistoryBuilder::new();
+    about.header.copy_meta(&[], &mut small);
+    batch.copy_txn(id.txn.txn(), &mut |_| true, &mut small).ok()?;
+    let history = Arc::new(small.finish());
+    let verdict = Verdict { answer: Answer::Holds, ..decide(&history, about.promise) };
+    let named = |name: NameId| {
+        let pool = batch.pool();
+        let key = pool.key_names().iter().find(|key| name_id(pool, **key) == name)?;
+        Some(text(&batch, *key))
+    };
+    let (txn, key) = (name_of(&batch, id.txn.txn()), id.key.and_then(named));
+    let (axiom, id) = (Some(id.axiom), Some(id));
+    Some(Finding { id, anomaly, axiom, txn, key, history, verdict })
+}
+
+/// What the offline rules say of a history.
+pub(crate) fn decide(history: &History, promise: Promise) -> Verdict {
+    let options = Options { witnesses: usize::MAX, ..Options::default() };
+    let limits = Limits::default();
+    match promise.by {
+        By::Snapshots => snapshots::decide(history, promise, &options, &limits),
+        _ => timestamps::decide(history, promise, &options, &limits, &|_| {}),
+    }
 }
 
 /// Operations on the key, and writes of other keys: whether a transaction wrote says where it stands.

@@ -41,11 +41,13 @@ pub(crate) struct Reader {
 }
 
 /// A write that left no version: overwritten, rolled back, or of unknown outcome.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Other {
     pub(crate) word: Word,
     pub(crate) txn: TxnRef,
     pub(crate) unknown: bool,
+    /// Whether it was rolled back, and not overwritten.
+    pub(crate) undone: bool,
 }
 
 impl Reader {

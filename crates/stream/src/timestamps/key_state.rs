@@ -7,12 +7,17 @@
 //! complete: every version and every reader after the floor is here, and so is the version that is the newest at the
 //! floor. Below it there may be some, and they say nothing.
 
+use std::ops::Range;
+
+use hashbrown::HashSet;
 use isolde_check::timestamps::rules::Place;
-use isolde_history::Timestamp;
+use isolde_history::{Timestamp, Value};
 
 use super::key_records::{Other, Reader, Version};
 use super::records::Records;
-use crate::bodies::{BEFORE_ALL, TxnRef};
+use super::uniqueness::Uniqueness;
+use super::word_index::{WordIndex, Writer};
+use crate::bodies::{AFTER_ALL, BEFORE_ALL, TxnRef};
 use crate::content::{ListHash, Word};
 use crate::divider;
 
@@ -47,8 +52,18 @@ pub(crate) struct KeyState {
     pub(crate) deleted: bool,
     /// Whether all writers of its versions have timestamps that make sense, and none overlaps the next one.
     apart: bool,
-    /// Whether an operation on it was ever refused: what that saw may be any version.
+    /// No writer of a version that is or was here took longer than this from its start to its commit.
+    longest: i64,
+    /// Whether something was read again for what came late since it was trimmed last.
+    pub(crate) reloaded: bool,
+    /// Whether the verdict on an operation that was refused, wrongly, is final and may still be called otherwise.
     pub(crate) refused: bool,
+    /// Of a list: whether it is not known any more what reads showed whose verdict is final.
+    pub(crate) unnoted: bool,
+    /// Whether every word was written once, if something is missing in the stream.
+    pub(crate) once: Uniqueness,
+    /// Who wrote which word, once that was asked.
+    words: Option<Box<WordIndex>>,
 }
 
 impl KeyState {
@@ -69,7 +84,12 @@ impl KeyState {
             bad: false,
             deleted: false,
             apart: true,
+            longest: 0,
+            reloaded: false,
             refused: false,
+            unnoted: false,
+            once: Uniqueness::default(),
+            words: None,
         }
     }
 
@@ -79,6 +99,8 @@ impl KeyState {
             + self.blocks.capacity() * size_of::<(ListHash, ListHash)>()
             + self.readers.capacity() * size_of::<Reader>()
             + self.others.capacity() * size_of::<Other>()
+            + self.words.as_ref().map_or(0, |words| words.heap_bytes())
+            + self.once.heap_bytes()
     }
 
     /// The bytes of what is in it.
@@ -96,10 +118,22 @@ impl KeyState {
         at
     }
 
+    /// Enters a write that left no version.
+    pub(crate) fn add_other(&mut self, other: Other) {
+        if let Some(words) = &mut self.words {
+            words.add(other.word, (&other).into());
+        }
+        self.others.push(other);
+    }
+
     fn put_version(&mut self, at: usize, version: Version) {
+        if let Some(words) = &mut self.words {
+            words.add(version.word, (&version).into());
+        }
         self.versions.insert(at, version);
         let around = &self.versions[at.saturating_sub(1)..(at + 2).min(self.versions.len())];
         self.apart = self.apart && are_apart(around);
+        self.longest = self.longest.max(duration(&version));
     }
 
     /// Enters versions of a register if it can be seen at once that nothing is to be told of them: no reader is later, none
@@ -141,6 +175,12 @@ impl KeyState {
             && !fits(&before, next)
         {
             return false;
+        }
+        for version in &*new {
+            if let Some(words) = &mut self.words {
+                words.add(version.word, version.into());
+            }
+            self.longest = self.longest.max(duration(version));
         }
         self.merge_versions(new);
         true
@@ -200,7 +240,6 @@ impl KeyState {
             count = from_the_end(&self.versions[..count], |v| reader.place().sees(v.commit));
             reader.wrong = !self.is_right_at(count, reader);
             self.wrong += u32::from(reader.wrong);
-            self.refused |= reader.not;
             self.latest = self.latest.max(reader.at);
             each(reader, &self.versions[..count]);
         }
@@ -243,7 +282,7 @@ impl KeyState {
         let mut end = count;
         while let Some(last) = end.checked_sub(1) {
             let commit = self.versions[last].commit;
-            let same = self.versions[..end].iter().rev().take_while(|v| v.commit == commit).count();
+            let same = end - from_the_end(&self.versions[..end], |v| v.commit < commit);
             if same > 1 || self.versions[last].txn != reader {
                 return &self.versions[end - same..end];
             }
@@ -255,10 +294,10 @@ impl KeyState {
     /// In commit order: the versions that were committed when a reader that wrote was.
     pub(crate) fn tied(&self, count: usize, place: Place<Timestamp>) -> &[Version] {
         let after = &self.versions[count..];
-        if place.inclusive {
+        if place.inclusive || after.first().is_none_or(|first| first.commit != place.at) {
             return &[];
         }
-        &after[..after.iter().take_while(|v| v.commit == place.at).count()]
+        &after[..from_the_end(after, |v| v.commit <= place.at)]
     }
 
     /// Whether a reader saw what it should have seen, at first sight: one that did not is looked at again by the rules
@@ -301,7 +340,7 @@ impl KeyState {
     }
 
     /// The readers for which a new version matters, as a range.
-    pub(crate) fn affected(&self, at: usize) -> std::ops::Range<usize> {
+    pub(crate) fn affected(&self, at: usize) -> Range<usize> {
         let commit = self.versions[at].commit;
         if commit > self.latest {
             return 0..0;
@@ -319,15 +358,50 @@ impl KeyState {
         }
     }
 
-    /// Whether a value was written twice: then a transaction that is missing may have written any.
-    /// One transaction is left out.
-    pub(crate) fn repeats(&self, but: Option<TxnRef>) -> bool {
-        let versions = self.versions.iter().map(|version| (version.txn, version.word));
-        let written = versions.chain(self.others.iter().map(|o| (o.txn, o.word)));
-        let written = written.filter(|(txn, _)| Some(*txn) != but);
-        let mut words: Vec<Word> = written.map(|(_, word)| word).collect();
-        words.sort_unstable();
-        words.windows(2).any(|pair| pair[0] == pair[1])
+    /// The writers of a word of a register that are here, in the order of arrival.
+    /// Those that came in batches before a number are left out.
+    pub(crate) fn writers(&mut self, word: Word, since: u32) -> impl Iterator<Item = Writer> {
+        self.index_words();
+        let mut few: Vec<Writer> = Vec::new();
+        if self.words.is_none() {
+            let versions = self.versions.iter().filter(|version| version.word == word);
+            let others = self.others.iter().filter(|other| other.word == word);
+            few.extend(versions.map(Writer::from).chain(others.map(Writer::from)));
+            few.retain(|writer| writer.txn.batch() >= since);
+            few.sort_unstable();
+        }
+        let indexed = self.words.as_ref().map(|words| words.of(word, since));
+        few.into_iter().chain(indexed.into_iter().flatten())
+    }
+
+    /// Whether a transaction of unknown outcome that is here, other than this one, wrote a word.
+    pub(crate) fn may_be_written(&mut self, word: Word, but: Option<TxnRef>) -> bool {
+        self.index_words();
+        match &self.words {
+            Some(words) => words.unknown(word).any(|writer| Some(writer.txn) != but),
+            None => self.others.iter().any(|o| o.unknown && o.word == word && Some(o.txn) != but),
+        }
+    }
+
+    fn index_words(&mut self) {
+        // So few are looked through.
+        const FEW: usize = 64;
+        if self.words.is_none() && self.versions.len() + self.others.len() > FEW {
+            self.words = Some(Box::new(WordIndex::new(&self.versions, &self.others)));
+        }
+    }
+
+    /// The versions with one commit timestamp.
+    pub(crate) fn committed_at(&self, commit: Timestamp) -> Range<usize> {
+        let end = from_the_end(&self.versions, |v| v.commit <= commit);
+        from_the_end(&self.versions[..end], |v| v.commit < commit)..end
+    }
+
+    /// The writers of versions that are deletes, the last one first.
+    pub(crate) fn last_deletes(&self) -> impl Iterator<Item = TxnRef> {
+        let absent = Word(Value::ABSENT.to_bits());
+        let deletes = self.versions.iter().rev().filter(move |v| v.word == absent);
+        deletes.map(|version| version.txn)
     }
 
     /// By snapshots: transactions that show in which order some others wrote the key.
@@ -338,18 +412,66 @@ impl KeyState {
 
     /// The first writer that commits after the one at an index and overlaps it: `None` if there is none, or if its own
     /// timestamps are wrong.
-    pub(crate) fn opponent(&self, at: usize, skip: Option<usize>) -> Option<usize> {
+    pub(crate) fn opponent(&self, at: usize) -> Option<usize> {
         let own = self.versions[at];
-        let good = |v: &Version| v.start < v.commit;
-        if !good(&own) {
+        if self.apart || own.start >= own.commit {
+            // If all are apart, all later ones began after the next one, which began after this.
             return None;
         }
-        if self.apart {
-            // All later ones began after the next one, which began after this.
-            return None;
+        let mut later = at + 1..self.versions.len();
+        later.by_ref().take_while(|j| self.may_reach(*j, own.commit)).find(|j| {
+            let other = &self.versions[*j];
+            other.start < other.commit && other.start < own.commit
+        })
+    }
+
+    /// Whether a writer may have started before a time, or a later one may: none takes longer than the longest.
+    fn may_reach(&self, at: usize, time: Timestamp) -> bool {
+        let earliest = self.versions[at].commit.physical.saturating_sub(self.longest);
+        earliest <= time.physical || self.longest == i64::MAX
+    }
+
+    /// The writers that commit before the one at an index and overlap it, and no other one that commits before it: each
+    /// with the first that commits after it and overlaps it, too.
+    pub(crate) fn new_opponent_of(&self, at: usize) -> Vec<(usize, Option<usize>)> {
+        let new = self.versions[at];
+        let mut found = Vec::new();
+        if new.start >= new.commit {
+            return found;
         }
-        let later = (at + 1..self.versions.len()).filter(|j| Some(*j) != skip);
-        later.into_iter().find(|j| good(&self.versions[*j]) && self.versions[*j].start < own.commit)
+        // The earliest start between.
+        let mut between: Option<Timestamp> = None;
+        // The earliest start of those that commit later, up to each of them.
+        let mut later: Vec<Timestamp> = Vec::new();
+        for u in (0..at).rev().take_while(|u| self.versions[*u].commit > new.start) {
+            let own = self.versions[u];
+            if own.start >= own.commit {
+                continue;
+            }
+            if between.is_none_or(|start| start >= own.commit) {
+                if found.is_empty() {
+                    later = self.earliest_starts_after(at);
+                }
+                let next = later.partition_point(|start| *start >= own.commit);
+                found.push((u, (next < later.len()).then_some(at + 1 + next)));
+            }
+            between = Some(between.map_or(own.start, |start| start.min(own.start)));
+        }
+        found
+    }
+
+    fn earliest_starts_after(&self, at: usize) -> Vec<Timestamp> {
+        let mut earliest = AFTER_ALL;
+        let later = (at + 1..self.versions.len())
+            .take_while(|j| self.may_reach(*j, self.versions[at].commit));
+        let starts = later.map(|j| {
+            let version = &self.versions[j];
+            if version.start < version.commit {
+                earliest = earliest.min(version.start);
+            }
+            earliest
+        });
+        starts.collect()
     }
 
     /// Whether what a place sees has left memory, and could not be read again.
@@ -359,13 +481,14 @@ impl KeyState {
     }
 
     /// Lets go of what came in batches before a number, but for the newest version of them and for wrong reads. What readers
-    /// from a time on see stays.
-    pub(crate) fn trim(&mut self, end: u32, from: Timestamp) {
+    /// from a time on see stays, and so does what lies far beyond all others, after `near`.
+    pub(crate) fn trim(&mut self, end: u32, from: Timestamp, near: Timestamp) {
         let gone = |txn: TxnRef| txn.batch() < end;
         let before = (self.readers.len(), self.versions.len(), self.others.len());
         let mut floor = self.floor;
         self.readers.retain(|reader| {
-            let stays = !gone(reader.txn) || reader.wrong || reader.at >= from;
+            let late = reader.at >= from || reader.at > near;
+            let stays = !gone(reader.txn) || reader.wrong || late;
             if !stays {
                 floor = floor.max(Some(reader.at));
             }
@@ -375,13 +498,8 @@ impl KeyState {
             self.others.retain(|other| !gone(other.txn));
             floor = floor.or(Some(BEFORE_ALL));
         }
-        // A writer whose timestamps are wrong does not see its own version, but the one before.
-        let good = |version: &&Version| {
-            gone(version.txn) && version.start < version.commit && version.commit < from
-        };
-        let newest = self.versions.iter().rev().find(good);
-        if let Some(newest) = newest.map(|version| version.commit) {
-            let stays = |version: &Version| !gone(version.txn) || version.commit >= newest;
+        if let Some((kept, newest)) = self.oldest_needed(gone, (from, near)) {
+            let stays = |version: &Version| !gone(version.txn) || version.commit >= kept;
             if !self.versions.iter().all(stays) {
                 floor = floor.max(Some(newest));
                 let mut of_block = self.versions.iter().map(stays);
@@ -390,11 +508,37 @@ impl KeyState {
             }
         }
         self.floor = floor;
+        (self.words, self.reloaded) = (None, false);
         self.apart = are_apart(&self.versions);
         shrink(&mut self.readers, before.0);
         shrink(&mut self.versions, before.1);
         shrink(&mut self.blocks, before.1);
         shrink(&mut self.others, before.2);
+    }
+
+    /// From which commit on versions have to stay, if what is gone may leave, and the floor then: the newest of them
+    /// stays. A writer whose timestamps are wrong does not see its own version, but the one before, which stays, too.
+    /// Of too many with one commit timestamp none does.
+    fn oldest_needed(
+        &self,
+        gone: impl Fn(TxnRef) -> bool,
+        (from, near): (Timestamp, Timestamp),
+    ) -> Option<(Timestamp, Timestamp)> {
+        const MANY: usize = 1 << 10;
+        let mut may_go = (0..self.versions.len()).rev().filter(|at| {
+            let version = &self.versions[*at];
+            gone(version.txn) && version.commit < from && version.commit <= near
+        });
+        let newest = &self.versions[may_go.next()?];
+        let kept = match newest.start < newest.commit {
+            true => newest.commit,
+            false => self.versions[may_go.next()?].commit,
+        };
+        let tied = [kept, newest.commit].map(|commit| self.committed_at(commit).len());
+        if tied.into_iter().any(|tied| tied > MANY) && self.is_list == Some(false) {
+            return Some((AFTER_ALL, AFTER_ALL));
+        }
+        Some((kept, newest.commit))
     }
 
     /// Whether nothing is here that a batch on disk does not tell, up to this one.
@@ -432,14 +576,11 @@ impl KeyState {
         }
         self.apart = are_apart(&self.versions);
         self.lists_again();
-        let here = |other: &Other, all: &[Other]| {
-            all.iter().any(|o| (o.txn, o.word, o.unknown) == (other.txn, other.word, other.unknown))
-        };
-        for other in &loaded.others {
-            if !here(other, &self.others) {
-                self.others.push(*other);
-            }
-        }
+        self.words = None;
+        let longest = self.versions.iter().map(duration).max();
+        self.longest = self.longest.max(longest.unwrap_or_default());
+        let here: HashSet<Other> = self.others.iter().copied().collect();
+        self.others.extend(loaded.others.iter().filter(|other| !here.contains(*other)));
         let is_new =
             |r: &&Reader| self.readers.binary_search_by_key(&r.order(), Reader::order).is_err();
         let mut new: Vec<Reader> = loaded.readers.iter().filter(is_new).copied().collect();
@@ -486,6 +627,11 @@ pub(crate) fn from_the_end<T>(list: &[T], holds: impl Fn(&T) -> bool) -> usize {
 fn are_apart(versions: &[Version]) -> bool {
     versions.iter().all(|version| version.start < version.commit)
         && versions.windows(2).all(|pair| pair[0].commit <= pair[1].start)
+}
+
+/// How long a writer took, if its timestamps make sense.
+fn duration(version: &Version) -> i64 {
+    version.commit.physical.saturating_sub(version.start.physical).max(0)
 }
 
 /// Gives back what a list that became shorter does not need. A long one is going to be as long again: growing would mean

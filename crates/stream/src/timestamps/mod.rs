@@ -4,6 +4,7 @@
 //! version comes that it should have seen; what is wrong is told when nothing can change it any more, and then in
 //! the words of the offline check ([`excerpt`]).
 
+mod again;
 mod arrivals;
 mod changes;
 pub(crate) mod excerpt;
@@ -17,12 +18,16 @@ mod reload;
 mod saved;
 mod sessions;
 mod slot;
+mod sources;
 mod standing;
+mod uniqueness;
+mod verdicts;
+mod word_index;
 
 use hashbrown::{HashMap, HashSet};
-use isolde_check::timestamps::rules::{Ordering, Place};
+use isolde_check::timestamps::rules::Ordering;
 use isolde_history::{History, Timestamp, info};
-use isolde_spec::{Anomaly, Axiom, By, Level, Promise};
+use isolde_spec::{Anomaly, Axiom, Level, Promise};
 
 use crate::bodies::{BEFORE_ALL, Bodies, TxnRef};
 use crate::content::{NameId, Word};
@@ -34,7 +39,7 @@ pub(crate) use records::{Kept, PickedTxn};
 pub(crate) use saved::{SavedPending, SavedTimestamps};
 pub(crate) use standing::FindingId;
 
-use excerpt::{About, Judged, Suspicion};
+use excerpt::About;
 use flipped::Flipped;
 use held_back::{HeldBack, HeldRead};
 use key_records::Reader;
@@ -107,6 +112,8 @@ pub(crate) struct Timestamps {
     hand: usize,
     /// All batches before this are on disk, and what they say of keys has left memory.
     trimmed: u32,
+    /// The highest floor of any key that was in memory then.
+    highest_floor: Timestamp,
     /// The bytes that keys take, and those that they needed when they were trimmed last.
     key_bytes: usize,
     needed_bytes: usize,
@@ -128,8 +135,11 @@ pub(crate) struct Timestamps {
     flipped: Flipped,
     /// Where changes of verdicts are gathered.
     changes: Vec<flipped::Change>,
-    /// Words of keys that a read saw that was wrong when it became final.
-    final_words: HashSet<(Slot, Word)>,
+    /// Words of keys that a read saw that was wrong when it became final, and up to which commit it may be called
+    /// otherwise when one is written again. Of a list, its elements.
+    final_words: HashMap<(Slot, Word), Timestamp>,
+    /// Whether anything was deleted.
+    deletes: bool,
     /// What deletes may excuse.
     inserts: Inserts,
     /// Wrong reads that are not told yet.
@@ -153,6 +163,7 @@ impl Timestamps {
             left: SeenFilter::default(),
             hand: 0,
             trimmed: 0,
+            highest_floor: BEFORE_ALL,
             key_bytes: 0,
             needed_bytes: 0,
             most_reloaded: (settings.memory / 4).max(8 << 20),
@@ -166,7 +177,8 @@ impl Timestamps {
             left_sessions: SeenFilter::default(),
             flipped: Flipped::default(),
             changes: Vec::new(),
-            final_words: HashSet::new(),
+            final_words: HashMap::new(),
+            deletes: false,
             inserts: Inserts::default(),
             pending: Vec::new(),
             told: Vec::new(),
@@ -183,14 +195,13 @@ impl Timestamps {
         }
         let range = self.readers_of(pending);
         let state = &mut self.keys[pending.slot.0 as usize].1;
-        let mut open = false;
+        let (mut open, mut wrong) = (false, Vec::new());
         for reader in &mut state.readers[range] {
             open |= reader.wrong && !reader.is_final;
             reader.is_final = true;
-            if reader.wrong {
-                self.final_words.insert((pending.slot, reader.word));
-            }
+            wrong.extend(reader.wrong.then_some(*reader));
         }
+        wrong.iter().for_each(|reader| self.note_final(pending.slot, reader, bodies));
         if open {
             let judged = self.judge_readers(pending, None, bodies);
             for (_, finding) in self.assign(pending, judged) {
@@ -215,107 +226,6 @@ impl Timestamps {
         // There are few.
         let count = readers[from..].iter().take_while(|r| key(r) == wanted).count();
         from..from + count
-    }
-
-    /// What the offline rules say of the reads of a transaction on a key, perhaps without one of the writers. `None` if
-    /// what is needed is not kept any more.
-    fn judge_readers(
-        &mut self,
-        of: Pending,
-        but: Option<TxnRef>,
-        bodies: &mut Bodies,
-    ) -> Option<Judged> {
-        let readers = &self.keys[of.slot.0 as usize].1.readers[self.readers_of(of)];
-        let words: Vec<Word> = readers.iter().map(|reader| reader.word).collect();
-        let refused = readers.iter().any(|reader| reader.not);
-        let is_list = self.keys[of.slot.0 as usize].1.is_list == Some(true);
-        // A refused operation saw any other version; a list has something of all of them. Where something is missing it
-        // matters whether any value was written twice.
-        let all = refused || is_list || !self.about.complete;
-        let own = self.keys[of.slot.0 as usize].1.versions.iter().find(|v| v.txn == of.txn);
-        // It does not see its own version, but the one before.
-        let from = own.map_or(of.at, |own| own.commit.min(of.at));
-        if !self.reload(of.slot, if all { BEFORE_ALL } else { from }, bodies) {
-            return None;
-        }
-        let mut involved: Vec<TxnRef> = Vec::new();
-        let mut unknown = false;
-        if !all && self.keys[of.slot.0 as usize].1.floor.is_some() {
-            let name = self.keys[of.slot.0 as usize].0;
-            for word in &words {
-                let (writers, may) = self.writers_on_disk(name, *word, bodies)?;
-                involved.extend(writers);
-                unknown |= may;
-            }
-        }
-        let (key, state) = &self.keys[of.slot.0 as usize];
-        let place = Place { at: of.at, inclusive: of.inclusive };
-        if state.sees_nothing_known(place) {
-            return None;
-        }
-        let count = state.count(place);
-        let seen = |word: &Word| is_list || words.contains(word);
-        let others = || state.others.iter().filter(|o| Some(o.txn) != but);
-        if unknown || others().any(|o| o.unknown && (refused || seen(&o.word))) {
-            let doubt = "it may have seen a transaction whose outcome is unknown".to_owned();
-            return Some(Judged { doubt: Some(doubt), ..Judged::default() });
-        }
-        if !self.about.complete && state.repeats(but) {
-            let doubt = "a transaction that is missing may have written what it saw".to_owned();
-            return Some(Judged { doubt: Some(doubt), ..Judged::default() });
-        }
-        involved.extend(state.others.iter().filter(|o| seen(&o.word)).map(|o| o.txn));
-        involved.extend(state.newest(count, of.txn).iter().map(|version| version.txn));
-        involved.extend(state.tied(count, place).iter().map(|version| version.txn));
-        let matters = |word: &Word| refused || seen(word);
-        involved.extend(state.versions.iter().filter(|v| matters(&v.word)).map(|v| v.txn));
-        if let Some(but) = but {
-            // Then the version before it was the newest.
-            let before = state.versions[..count].iter().rev().filter(|v| v.txn != but);
-            let mut before = before.filter(|v| v.txn != of.txn).peekable();
-            let commit = before.peek().map(|v| v.commit);
-            involved.extend(before.take_while(|v| Some(v.commit) == commit).map(|v| v.txn));
-            involved.retain(|txn| *txn != but);
-        }
-        if self.about.promise.by == By::Snapshots {
-            let dividers = state.dividers(&involved).into_iter();
-            involved.extend(dividers.filter(|txn| Some(*txn) != but));
-        }
-        let asked =
-            Suspicion { axiom: Axiom::Ext, txn: of.txn, key: Some(*key), involved: &involved };
-        let judged = excerpt::judge(&self.about, bodies, asked)?;
-        // What wrote the value may be gone.
-        let thin_air = |(_, found): &(Option<u32>, Finding)| found.anomaly == Anomaly::ThinAirRead;
-        if bodies.forgotten().is_some() && judged.findings.iter().any(thin_air) {
-            return None;
-        }
-        Some(judged)
-    }
-
-    /// Notes what readers are told to be, and hands back the findings that have changed, each with what the reader was
-    /// told to be before.
-    fn assign(&mut self, of: Pending, judged: Option<Judged>) -> Vec<(Option<Anomaly>, Finding)> {
-        let Some(judged) = judged else {
-            self.figures.too_late(of.txn);
-            return Vec::new();
-        };
-        let range = self.readers_of(of);
-        let readers = &mut self.keys[of.slot.0 as usize].1.readers[range];
-        let doubt = judged.doubt.is_some();
-        let mut changed = Vec::new();
-        for (op, finding) in judged.findings {
-            let Some(reader) = readers.iter_mut().find(|r| Some(r.op) == op) else { continue };
-            let before = reader.told.replace(finding.anomaly);
-            if before != Some(finding.anomaly) {
-                changed.push((before, finding));
-            }
-        }
-        for reader in readers.iter_mut().filter(|r| r.wrong && r.told.is_none()) {
-            if doubt != std::mem::replace(&mut reader.doubt, doubt) {
-                self.figures.doubt(doubt, judged.doubt.as_deref());
-            }
-        }
-        changed
     }
 
     /// Notes that a violation stands.
@@ -384,7 +294,7 @@ impl Timestamps {
     pub(crate) fn held(&self) -> (usize, usize) {
         let tables = self.slots.capacity() * (size_of::<(NameId, Slot)>() + 1)
             + self.bounds.capacity() * (size_of::<(NameId, (Timestamp, TxnRef))>() + 1)
-            + self.final_words.capacity() * (size_of::<(Slot, Word)>() + 1)
+            + self.final_words.capacity() * (size_of::<(Slot, Word, Timestamp)>() + 1)
             + self.flipped.heap_bytes()
             + self.held.heap_bytes()
             + self.standing.heap_bytes()

@@ -141,8 +141,9 @@ pub(super) struct Records {
     pub(super) first_ops: Vec<OpId>,
     pub(super) readers: Vec<Reader>,
     pub(super) others: Vec<Other>,
-    /// The elements of the version under way.
-    block: Vec<Word>,
+    /// Of a list: the elements of all versions, and where those of each end.
+    elements: Vec<Word>,
+    ends: Vec<usize>,
 }
 
 impl Records {
@@ -151,6 +152,22 @@ impl Records {
         self.first_ops.clear();
         self.readers.clear();
         self.others.clear();
+        self.elements.clear();
+        self.ends.clear();
+    }
+
+    /// What a version of a list adds to it.
+    pub(super) fn elements(&self, version: usize) -> &[Word] {
+        let end = |version: usize| self.ends.get(version).copied().unwrap_or_default();
+        &self.elements[version.checked_sub(1).map_or(0, end)..end(version)]
+    }
+
+    /// All words that were written: of a list, its elements.
+    pub(super) fn words(&self) -> impl Iterator<Item = Word> {
+        let plain = self.versions.iter().filter(|(_, block)| block.is_none());
+        let plain = plain.map(|(version, _)| version.word);
+        let others = self.others.iter().map(|other| other.word);
+        plain.chain(self.elements.iter().copied()).chain(others)
     }
 
     /// Whether they say nothing.
@@ -163,6 +180,7 @@ impl Records {
         self.versions.len() * size_of::<(Version, Option<ListHash>)>()
             + self.readers.len() * size_of::<Reader>()
             + self.others.len() * size_of::<Other>()
+            + self.elements.len() * size_of::<Word>()
     }
 
     /// The earliest time that must be known to enter them.
@@ -205,7 +223,7 @@ impl Records {
         standing: &Standing<'_>,
     ) {
         if is_list {
-            self.block.push(written);
+            self.elements.push(written);
         }
         if !write.last {
             return;
@@ -215,7 +233,11 @@ impl Records {
             Ordering::Commits { .. } => Timestamp::plain(i64::MIN),
         };
         let version = Version { commit, start, word: written, txn: standing.txn(write.txn) };
-        let block = is_list.then(|| ListHash::of(self.block.drain(..)));
+        let from = self.ends.last().copied().unwrap_or_default();
+        let block = is_list.then(|| ListHash::of(self.elements[from..].iter().copied()));
+        if is_list {
+            self.ends.push(self.elements.len());
+        }
         self.versions.push((version, block));
     }
 
@@ -223,7 +245,8 @@ impl Records {
         let outcome = standing.batch.txn(write.txn).outcome();
         let unknown = write.fate == WriteFate::Unknown
             || (write.fate == WriteFate::Version && outcome == Outcome::Committed);
-        self.others.push(Other { word: written, txn: standing.txn(write.txn), unknown });
+        let undone = write.fate == WriteFate::Undone;
+        self.others.push(Other { word: written, txn: standing.txn(write.txn), unknown, undone });
     }
 
     fn read(&mut self, read: &BatchRead<'_>, standing: &Standing<'_>) {

@@ -7,7 +7,7 @@
 use isolde_history::Timestamp;
 
 use super::key_records::Version;
-use super::key_state::KeyState;
+use super::key_state::{KeyState, from_the_end};
 use super::records::{Records, read_again};
 use super::{Slot, Timestamps};
 use crate::bodies::{AFTER_ALL, BEFORE_ALL, Bodies, TxnRef};
@@ -15,6 +15,65 @@ use crate::content::{ListHash, NameId, What, Word};
 
 /// A key without anything is as large as this, with its places in tables.
 const A_KEY: usize = size_of::<(NameId, KeyState)>() + 2 * size_of::<(NameId, Slot)>();
+
+/// A key that is read again, batch by batch.
+struct Again {
+    slot: Slot,
+    name: NameId,
+    /// From when on all has to be known.
+    from: Timestamp,
+    /// Whether all has to be.
+    whole: bool,
+    /// The batches that are left, the next one last, and whether each has timestamps far beyond all others.
+    batches: Vec<(bool, u32)>,
+    records: Records,
+    base: Base,
+    /// The floor then, and whether what was visible there is not kept any more.
+    floor: Option<Timestamp>,
+    base_missing: bool,
+    /// Whether a batch used it as something else than a list, and as a list.
+    lists: [bool; 2],
+}
+
+/// Whether reading goes on after a batch.
+enum Step {
+    GoOn,
+    Done,
+    TooMuch,
+}
+
+/// The newest two versions before a time, as far as they are known: commit, writer, whether its timestamps make sense.
+#[derive(Default)]
+struct Base(Vec<(Timestamp, TxnRef, bool)>);
+
+impl Again {
+    fn next(&self) -> Option<(bool, u32)> {
+        self.batches.last().copied()
+    }
+
+    fn next_batch(&mut self) -> Option<(bool, u32)> {
+        self.batches.pop()
+    }
+}
+
+impl Base {
+    fn add(&mut self, version: &Version) {
+        self.0.push((version.commit, version.txn, version.start < version.commit));
+        self.0.sort_unstable_by(|a, b| b.cmp(a));
+        self.0.dedup();
+        self.0.truncate(2);
+    }
+
+    /// What must not be missed, and the floor if nothing from there on is: of the newest version alone if its writer does
+    /// not stand after it. A writer whose timestamps are wrong sees the one before.
+    fn known(&self) -> Option<(Timestamp, Timestamp)> {
+        match self.0[..] {
+            [(newest, _, true), ..] => Some((newest, newest)),
+            [(newest, ..), (before, ..)] => Some((before, newest)),
+            _ => None,
+        }
+    }
+}
 
 impl Timestamps {
     /// The place of a key in memory. Of one that may have left memory nothing is known yet.
@@ -45,40 +104,125 @@ impl Timestamps {
     /// Sees to it that all of a key after a time, and what was visible then, is in memory. Says whether it is: what was
     /// needed may not be kept any more.
     pub(super) fn reload(&mut self, slot: Slot, from: Timestamp, bodies: &mut Bodies) -> bool {
+        let Some(mut again) = self.again(slot, from, bodies) else { return true };
+        while let Some(batch) = again.next_batch() {
+            match self.read_batch(&mut again, batch, bodies) {
+                Step::GoOn => {}
+                Step::Done => break,
+                Step::TooMuch => return false,
+            }
+        }
+        self.restore_key(again, bodies)
+    }
+
+    /// The same of several keys, each from a time on: every batch is read once for all of them. What is too much for that
+    /// is left out.
+    pub(super) fn reload_together(&mut self, keys: &[(Slot, Timestamp)], bodies: &mut Bodies) {
+        // What is to be read of each key is a list of batches.
+        const AT_ONCE: usize = 64;
+        for keys in keys.chunks(AT_ONCE) {
+            let again = keys.iter().filter_map(|(slot, from)| self.again(*slot, *from, bodies));
+            let mut left: Vec<Again> = again.collect();
+            let mut done = Vec::new();
+            while let Some(batch) = left.iter().filter_map(Again::next).max() {
+                let mut at = 0;
+                while let Some(again) = left.get_mut(at) {
+                    let step = match again.next() == Some(batch) {
+                        true => {
+                            again.batches.pop();
+                            self.read_batch(again, batch, bodies)
+                        }
+                        false => Step::GoOn,
+                    };
+                    if matches!(step, Step::GoOn) && again.next().is_some() {
+                        at += 1;
+                        continue;
+                    }
+                    let again = left.swap_remove(at);
+                    done.extend((!matches!(step, Step::TooMuch)).then_some(again));
+                }
+                let bytes = left.iter().chain(&done).map(|again| again.records.bytes());
+                if bytes.sum::<usize>() > self.most_reloaded {
+                    break;
+                }
+            }
+            for again in done {
+                self.keys[again.slot.0 as usize].1.reloaded = true;
+                self.restore_key(again, bodies);
+            }
+        }
+    }
+
+    /// A key of which something has to be read again to know all from a time on; `None` if nothing has to.
+    fn again(&self, slot: Slot, from: Timestamp, bodies: &mut Bodies) -> Option<Again> {
         let (name, state) = &self.keys[slot.0 as usize];
-        let (name, is_list) = (*name, state.is_list);
         if state.floor.is_none_or(|floor| from > floor) {
-            return true;
+            return None;
         }
         // The elements of a list that is not here are known from its beginning only.
-        let whole = is_list != Some(false) && state.versions.is_empty();
+        let whole = state.is_list != Some(false) && state.versions.is_empty();
         let from = if whole { BEFORE_ALL } else { from };
-        // A writer whose timestamps are wrong does not see its own version, but the one before.
-        let counts = |version: &&Version| version.commit < from && version.start < version.commit;
-        let mut earlier = state.versions.iter().rev().find(counts).map(|version| version.commit);
-        let mut batches = bodies.about(name, What::Key);
+        let mut batches = bodies.about(*name, What::Key);
         batches.retain(|batch| *batch < self.trimmed);
-        let mut records = Records::default();
-        let mut floor = bodies.forgotten();
-        let mut base_missing = floor.is_some();
-        let mut lists = [false; 2];
-        while let Some(batch) = batches.pop() {
-            let Some(bound) = bodies.latest_up_to(batch) else { break };
-            if earlier.is_some_and(|earlier| earlier > bound) {
-                (floor, base_missing) = (earlier, false);
-                break;
-            }
-            let Some(body) = bodies.body(batch) else { break };
-            let known = records.versions.len();
-            if let Some(list) = read_again(&body, batch, (name, self.ordering), &mut records) {
-                lists[usize::from(list)] = true;
-            }
-            let found = records.versions[known..].iter().map(|(version, _)| version);
-            earlier = earlier.max(found.filter(counts).map(|version| version.commit).max());
-            if records.bytes() > self.most_reloaded {
-                return false;
+        // What no mark speaks of comes first.
+        let mut batches: Vec<(bool, u32)> =
+            batches.into_iter().map(|batch| (bodies.has_far(batch), batch)).collect();
+        batches.sort_unstable();
+        let mut again = Again {
+            slot,
+            name: *name,
+            from,
+            whole,
+            batches,
+            records: Records::default(),
+            base: Base::default(),
+            floor: bodies.forgotten(),
+            base_missing: bodies.forgotten().is_some(),
+            lists: [false; 2],
+        };
+        let earlier = from_the_end(&state.versions, |version| version.commit < from);
+        for version in state.versions[..earlier].iter().rev().take(2) {
+            again.base.add(version);
+        }
+        Some(again)
+    }
+
+    /// Reads a batch again for a key, the batches after it having been read.
+    fn read_batch(
+        &self,
+        again: &mut Again,
+        (is_far, batch): (bool, u32),
+        bodies: &mut Bodies,
+    ) -> Step {
+        let Some(bound) = bodies.latest_up_to(batch) else { return Step::Done };
+        if let Some((least, floor)) = again.base.known()
+            && least > bound
+            && !is_far
+        {
+            (again.floor, again.base_missing) = (Some(floor), false);
+            return Step::Done;
+        }
+        let Some(body) = bodies.body(batch) else { return Step::Done };
+        let known = again.records.versions.len();
+        let of = (again.name, self.ordering);
+        if let Some(list) = read_again(&body, batch, of, &mut again.records) {
+            again.lists[usize::from(list)] = true;
+        }
+        for (version, _) in &again.records.versions[known..] {
+            if version.commit < again.from {
+                again.base.add(version);
             }
         }
+        match again.records.bytes() > self.most_reloaded {
+            true => Step::TooMuch,
+            false => Step::GoOn,
+        }
+    }
+
+    /// Enters what was read again of a key, and says whether it is all that was wanted.
+    fn restore_key(&mut self, again: Again, bodies: &mut Bodies) -> bool {
+        let Again { slot, from, whole, mut records, floor, base_missing, lists, .. } = again;
+        let is_list = self.keys[slot.0 as usize].1.is_list;
         // What stands at the floor or below it cannot be judged.
         records.readers.retain(|reader| floor.is_none_or(|floor| reader.at > floor));
         self.keys[slot.0 as usize].1.base_missing = base_missing;
@@ -110,37 +254,16 @@ impl Timestamps {
                 continue;
             }
             let judged = self.judge_readers(of, None, bodies).unwrap_or_default();
-            let range = self.readers_of(of);
+            let (range, mut finals) = (self.readers_of(of), Vec::new());
             for reader in &mut self.keys[slot.0 as usize].1.readers[range] {
                 reader.is_final = true;
                 let found = judged.findings.iter().find(|(op, _)| *op == Some(reader.op));
                 reader.told = found.map(|(_, finding)| finding.anomaly);
-                self.final_words.insert((slot, reader.word));
+                finals.push(*reader);
                 reader.doubt = reader.wrong && reader.told.is_none() && judged.doubt.is_some();
             }
+            finals.iter().for_each(|reader| self.note_final(slot, reader, bodies));
         }
-    }
-
-    /// The transactions in batches on disk that wrote a word to a key, and whether one of them may have committed or
-    /// not. `None` if such a batch cannot be read.
-    pub(super) fn writers_on_disk(
-        &self,
-        name: NameId,
-        word: Word,
-        bodies: &mut Bodies,
-    ) -> Option<(Vec<TxnRef>, bool)> {
-        let mut records = Records::default();
-        for batch in bodies.about(name, What::Word(word)) {
-            if batch < self.trimmed {
-                let body = bodies.body(batch)?;
-                read_again(&body, batch, (name, self.ordering), &mut records);
-            }
-        }
-        let versions = records.versions.iter().filter(|(version, _)| version.word == word);
-        let others = records.others.iter().filter(|other| other.word == word);
-        let unknown = others.clone().any(|other| other.unknown);
-        let all = versions.map(|(version, _)| version.txn).chain(others.map(|other| other.txn));
-        Some((all.collect(), unknown))
     }
 
     /// Lets go of what came in batches before a number, which are on disk, and then, while more bytes are held than
@@ -153,8 +276,16 @@ impl Timestamps {
         self.flipped.forget_before(end);
         self.trim_sessions(end, most / 8);
         (self.key_bytes, self.needed_bytes) = (0, 0);
+        // What was read again is likely to be needed again, if that is not too much.
+        let late = self.keys.iter().filter(|(_, state)| state.reloaded);
+        let stays = late.map(|(_, state)| state.heap_bytes()).sum::<usize>() <= most / 4;
+        self.highest_floor = BEFORE_ALL;
+        let near = bodies.newest_on_disk();
         for (_, state) in &mut self.keys {
-            state.trim(end, from);
+            if !(state.reloaded && stays) {
+                state.trim(end, from, near);
+            }
+            self.highest_floor = self.highest_floor.max(state.floor.unwrap_or(BEFORE_ALL));
             self.key_bytes += A_KEY + state.heap_bytes();
             self.needed_bytes += A_KEY + state.needed_bytes();
         }

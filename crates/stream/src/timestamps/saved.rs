@@ -25,9 +25,20 @@ pub(crate) struct SavedTimestamps {
     batch: u32,
     figures: Figures,
     complete: bool,
+    deletes: bool,
 }
 
-packed!(SavedTimestamps { bounds, doubtful, wrong, standing, low, batch, figures, complete });
+packed!(SavedTimestamps {
+    bounds,
+    doubtful,
+    wrong,
+    standing,
+    low,
+    batch,
+    figures,
+    complete,
+    deletes
+});
 
 impl Pack for Reader {
     fn pack(&self, out: &mut Vec<u8>) {
@@ -67,6 +78,7 @@ impl Timestamps {
             batch: self.finality.batch,
             figures: self.figures.clone(),
             complete: self.about.complete,
+            deletes: self.deletes,
         }
     }
 
@@ -79,7 +91,7 @@ impl Timestamps {
         self.trimmed = next;
         self.finality = Finality { low: saved.low, batch: saved.batch };
         self.figures = saved.figures;
-        self.about.complete = saved.complete;
+        (self.about.complete, self.deletes) = (saved.complete, saved.deletes);
         match StandingFindings::unpack(&mut &saved.standing[..]) {
             Some(standing) => self.standing = standing,
             None => self.standing.lose(),
@@ -95,14 +107,14 @@ impl Timestamps {
     }
 
     fn wrong_again(&mut self, slot: Slot, is_list: Option<bool>, readers: Vec<Reader>) {
-        for reader in &readers {
-            self.final_words.insert((slot, reader.word));
-        }
+        let plain = readers.iter().filter(|reader| !reader.not);
+        self.final_words.extend(plain.map(|reader| ((slot, reader.word), AFTER_ALL)));
         let state = &mut self.keys[slot.0 as usize].1;
         (state.is_list, state.floor) = (is_list, Some(AFTER_ALL));
         state.wrong = readers.len() as u32;
         state.refused = readers.iter().any(|reader| reader.not);
         state.latest = readers.iter().map(|reader| reader.at).max().unwrap_or(BEFORE_ALL);
+        state.unnoted = is_list == Some(true);
         state.readers = readers;
     }
 

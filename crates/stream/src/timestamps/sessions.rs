@@ -27,18 +27,23 @@ impl Timestamps {
             return None;
         }
         let mut bound: Option<Bound> = None;
-        for batch in bodies.about(session, What::Session).into_iter().rev() {
-            if batch >= self.trimmed {
-                continue;
-            }
+        let batches = bodies.about(session, What::Session).into_iter();
+        let mut batches: Vec<(bool, u32)> =
+            batches.map(|batch| (bodies.has_far(batch), batch)).collect();
+        // What no mark speaks of comes first.
+        batches.sort_unstable_by(|a, b| b.cmp(a));
+        for (is_far, batch) in batches.into_iter().filter(|(_, batch)| *batch < self.trimmed) {
             let latest = bodies.latest_up_to(batch);
-            if bound.is_some_and(|(bound, _)| latest.is_none_or(|latest| latest < bound)) {
+            let is_over = |bound| latest.is_none_or(|latest| latest < bound);
+            if !is_far && bound.is_some_and(|(bound, _)| is_over(bound)) {
                 break;
             }
             let Some(history) = bodies.get(batch) else { break };
             // Of several that bind as much, the first.
             let in_batch = self.bound_in(&history, batch, session);
-            bound = in_batch.filter(|new| bound.is_none_or(|b| new.0 >= b.0)).or(bound);
+            let binds_more =
+                |new: &Bound| bound.is_none_or(|b| new.0 > b.0 || (new.0 == b.0 && new.1 < b.1));
+            bound = in_batch.filter(binds_more).or(bound);
         }
         if let Some(bound) = bound {
             self.bounds.insert(session, bound);

@@ -54,6 +54,8 @@ struct Feeding {
     killed: bool,
     /// Whether hardly anything is kept on disk.
     forgets: bool,
+    /// After how many batches, if at all, something is missing.
+    missing: Option<u64>,
 }
 
 /// What sessions promise behind a batch; now and then that nothing more comes, though there is a rest.
@@ -103,6 +105,9 @@ fn online(made: &Made, txns: &[MadeTxn], promise: Promise, feeding: Feeding) -> 
         count += 1;
         stream.push_marked(batch, now, &count.to_le_bytes()).unwrap();
         now += 10;
+        if feeding.missing == Some(count - 1) {
+            stream.incomplete("a line is missing", now).unwrap();
+        }
         if random.chance(30) {
             stream.tick(now).unwrap();
         }
@@ -124,6 +129,9 @@ fn online(made: &Made, txns: &[MadeTxn], promise: Promise, feeding: Feeding) -> 
             assert_eq!(again, told, "{feeding:?}");
         }
     }
+    if feeding.missing.is_some_and(|missing| missing >= count) {
+        stream.incomplete("the last line is missing", now).unwrap();
+    }
     stream.finish(now).unwrap();
     events.extend(stream.take_events());
     let unsure = txns.iter().any(|txn| txn.line.contains("unknown"));
@@ -140,6 +148,7 @@ fn sum_of(events: &[StreamEvent], feeding: Feeding, unsure: bool, stream: &Strea
             Told::Correction(c) => {
                 assert!(
                     unsure
+                        || feeding.missing.is_some()
                         || (feeding.promises && feeding.lies)
                         || (!feeding.promises && (feeding.timeout < 1_000 || feeding.killed)),
                     "a correction: {c:?} {feeding:?}"
@@ -171,6 +180,11 @@ fn compare(seed: u64, serial: bool) -> bool {
         spills: random.chance(50),
         killed: random.chance(25),
         forgets: false,
+        missing: random.chance(25).then(|| random.below(6)),
+    };
+    let (expected, unknown) = match feeding.missing {
+        None => (expected, unknown),
+        Some(_) => offline(&notation::parse(&format!("incomplete\n{text}")).unwrap(), promise),
     };
     if std::env::var_os("ISOLDE_SAY").is_some() {
         eprintln!("seed {seed}\n{text}");
@@ -202,6 +216,7 @@ fn forgets(seed: u64) -> u64 {
         spills: true,
         killed: false,
         forgets: true,
+        missing: None,
     };
     let (found, stream) = online(&made, &txns, promise, feeding);
     let status = stream.status();

@@ -70,8 +70,8 @@ fn after_its_end(stream: &mut Stream) -> (Vec<String>, Vec<(Axiom, String)>) {
         _ => None,
     };
     let found = |event: &StreamEvent| match &event.what {
-        Told::Violation(found) => Some((found.axiom, found.txn.clone())),
-        Told::Correction(change) => Some((change.finding.axiom, change.finding.txn.clone())),
+        Told::Violation(found) => Some((found.axiom?, found.txn.clone())),
+        Told::Correction(change) => Some((change.finding.axiom?, change.finding.txn.clone())),
         _ => None,
     };
     (events.iter().filter_map(late).collect(), events.iter().filter_map(found).collect())

@@ -175,3 +175,119 @@ fn a_stream_by_snapshots_leaves_memory_too() {
     assert!(status.keys < 40_000 && status.reloads > 0, "{status:?}");
     assert_within(most);
 }
+
+#[test]
+fn a_wrong_read_of_a_list_does_not_make_later_appends_cost_the_list() {
+    let lines = (0..20_000_i64).map(|i| {
+        let wrong = if i == 100 { "list(l,[5]) " } else { "" };
+        format!("s{}: {wrong}append(l,{i}) ts({},{})", i % 8, 10 * i, 10 * i + 5)
+    });
+    let (status, _) = watch(lines, 100, 5);
+    assert_eq!(status.by_anomaly, [("StaleRead", 1)]);
+    // The whole list is read again for the wrong read, and never for an append.
+    assert!(status.reloads < 500, "{status:?}");
+}
+
+#[test]
+fn wrong_reads_of_many_versions_with_one_timestamp_ask_for_few_of_them() {
+    let writers = (0..5_000_i64).map(|i| format!("s{}: w(x,{i}) ts(1,5)", i % 8));
+    let readers = (0..2_000_i64).map(|i| format!("s{}: r(x,-7) ts({},_)", i % 8, 10 + i));
+    let (status, _) = watch(writers.chain(readers), 1_000, 5);
+    assert!(status.by_anomaly.contains(&("ThinAirRead", 2_000)), "{:?}", status.by_anomaly);
+}
+
+#[test]
+fn wrong_reads_of_two_values_that_are_written_all_the_time_ask_for_few_writers() {
+    let lines = (0..30_000_i64).map(|i| {
+        let seen = if i % 10 == 9 { i % 2 } else { 1 - i % 2 };
+        format!("s{}: r(x,{seen}) w(x,{}) ts({},{})", i % 8, i % 2, 10 * i, 10 * i + 5)
+    });
+    let (status, most) = watch(lines, 500, 5);
+    let wrong: u64 = status.by_anomaly.iter().map(|(_, count)| count).sum();
+    assert_eq!(wrong, 3_001, "{:?}", status.by_anomaly);
+    // Once for all of them and for each batch that leaves memory, not for each of them.
+    assert!(status.reloads < 3_000, "{status:?}");
+    assert_within(most);
+}
+
+#[test]
+fn a_line_that_is_missing_after_many_wrong_reads_is_asked_about_once_a_key() {
+    let folder = Folder::new();
+    let promise = Promise::by_timestamps(Level::SnapshotIsolation);
+    let settings = Settings {
+        memory: MEMORY,
+        timeout: 5,
+        folder: Some(folder.path()),
+        ..Settings::new(promise)
+    };
+    let mut stream = Stream::new(settings).unwrap();
+    let (mut most, mut reloads) = (0, 0);
+    for batch in 0..300_i64 {
+        let mut text = "initial 0\n".to_owned();
+        for i in batch * 100..(batch + 1) * 100 {
+            let (key, before) = (i % 20, i - 20);
+            let seen = if i % 100 == 99 { before - 20 } else { before };
+            let read = if before > 20 { format!("r(k{key},{seen}) ") } else { String::new() };
+            let (start, commit) = (10 * i, 10 * i + 5);
+            let _ = writeln!(text, "s{}: {read}w(k{key},{i}) ts({start},{commit})", i % 8);
+        }
+        stream.push(notation::parse(&text).unwrap(), batch).unwrap();
+        most = most.max(stream.status().memory);
+        if batch == 250 {
+            let before = stream.status().reloads;
+            assert!(stream.status().violations > 200);
+            stream.incomplete("a line is missing", batch).unwrap();
+            reloads = stream.status().reloads - before;
+            most = most.max(stream.status().memory);
+        }
+    }
+    stream.finish(1_000).unwrap();
+    let status = stream.status();
+    // No value was written twice, so that every wrong read stays.
+    assert_eq!((status.by_anomaly, status.corrections), (vec![("StaleRead", 300)], 0));
+    assert!(reloads < 251 * 20, "{reloads}");
+    assert_within(most);
+}
+
+#[test]
+fn many_keys_whose_timestamps_run_backwards_are_read_again_together() {
+    let lines = (0..6_000_i64).rev().map(|i| {
+        let (key, seen) = (i % 50, i - 50);
+        let seen = if seen < 0 { 0 } else { seen };
+        format!("s{i}: r(x{key},{seen}) w(x{key},{i}) ts({},{})", 10 * i, 10 * i + 5)
+    });
+    let (status, most) = watch(lines, 50, 1 << 40);
+    assert_eq!((status.holds(), status.txns), (Some(true), 6_000), "{status:?}");
+    assert!(status.reloads < 2_000, "{status:?}");
+    assert_within(most);
+}
+
+#[test]
+fn a_clock_that_gives_start_and_commit_one_time_does_not_keep_versions_in_memory() {
+    let lines = (0..60_000_i64).map(|i| format!("s{}: r(x,{i}) w(x,{}) ts({i},{i})", i % 8, i + 1));
+    let (status, most) = watch(lines, 100, 5);
+    assert_eq!(status.txns, 60_000);
+    assert_within(most);
+}
+
+#[test]
+fn one_clock_far_in_the_future_does_not_make_everything_late() {
+    let far = 9_000_000_000_000_000_000_i64;
+    let lines = (0..120_000_i64).map(|i| match i {
+        3_000 => format!("far: w(y,1) ts({far},{})", far + 1),
+        // It writes what many others do, and overlaps none of them.
+        3_001 => format!("far: w(k7,-1) ts({},{})", far + 2, far + 3),
+        119_999 => format!("far: r(k7,-1) r(y,0) ts({},_)", far + 4),
+        // It read long ago, and most of what came since then has left memory.
+        _ if i > 90_000 && i % 500 == 0 => {
+            let old = i - 50_000;
+            format!("old{i}: r(k{},{}) ts({},_)", old % 50, old - 50, 10 * old)
+        }
+        _ => format!("s{}: w(k{},{i}) ts({},{})", i % 8, i % 50, 10 * i, 10 * i + 5),
+    });
+    let (status, most) = watch(lines, 100, 5);
+    assert_eq!(status.by_anomaly, [("StaleRead", 1)], "{status:?}");
+    // Of all batches, those are read again that came since then.
+    assert!(status.reloads < 300, "{status:?}");
+    assert_within(most);
+}

@@ -53,9 +53,9 @@ impl Made {
         for number in 0..count {
             let session = random.below(sessions);
             clock += 1 + random.below(3) as i64;
-            let start = if random.chance(wrong / 3) { random.below(30) as i64 } else { clock };
+            let start = if random.chance(wrong / 3) { any_time(&mut random) } else { clock };
             clock += 1 + random.below(3) as i64;
-            let commit = if random.chance(wrong / 3) { random.below(30) as i64 } else { clock };
+            let commit = if random.chance(wrong / 3) { any_time(&mut random) } else { clock };
             let aborted = random.chance(12);
             let unknown = !aborted && unsure && random.chance(20);
             let mut ops = String::new();
@@ -105,6 +105,12 @@ impl Made {
         }
         text
     }
+}
+
+/// A time that has nothing to do with what came before; now and then one far in the future.
+fn any_time(random: &mut Random) -> i64 {
+    let near = random.below(30) as i64;
+    if random.chance(15) { 1_000_000 + near } else { near }
 }
 
 /// One operation. The last key holds a list.
