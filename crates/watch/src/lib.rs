@@ -8,6 +8,7 @@ mod acks;
 mod address;
 mod agreed;
 mod decode;
+mod disk_thread;
 mod error;
 mod feed;
 mod figures;

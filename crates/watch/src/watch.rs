@@ -11,6 +11,7 @@ use isolde_spec::{Level, Promise};
 use isolde_stream::{Settings, Status, Stream, StreamEvent, Told};
 
 use crate::agreed::Agreed;
+use crate::disk_thread;
 use crate::error::WatchError;
 use crate::feed::{Fed, Message, feed};
 use crate::figures::Figures;
@@ -271,6 +272,7 @@ impl Desk<'_, '_> {
         (self.figures.bad, self.missing) = keeper.counted();
         let Some(resumed) = keeper.resumed.take() else { return Ok(()) };
         let mut stream = resumed.stream;
+        disk_thread::write_elsewhere(&mut stream);
         self.before = resumed.now.max(0);
         if let Some(why) = self.missing.take() {
             stream.incomplete(&why, self.before)?;
@@ -372,6 +374,7 @@ impl Desk<'_, '_> {
             }
             None => Stream::new(settings)?,
         };
+        disk_thread::write_elsewhere(&mut stream);
         if let Some(why) = self.missing.take() {
             stream.incomplete(&why, self.now())?;
         }

@@ -182,6 +182,10 @@ fn state(outcome: &Outcome) -> Vec<WatchedFigure> {
     let late = of("came later than promised");
     let repeated =
         ("transaction came twice and was left out", "transactions came twice and were left out");
+    let left_out = (
+        "transaction was left out and not judged: its number was another one's, or is older than what is remembered",
+        "transactions were left out and not judged: their numbers were those of others, or are older than what is remembered",
+    );
     let bad = (
         "line could not be read; a violation may have been in it",
         "lines could not be read; a violation may have been in them",
@@ -206,6 +210,7 @@ fn state(outcome: &Outcome) -> Vec<WatchedFigure> {
         quiet("first_doubt", json!(why)),
         counted("unstamped", status.unstamped, "unstamped", both(&unstamped)),
         counted("repeated", status.repeated, "repeated", repeated),
+        counted("left_out", status.left_out, "left out", left_out),
         counted("open", status.open, "open", open),
         counted("bad_lines", figures.bad, "bad lines", bad),
         quiet("complete", json!(status.complete)),
