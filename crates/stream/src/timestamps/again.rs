@@ -4,22 +4,10 @@ use isolde_history::{OpId, Timestamp};
 use isolde_spec::{Anomaly, By};
 
 use super::arrivals::Arrival;
-use super::key_records::Reader;
+use super::key_records::{Reader, Wrote};
 use super::{Pending, Slot, Timestamps, pending};
-use crate::bodies::{AFTER_ALL, BEFORE_ALL, Bodies, TxnRef};
+use crate::bodies::{AFTER_ALL, BEFORE_ALL, Bodies};
 use crate::content::{Word, word};
-
-/// What a transaction wrote to a key.
-#[derive(Clone, Copy)]
-pub(super) struct Wrote<'w> {
-    pub(super) txn: TxnRef,
-    /// The word; of a list, its elements.
-    pub(super) words: &'w [Word],
-    /// When it committed; if it left no version, after all.
-    pub(super) commit: Timestamp,
-    /// Whether its outcome is unknown.
-    pub(super) unknown: bool,
-}
 
 /// A word of which no read may be called otherwise, whoever writes it.
 const SETTLED: Timestamp = BEFORE_ALL;

@@ -5,10 +5,9 @@ use isolde_check::timestamps::rules::{Ordering, Place, Stamps, keeps_session_ord
 use isolde_history::{History, Key, OpKind, Outcome, Timestamp, Txn, TxnId};
 use isolde_spec::{Axiom, By};
 
-use super::again::Wrote;
 use super::excerpt::{self, Suspicion, name_of};
 use super::flipped::changes_until_now;
-use super::key_records::{Other, Reader, Version};
+use super::key_records::{Other, Reader, Version, Wrote};
 use super::records::{Kept, Records, Standing};
 use super::{Slot, Timestamps, held_back, pending};
 use crate::bodies::{AFTER_ALL, BEFORE_ALL, Bodies, TxnRef};

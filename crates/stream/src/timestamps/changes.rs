@@ -4,11 +4,10 @@ use hashbrown::HashSet;
 use isolde_check::timestamps::rules::Ordering;
 use isolde_spec::{Anomaly, Axiom, By};
 
-use super::again::Wrote;
 use super::arrivals::{Arrival, until_of};
 use super::excerpt::{self, Judged, Suspicion};
 use super::inserts::absent;
-use super::key_records::{Reader, Version};
+use super::key_records::{Reader, Version, Wrote};
 use super::standing::FindingId;
 use super::{Pending, Slot, Timestamps, pending};
 use crate::bodies::{AFTER_ALL, Bodies, TxnRef};

@@ -50,6 +50,18 @@ pub(crate) struct Other {
     pub(crate) undone: bool,
 }
 
+/// What a transaction wrote to a key.
+#[derive(Clone, Copy)]
+pub(super) struct Wrote<'w> {
+    pub(super) txn: TxnRef,
+    /// The word; of a list, its elements.
+    pub(super) words: &'w [Word],
+    /// When it committed; if it left no version, after all.
+    pub(super) commit: Timestamp,
+    /// Whether its outcome is unknown.
+    pub(super) unknown: bool,
+}
+
 impl Reader {
     /// A read that nothing has been said of: where it stands, what it saw or did not see, and which operation it is.
     #[inline]

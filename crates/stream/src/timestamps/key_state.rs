@@ -14,8 +14,8 @@ use isolde_check::timestamps::rules::Place;
 use isolde_history::{Timestamp, Value};
 
 use super::key_records::{Other, Reader, Version};
+use super::once::Uniqueness;
 use super::records::Records;
-use super::uniqueness::Uniqueness;
 use super::word_index::{WordIndex, Writer};
 use crate::bodies::{AFTER_ALL, BEFORE_ALL, TxnRef};
 use crate::content::{ListHash, Word};
@@ -51,9 +51,9 @@ pub(crate) struct KeyState {
     /// Whether a version was ever a delete. By snapshots such a key stays in memory.
     pub(crate) deleted: bool,
     /// Whether all writers of its versions have timestamps that make sense, and none overlaps the next one.
-    apart: bool,
+    pub(super) apart: bool,
     /// No writer of a version that is or was here took longer than this from its start to its commit.
-    longest: i64,
+    pub(super) longest: i64,
     /// Whether something was read again for what came late since it was trimmed last.
     pub(crate) reloaded: bool,
     /// Whether the verdict on an operation that was refused, wrongly, is final and may still be called otherwise.
@@ -63,7 +63,7 @@ pub(crate) struct KeyState {
     /// Whether every word was written once, if something is missing in the stream.
     pub(crate) once: Uniqueness,
     /// Who wrote which word, once that was asked.
-    words: Option<Box<WordIndex>>,
+    pub(super) words: Option<Box<WordIndex>>,
 }
 
 impl KeyState {
@@ -136,73 +136,6 @@ impl KeyState {
         self.longest = self.longest.max(duration(&version));
     }
 
-    /// Enters versions of a register if it can be seen at once that nothing is to be told of them: no reader is later, none
-    /// has the commit timestamp of another, and, where writers may conflict, all are apart. Otherwise nothing is changed. The
-    /// caller knows that no read that was told saw any of them.
-    ///
-    /// Together, because each version that comes late makes room among those that stand after it.
-    pub(crate) fn add_quiet_versions(&mut self, new: &mut [Version], may_conflict: bool) -> bool {
-        new.sort_unstable_by_key(|version| (version.commit, version.txn));
-        let Some(first) = new.first() else { return true };
-        if first.commit <= self.latest || (may_conflict && !self.apart) {
-            return false;
-        }
-        let from = self.place_of(first);
-        let fits = |before: &Version, next: &Version| match may_conflict {
-            true => before.commit <= next.start && next.start < next.commit,
-            false => before.commit < next.commit,
-        };
-        let mut before = from.checked_sub(1).map(|before| self.versions[before]);
-        let (mut old, mut rest) = (&self.versions[from..], &*new);
-        while let Some(next) = rest.first() {
-            let next = match old.split_first() {
-                Some((next_old, others)) if next_old.commit < next.commit => {
-                    old = others;
-                    next_old
-                }
-                _ => {
-                    rest = &rest[1..];
-                    next
-                }
-            };
-            let starts_well = !may_conflict || next.start < next.commit;
-            if !starts_well || before.is_some_and(|before| !fits(&before, next)) {
-                return false;
-            }
-            before = Some(*next);
-        }
-        if let (Some(before), Some(next)) = (before, old.first())
-            && !fits(&before, next)
-        {
-            return false;
-        }
-        for version in &*new {
-            if let Some(words) = &mut self.words {
-                words.add(version.word, version.into());
-            }
-            self.longest = self.longest.max(duration(version));
-        }
-        self.merge_versions(new);
-        true
-    }
-
-    /// Puts versions that are in their order among those that are here.
-    fn merge_versions(&mut self, new: &[Version]) {
-        let (mut old, mut left) = (self.versions.len(), new.len());
-        self.versions.extend_from_slice(new);
-        // From the last place down, the later of the two.
-        while left > 0 && old > 0 {
-            let is_later = self.versions[old - 1].commit > new[left - 1].commit;
-            let later = if is_later { self.versions[old - 1] } else { new[left - 1] };
-            self.versions[old + left - 1] = later;
-            match is_later {
-                true => old -= 1,
-                false => left -= 1,
-            }
-        }
-        self.versions[..left].copy_from_slice(&new[..left]);
-    }
-
     /// Enters a version of a list, and says where. All later versions have its elements, too.
     pub(crate) fn add_block(&mut self, version: Version, block: ListHash) -> usize {
         let at = self.place_of(&version);
@@ -218,7 +151,8 @@ impl KeyState {
         at
     }
 
-    fn place_of(&self, version: &Version) -> usize {
+    /// Where a version belongs.
+    pub(super) fn place_of(&self, version: &Version) -> usize {
         let order = |v: &Version| (v.commit, v.txn);
         from_the_end(&self.versions, |v| order(v) < order(version))
     }
@@ -630,7 +564,7 @@ fn are_apart(versions: &[Version]) -> bool {
 }
 
 /// How long a writer took, if its timestamps make sense.
-fn duration(version: &Version) -> i64 {
+pub(super) fn duration(version: &Version) -> i64 {
     version.commit.physical.saturating_sub(version.start.physical).max(0)
 }
 

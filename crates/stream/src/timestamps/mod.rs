@@ -13,6 +13,8 @@ mod held_back;
 mod inserts;
 mod key_records;
 mod key_state;
+mod once;
+mod quiet;
 mod records;
 mod reload;
 mod saved;

@@ -36,7 +36,7 @@ struct Again {
 }
 
 /// Whether reading goes on after a batch.
-enum Step {
+enum ReloadStep {
     GoOn,
     Done,
     TooMuch,
@@ -107,9 +107,9 @@ impl Timestamps {
         let Some(mut again) = self.again(slot, from, bodies) else { return true };
         while let Some(batch) = again.next_batch() {
             match self.read_batch(&mut again, batch, bodies) {
-                Step::GoOn => {}
-                Step::Done => break,
-                Step::TooMuch => return false,
+                ReloadStep::GoOn => {}
+                ReloadStep::Done => break,
+                ReloadStep::TooMuch => return false,
             }
         }
         self.restore_key(again, bodies)
@@ -132,14 +132,14 @@ impl Timestamps {
                             again.batches.pop();
                             self.read_batch(again, batch, bodies)
                         }
-                        false => Step::GoOn,
+                        false => ReloadStep::GoOn,
                     };
-                    if matches!(step, Step::GoOn) && again.next().is_some() {
+                    if matches!(step, ReloadStep::GoOn) && again.next().is_some() {
                         at += 1;
                         continue;
                     }
                     let again = left.swap_remove(at);
-                    done.extend((!matches!(step, Step::TooMuch)).then_some(again));
+                    done.extend((!matches!(step, ReloadStep::TooMuch)).then_some(again));
                 }
                 let bytes = left.iter().chain(&done).map(|again| again.records.bytes());
                 if bytes.sum::<usize>() > self.most_reloaded {
@@ -193,16 +193,16 @@ impl Timestamps {
         again: &mut Again,
         (is_far, batch): (bool, u32),
         bodies: &mut Bodies,
-    ) -> Step {
-        let Some(bound) = bodies.latest_up_to(batch) else { return Step::Done };
+    ) -> ReloadStep {
+        let Some(bound) = bodies.latest_up_to(batch) else { return ReloadStep::Done };
         if let Some((least, floor)) = again.base.known()
             && least > bound
             && !is_far
         {
             (again.floor, again.base_missing) = (Some(floor), false);
-            return Step::Done;
+            return ReloadStep::Done;
         }
-        let Some(body) = bodies.body(batch) else { return Step::Done };
+        let Some(body) = bodies.body(batch) else { return ReloadStep::Done };
         let known = again.records.versions.len();
         let of = (again.name, self.ordering);
         if let Some(list) = read_again(&body, batch, of, &mut again.records) {
@@ -214,8 +214,8 @@ impl Timestamps {
             }
         }
         match again.records.bytes() > self.most_reloaded {
-            true => Step::TooMuch,
-            false => Step::GoOn,
+            true => ReloadStep::TooMuch,
+            false => ReloadStep::GoOn,
         }
     }
 

@@ -11,6 +11,7 @@ use isolde_history::{History, Key, OpKind, Value};
 use super::arrivals::Arrival;
 use super::excerpt::{Judged, MISSING};
 use super::key_state::KeyState;
+use super::once::Uniqueness;
 use super::records::{Kept, Records, Standing, key_named, read_again};
 use super::{Pending, Slot, Timestamps, pending};
 use crate::bodies::{Bodies, TxnRef};
@@ -18,40 +19,6 @@ use crate::content::{NameId, What, Word, name_id};
 
 /// What a read of nothing saw.
 const ABSENT: Word = Word(Value::ABSENT.to_bits());
-
-/// Whether every word of a key was written once.
-#[derive(Default, Debug)]
-pub(crate) enum Uniqueness {
-    /// Nobody has asked.
-    #[default]
-    Unasked,
-    /// No: and it stays so.
-    Twice,
-    /// Yes, of a register.
-    Once,
-    /// Yes, of a list, which has these elements.
-    Elements(HashSet<Word>),
-}
-
-impl Uniqueness {
-    /// Whether anybody has asked.
-    pub(crate) fn is_asked(&self) -> bool {
-        !matches!(self, Uniqueness::Unasked)
-    }
-
-    /// Whether a word was written twice.
-    pub(crate) fn is_refuted(&self) -> bool {
-        matches!(self, Uniqueness::Twice)
-    }
-
-    /// The bytes that it takes beside itself.
-    pub(crate) fn heap_bytes(&self) -> usize {
-        match self {
-            Uniqueness::Elements(elements) => elements.capacity() * (size_of::<Word>() + 1),
-            _ => 0,
-        }
-    }
-}
 
 /// Words of keys, of which only as many are held at once as may be: those of one part after another.
 struct Gathered {
