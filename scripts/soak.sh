@@ -10,8 +10,19 @@
 # scripts/soak.sh shown [postgres|mariadb|etcd], for about an hour: PostgreSQL with its snapshots, MariaDB and etcd with their versions,
 # 100,000 commits at each level over all workloads, without faults and while the server is killed again and again. A line of
 # JSON for each run; what does not hold stays in the folder that is named at the end.
+#
+# scripts/soak.sh stream, for about a quarter of an hour: streams against whole histories. The twins of crates/stream on ISOLDE_STREAM histories
+# (50,000) that nobody has tried yet, and a watch of a file and one of HTTP that are killed ISOLDE_KILLS times (50).
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+if [ "${1:-}" = stream ]; then
+  export ISOLDE_STREAM=${ISOLDE_STREAM:-50000} ISOLDE_FROM=${ISOLDE_FROM:-$((RANDOM * 1000000))} ISOLDE_KILLS=${ISOLDE_KILLS:-50}
+  echo "histories from $ISOLDE_FROM on: ISOLDE_FROM=$ISOLDE_FROM tries the same again"
+  cargo test --release -p isolde-stream --test it -- --nocapture any_ what_is_not_kept
+  cargo test --release -p isolde --test it -- --nocapture watch_state
+  exit
+fi
 
 # One line of JSON for each check: what it was, its exit code, how long it took, what it says. Beside NAME.json, which has the
 # report, NAME.stat may have what `isolde stat` says.
