@@ -216,7 +216,12 @@ impl KeyState {
         let mut end = count;
         while let Some(last) = end.checked_sub(1) {
             let commit = self.versions[last].commit;
-            let same = end - from_the_end(&self.versions[..end], |v| v.commit < commit);
+            // Nearly always it is alone, and then the version before it is not looked for.
+            let alone = last == 0 || self.versions[last - 1].commit < commit;
+            let same = match alone {
+                true => 1,
+                false => end - from_the_end(&self.versions[..end], |v| v.commit < commit),
+            };
             if same > 1 || self.versions[last].txn != reader {
                 return &self.versions[end - same..end];
             }

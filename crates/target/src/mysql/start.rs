@@ -15,6 +15,8 @@ use crate::unique;
 
 /// How many nodes a throwaway cluster has.
 const NODES: u8 = 3;
+/// For how long nodes may take to be in step; if they are not by then, the run says what is wrong.
+const TOGETHER: Duration = Duration::from_secs(30);
 /// How long a node may take to see what another one has done.
 const CATCH_UP: Duration = Duration::from_secs(20);
 
@@ -58,8 +60,28 @@ pub(super) fn cluster(options: &OpenOptions) -> Result<MySqlStarted, OpenError> 
     for node in joined {
         started.push(node?);
     }
-    let (nodes, members) = started.into_iter().unzip();
+    let (nodes, members): (Vec<MySqlAddress>, Vec<Member>) = started.into_iter().unzip();
+    wait_until_together(&nodes);
     Ok(MySqlStarted { nodes, members, apart })
+}
+
+/// Waits until every node is in step with all others. A node that was ready is not while another one copies its data.
+fn wait_until_together(nodes: &[MySqlAddress]) {
+    let began = Instant::now();
+    while began.elapsed() < TOGETHER && !nodes.iter().all(|node| is_in_step(node, nodes.len())) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Whether a node takes part in a cluster of so many, and has all that the others have.
+fn is_in_step(node: &MySqlAddress, nodes: usize) -> bool {
+    let Ok(mut conn) = node.connect() else { return false };
+    let shown: Result<Vec<(String, String)>, Error> = conn.query("SHOW STATUS LIKE 'wsrep_%'");
+    let shown = shown.unwrap_or_default();
+    let is = |name: &str, value: &str| shown.iter().any(|(n, v)| n == name && v == value);
+    is("wsrep_ready", "ON")
+        && is("wsrep_local_state_comment", "Synced")
+        && is("wsrep_cluster_size", &nodes.to_string())
 }
 
 fn number(seat: &GaleraSeat) -> u8 {
