@@ -69,7 +69,10 @@ impl Server {
                     return Ok((Server { process, folder, url, keep, copied }, port));
                 }
                 Err(error) => {
-                    let raced = error.problem.contains("in use") && options.port.is_none();
+                    // PostgreSQL's log may have the second without the first.
+                    let taken = ["in use", "could not create any TCP/IP sockets"];
+                    let taken = taken.iter().any(|words| error.problem.contains(words));
+                    let raced = taken && options.port.is_none();
                     if !raced || attempt == ATTEMPTS {
                         return Err(error);
                     }
