@@ -61,19 +61,19 @@ pub(super) fn changes_until_now(
     let (before, later) = visible.split_at(visible.len() - count);
     let before = before.iter().rev().find(others);
     let mut right = reader.accepts(before.map_or(first, |version| version.word));
-    // In the order of arrival, each that was newer than all before it. There are few.
-    let mut last: Option<&Version> = None;
-    loop {
-        let newer = later.iter().filter(others).filter(|v| match last {
-            Some(last) => v.txn > last.txn && v.commit >= last.commit,
-            None => true,
-        });
-        let Some(next) = newer.min_by_key(|version| version.txn) else { return };
+    // In the order of arrival, each that was newer than all before it. Of a read that waited for long there may be very many.
+    let mut later: Vec<&Version> = later.iter().filter(others).collect();
+    later.sort_unstable_by_key(|version| version.txn);
+    let mut newest = None;
+    for next in later {
+        if newest.is_some_and(|newest| next.commit < newest) {
+            continue;
+        }
+        newest = Some(next.commit);
         let is_right = reader.accepts(next.word);
         if is_right != std::mem::replace(&mut right, is_right) {
             changes.push((reader.txn, reader.op, next.txn.batch(), is_right));
         }
-        last = Some(next);
     }
 }
 
