@@ -53,7 +53,8 @@ pub fn to_json(event: &StreamEvent) -> Value {
     match &event.what {
         Told::Correction(correction) => {
             told["adds"] = json!(correction.adds);
-            told["late"] = json!(correction.late);
+            told["late"] = json!(correction.cause.late());
+            told["cause"] = json!(correction.cause.to_string());
         }
         Told::Late { txn } => told["transaction"] = json!(txn),
         _ => {}
@@ -76,10 +77,10 @@ pub fn sentence(event: &StreamEvent) -> String {
     match &event.what {
         Told::Violation(_) | Told::Renamed(_) => story,
         Told::Correction(correction) if correction.adds => {
-            format!("{} came late, and shows a violation: {story}", correction.late)
+            format!("{}, and there is a violation: {story}", correction.cause)
         }
         Told::Correction(correction) => {
-            format!("{} came late, and withdraws a violation: {story}", correction.late)
+            format!("{}, and a violation is withdrawn: {story}", correction.cause)
         }
         Told::Late { txn } => format!("{txn} came later than its source had promised"),
         Told::Trouble(trouble) => trouble.to_string(),

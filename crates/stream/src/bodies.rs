@@ -11,12 +11,13 @@ use hashbrown::HashMap;
 use isolde_history::{History, Timestamp, TxnId};
 
 use crate::batch_files::{SavedBatchFiles, Written};
-use crate::content::{NameId, What};
+use crate::content::{NameId, What, Word};
 use crate::disk::{Disk, Elsewhere, LentDisk};
 use crate::error::StreamError;
 use crate::pack::packed;
 use crate::places::{Given, Places};
 use crate::sorted_runs::SavedRuns;
+use crate::unsure::UnsureWords;
 
 /// A transaction of the stream: its batch, and its place there. The order is that of arrival.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -70,9 +71,10 @@ pub(crate) struct Bodies {
 pub(crate) struct SavedBodies {
     files: SavedBatchFiles,
     runs: SavedRuns,
+    unsure: UnsureWords,
 }
 
-packed!(SavedBodies { files, runs });
+packed!(SavedBodies { files, runs, unsure });
 
 impl SavedBodies {
     /// The names of the files that are needed.
@@ -194,7 +196,7 @@ impl Bodies {
     }
 
     /// Whether a batch on disk has timestamps that lie far beyond all others. There are few such batches.
-    pub(crate) fn has_far(&mut self, batch: u32) -> bool {
+    fn has_far(&mut self, batch: u32) -> bool {
         self.disk.get().is_some_and(|disk| disk.files.has_far(batch))
     }
 
@@ -211,16 +213,37 @@ impl Bodies {
 
     /// The batches on disk that have to do with something, the earliest first. Some may have nothing to do with it.
     pub(crate) fn about(&mut self, name: NameId, what: What) -> Vec<u32> {
+        let hash = name.mixed().hash_as(what);
+        if matches!(what, What::Unsure(_)) && !self.disk.unsure.may_have(hash) {
+            return Vec::new();
+        }
         let Some(disk) = self.disk.get() else { return Vec::new() };
         let mut found = Vec::new();
-        let searched = disk.runs.find(name.mixed().hash_as(what), disk.files.first(), &mut found);
+        let searched = disk.runs.find(hash, disk.files.first(), &mut found);
         self.checked(searched);
+        found
+    }
+
+    /// The same of batches before a number, the one to be read last first: those that a mark speaks of in the order of
+    /// arrival, and then those that have timestamps far beyond all others. It is said which these are.
+    pub(crate) fn about_before(&mut self, end: u32, name: NameId, what: What) -> Vec<(bool, u32)> {
+        let found = self.about(name, what).into_iter().filter(|batch| *batch < end);
+        let mut found: Vec<(bool, u32)> = found.map(|batch| (self.has_far(batch), batch)).collect();
+        found.sort_unstable();
         found
     }
 
     /// The latest timestamp in a batch that is not kept any more, if there is such a batch.
     pub(crate) fn forgotten(&mut self) -> Option<Timestamp> {
         self.disk.get().and_then(|disk| disk.files.forgotten())
+    }
+
+    /// Whether a transaction that is not kept any more may have written a word to a key, or if none is named anything at all,
+    /// without its being known if or when it committed.
+    pub(crate) fn may_have_forgotten(&mut self, name: NameId, word: Option<Word>) -> bool {
+        let hash = word.map(|word| name.mixed().hash_as(What::Unsure(word)));
+        let unsure = &self.disk.unsure;
+        hash.map_or(!unsure.is_empty(), |hash| unsure.may_have(hash)) && self.forgotten().is_some()
     }
 
     /// Whether there is a disk for what does not fit into memory.
@@ -308,7 +331,8 @@ impl Bodies {
     pub(crate) fn save(&mut self) -> Result<Option<SavedBodies>, StreamError> {
         self.write(self.next(), false)?;
         let Some(disk) = self.disk.get() else { return Ok(None) };
-        Ok(Some(SavedBodies { files: disk.files.save()?, runs: disk.runs.save()? }))
+        let (files, runs) = (disk.files.save()?, disk.runs.save()?);
+        Ok(Some(SavedBodies { files, runs, unsure: self.disk.unsure.clone() }))
     }
 
     /// The checkpoint is there.
@@ -322,6 +346,7 @@ impl Bodies {
     /// The batches as a checkpoint says; none is in memory.
     pub(crate) fn restore(&mut self, next: u32, saved: SavedBodies) -> Result<(), StreamError> {
         (self.first, self.written) = (next, next);
+        self.disk.unsure = saved.unsure;
         let Some(disk) = self.disk.get() else { return Ok(()) };
         disk.files.restore(saved.files)?;
         disk.runs.restore(saved.runs)
@@ -339,7 +364,7 @@ impl Bodies {
 
     /// The bytes in memory.
     pub(crate) fn bytes(&self) -> usize {
-        self.live_bytes + self.at_hand_bytes + self.disk.bytes().0
+        self.live_bytes + self.at_hand_bytes + self.disk.bytes().0 + self.disk.unsure.heap_bytes()
     }
 
     /// The bytes on disk.

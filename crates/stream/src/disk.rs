@@ -6,12 +6,13 @@
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
-use isolde_history::{Effect, Key, Op, OpKind, Outcome, Timestamp, Txn, Value};
+use isolde_history::{Effect, Key, Op, OpKind, Outcome, Pool, Timestamp, Txn, Value};
 
 use crate::batch_files::{BatchFiles, Written};
-use crate::content::{MixedName, What, name_id, word};
+use crate::content::{MixedName, What, Word, name_id, word};
 use crate::error::StreamError;
 use crate::sorted_runs::SortedRuns;
+use crate::unsure::UnsureWords;
 
 /// Does a job, at once or later, here or on another thread. Jobs have to be done in their order.
 pub type Elsewhere = Box<dyn FnMut(Box<dyn FnOnce() + Send>) + Send>;
@@ -50,6 +51,8 @@ pub(crate) struct LentDisk {
     bytes: (usize, u64),
     /// The latest timestamp in any batch that is or will be on it, but for those that lie far beyond all others.
     newest: Option<Timestamp>,
+    /// What transactions wrote, in any batch that is or was on it, of which it may not be known if or when they committed.
+    pub(crate) unsure: UnsureWords,
     pub(crate) error: Option<StreamError>,
 }
 
@@ -89,6 +92,9 @@ impl LentDisk {
     ) -> Result<(), StreamError> {
         let Some(disk) = self.get() else { return Ok(()) };
         batches.iter_mut().for_each(|batch| disk.files.mark(batch));
+        for batch in &batches {
+            note_unsure(batch, &mut self.unsure);
+        }
         let (Some(elsewhere), true) = (&mut self.elsewhere, later) else {
             return self.here.as_mut().map_or(Ok(()), |disk| disk.write(&batches));
         };
@@ -156,7 +162,7 @@ impl Drop for LentDisk {
 
 /// Notes the keys, the sessions and the writes of a batch.
 fn note_all(batch: &Written, runs: &mut SortedRuns) {
-    let Written { history, number, needs_start, .. } = batch;
+    let Written { history, number, .. } = batch;
     let pool = history.pool();
     for session in pool.session_names() {
         runs.note(name_id(pool, *session).mixed().hash_as(What::Session), *number);
@@ -166,28 +172,50 @@ fn note_all(batch: &Written, runs: &mut SortedRuns) {
     for name in &names {
         runs.note(name.hash_as(What::Key), *number);
     }
-    let writes =
-        |op: &Op<'_>| op.kind().writes() && op.effect() != Effect::Failed && op.key() != Key::NONE;
-    let written = |op: &Op<'_>| match op.kind() {
-        OpKind::Delete => word(pool, Value::ABSENT),
-        _ => word(pool, op.value()),
-    };
     for op in history.ops().filter(writes) {
-        runs.note(names[op.key().index()].hash_as(What::Word(written(&op))), *number);
+        runs.note(names[op.key().index()].hash_as(What::Word(written(pool, &op))), *number);
     }
-    for txn in history.txns().filter(|txn| is_unsure(txn, *needs_start)) {
+    let unsure = |hash| runs.note(hash, *number);
+    each_unsure(batch, unsure);
+}
+
+/// Notes what a batch wrote without its being known if or when that was committed.
+fn note_unsure(batch: &Written, to: &mut UnsureWords) {
+    each_unsure(batch, |hash| to.add(hash));
+}
+
+/// The hashes of what a batch wrote without its being known if or when that was committed.
+fn each_unsure(batch: &Written, mut each: impl FnMut(u32)) {
+    let pool = batch.history.pool();
+    for txn in batch.history.txns().filter(|txn| is_unsure(txn, batch)) {
         for op in txn.ops().filter(writes) {
-            runs.note(names[op.key().index()].hash_as(What::Unsure(written(&op))), *number);
+            let name = name_id(pool, pool.key_name(op.key())).mixed();
+            each(name.hash_as(What::Unsure(written(pool, &op))));
         }
     }
 }
 
+fn writes(op: &Op<'_>) -> bool {
+    op.kind().writes() && op.effect() != Effect::Failed && op.key() != Key::NONE
+}
+
+fn written(pool: &Pool, op: &Op<'_>) -> Word {
+    match op.kind() {
+        OpKind::Delete => word(pool, Value::ABSENT),
+        _ => word(pool, op.value()),
+    }
+}
+
 /// Whether it may not be known if or when a transaction committed.
-fn is_unsure(txn: &Txn<'_>, needs_start: bool) -> bool {
+fn is_unsure(txn: &Txn<'_>, batch: &Written) -> bool {
+    if let Some(places) = &batch.places {
+        let given = places.get(txn.id().index());
+        return txn.outcome() != Outcome::Aborted && given.is_none_or(|g| g.commit.is_none());
+    }
     match txn.outcome() {
         Outcome::Unknown => true,
         Outcome::Committed => {
-            txn.commit_ts().is_none() || (needs_start && txn.start_ts().is_none())
+            txn.commit_ts().is_none() || (batch.needs_start && txn.start_ts().is_none())
         }
         _ => false,
     }

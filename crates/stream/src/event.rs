@@ -112,6 +112,39 @@ pub struct Correction {
     pub adds: bool,
     /// The violation.
     pub finding: Finding,
-    /// The transaction that came late, or what else was the reason.
-    pub late: String,
+    /// Why it changed.
+    pub cause: Cause,
+}
+
+/// Why a final verdict has changed.
+#[derive(Clone, Debug)]
+pub enum Cause {
+    /// This transaction came late.
+    Late(String),
+    /// Something else, as the rest of a sentence.
+    Because(String),
+}
+
+impl Cause {
+    /// Something else than a late transaction.
+    pub(crate) fn because(why: &str) -> Cause {
+        Cause::Because(why.to_owned())
+    }
+
+    /// The transaction that came late, if one did.
+    pub fn late(&self) -> Option<&str> {
+        match self {
+            Cause::Late(txn) => Some(txn),
+            Cause::Because(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::Late(txn) => write!(f, "{txn} came late"),
+            Cause::Because(why) => f.write_str(why),
+        }
+    }
 }

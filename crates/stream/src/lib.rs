@@ -29,12 +29,13 @@ mod sorted_runs;
 mod status;
 mod stream;
 mod timestamps;
+mod unsure;
 mod waiting;
 
 pub use arrivals::{Arrivals, SourceId};
 pub use disk::Elsewhere;
 pub use error::StreamError;
-pub use event::{Correction, Finding, StreamEvent, Told, Trouble};
+pub use event::{Cause, Correction, Finding, StreamEvent, Told, Trouble};
 pub use settings::Settings;
 pub use status::Status;
 pub use stream::{Resumed, Stream};

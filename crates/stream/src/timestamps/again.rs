@@ -4,24 +4,27 @@ use isolde_history::{OpId, Timestamp};
 use isolde_spec::{Anomaly, By};
 
 use super::arrivals::Arrival;
+use super::final_words::{OPEN, SETTLED};
 use super::key_records::{Reader, Wrote};
 use super::{Pending, Slot, Timestamps, pending};
-use crate::bodies::{AFTER_ALL, BEFORE_ALL, Bodies};
+use crate::bodies::Bodies;
 use crate::content::{Word, word};
 
-/// A word of which no read may be called otherwise, whoever writes it.
-const SETTLED: Timestamp = BEFORE_ALL;
-/// A word of which some read may be called otherwise, whoever writes it.
-const OPEN: Timestamp = AFTER_ALL;
-
 impl Timestamps {
+    /// Remembers what the wrong reads of a transaction on a key saw, which are final now.
+    pub(super) fn note_finals(&mut self, of: Pending, bodies: &mut Bodies) {
+        let readers = &self.keys[of.slot.0 as usize].1.readers[self.readers_of(of)];
+        let wrong: Vec<Reader> = readers.iter().filter(|reader| reader.wrong).copied().collect();
+        wrong.iter().for_each(|reader| self.note_final(of.slot, reader, bodies));
+    }
+
     /// Remembers what a read saw that was wrong when it became final.
     pub(super) fn note_final(&mut self, slot: Slot, reader: &Reader, bodies: &mut Bodies) {
         let state = &mut self.keys[slot.0 as usize].1;
         if state.is_list == Some(true) {
             match elements(reader, bodies) {
                 Some(words) => words.into_iter().for_each(|word| {
-                    self.final_words.insert((slot, word), OPEN);
+                    self.final_words.note(slot, word, OPEN);
                 }),
                 None => state.unnoted = true,
             }
@@ -29,8 +32,17 @@ impl Timestamps {
         }
         state.refused |= reader.not;
         if !reader.not {
-            self.final_words.insert((slot, reader.word), OPEN);
+            let until = open_until(reader, self.settles());
+            self.final_words.note(slot, reader.word, until);
         }
+    }
+
+    /// Whether a version with a word may change what a read that was told is called.
+    pub(super) fn may_rename(&self, slot: Slot, word: Word) -> bool {
+        let state = &self.keys[slot.0 as usize].1;
+        state.refused
+            || self.final_words.is_open(slot, word)
+            || (!self.settles() && self.final_words.is_noted(slot, word))
     }
 
     /// Something was written to a key: reads of it that were told may be called something else now.
@@ -49,12 +61,9 @@ impl Timestamps {
         if state.unnoted {
             self.note_all(slot, bodies);
         }
-        let may_be = |word: &Word| {
-            let noted = self.final_words.get(&(slot, *word));
-            noted.is_some_and(|open| {
-                let may_be = *open != SETTLED && wrote.commit <= *open;
-                may_be || wrote.unknown || !self.settles()
-            })
+        let may_be = |word: &Word| match wrote.unknown || !self.settles() {
+            true => self.final_words.is_noted(slot, *word),
+            false => self.final_words.is_open_at(slot, *word, wrote.commit),
         };
         let state = &self.keys[slot.0 as usize].1;
         let by_word = state.unnoted || wrote.words.iter().any(may_be);
@@ -97,9 +106,10 @@ impl Timestamps {
         let readers = || state.readers.iter().filter(|r| r.wrong && r.is_final);
         let until = |reader: &Reader| open_until(reader, settles);
         for word in wrote.words {
-            if let Some(noted) = self.final_words.get_mut(&(slot, *word)) {
+            if self.final_words.is_noted(slot, *word) {
                 let of_word = readers().filter(|r| !r.not && r.word == *word);
-                *noted = of_word.map(until).max().unwrap_or(SETTLED);
+                let until = of_word.map(until).max().unwrap_or(SETTLED);
+                self.final_words.note_again(slot, *word, until);
             }
         }
         let refused = state.refused && readers().any(|r| r.not && until(r) != SETTLED);

@@ -7,12 +7,12 @@ use isolde_spec::{Axiom, By};
 
 use super::excerpt::{self, Suspicion, name_of};
 use super::flipped::changes_until_now;
-use super::key_records::{Other, Reader, Version, Wrote};
+use super::key_records::{Other, Reader, Wrote};
 use super::records::{Kept, Records, Standing};
 use super::{Slot, Timestamps, held_back, pending};
 use crate::bodies::{AFTER_ALL, BEFORE_ALL, Bodies, TxnRef};
 use crate::content::{NameId, name_id};
-use crate::event::Trouble;
+use crate::event::{Cause, Trouble};
 
 /// A batch on its way in.
 pub(super) struct Arrival<'a> {
@@ -174,7 +174,8 @@ impl Timestamps {
             let slot = self.slot(name, is_list);
             let state = &self.keys[slot.0 as usize].1;
             if facts.doubt().is_some() || state.is_list.is_some_and(|before| before != is_list) {
-                self.doubt_key(slot);
+                let mixed = Cause::because("a key is used as a list and as something else");
+                self.doubt_key(slot, &mixed, bodies);
             }
             let inserted = self.inside(name, facts, arrival, bodies);
             self.enter((slot, is_list), &mut records, &inserted, arrival, bodies);
@@ -268,10 +269,9 @@ impl Timestamps {
         }
         self.coming.clear();
         self.coming.extend(records.versions.iter().map(|(version, _)| *version));
-        let state = &self.keys[slot.0 as usize].1;
-        let was_told =
-            |v: &Version| state.refused || self.final_words.contains_key(&(slot, v.word));
-        if state.wrong > 0 && self.coming.iter().any(was_told) {
+        if self.keys[slot.0 as usize].1.wrong > 0
+            && self.coming.iter().any(|version| self.may_rename(slot, version.word))
+        {
             return false;
         }
         let may_conflict = self.ordering == Ordering::Snapshots;
@@ -451,8 +451,7 @@ impl Timestamps {
             self.trouble(Trouble::TooLate(first.clone()));
         }
         if state_is_list(records) {
-            self.withdraw_all(slot, &first.unwrap_or_default(), bodies);
-            self.doubt_key(slot);
+            self.doubt_key(slot, &Cause::Late(first.unwrap_or_default()), bodies);
         }
     }
 }

@@ -12,7 +12,7 @@ use super::standing::FindingId;
 use super::{Pending, Slot, Timestamps, pending};
 use crate::bodies::{AFTER_ALL, Bodies, TxnRef};
 use crate::content::Word;
-use crate::event::{Finding, Trouble};
+use crate::event::{Cause, Finding, Trouble};
 
 /// Of more versions of a list with one commit timestamp, a read may show any elements at all.
 const MANY_TIED: usize = 6;
@@ -88,8 +88,7 @@ impl Timestamps {
                 }
                 (Some(now), None) if late => {
                     self.figures.came_after(arrival.age(txn, bodies));
-                    let name = arrival.name(new.txn);
-                    self.correct(true, now, &name);
+                    self.correct(true, now, &Cause::Late(arrival.name(new.txn)));
                 }
                 (Some(now), None) => self.tell(now),
                 (None, _) => {}
@@ -181,7 +180,7 @@ impl Timestamps {
         arrival: &Arrival<'_>,
         bodies: &mut Bodies,
     ) {
-        let name = arrival.name(late);
+        let cause = Cause::Late(arrival.name(late));
         let after = self.judge_readers(of, None, bodies);
         let readers = &self.keys[of.slot.0 as usize].1.readers[self.readers_of(of)];
         let told: Vec<(u32, Option<Anomaly>, bool)> =
@@ -195,12 +194,12 @@ impl Timestamps {
             .collect();
         if !gone.is_empty() {
             let before = self.judge_before_all_that(of, Some(late), bodies);
-            self.withdraw(of, &gone, before.findings, &name, bodies);
+            self.withdraw(of, &gone, before.findings, &cause, bodies);
         }
         for (before, finding) in self.assign(of, after) {
             match before {
                 Some(before) => self.rename(before, finding),
-                None => self.correct(true, finding, &name),
+                None => self.correct(true, finding, &cause),
             }
         }
     }
@@ -224,7 +223,7 @@ impl Timestamps {
         of: Pending,
         gone: &[u32],
         before: Vec<(Option<u32>, Finding)>,
-        why: &str,
+        cause: &Cause,
         bodies: &mut Bodies,
     ) {
         let range = self.readers_of(of);
@@ -238,34 +237,36 @@ impl Timestamps {
             if let Some(at) = told.iter().position(|(told, _)| Some(*told) == op) {
                 // It is withdrawn by the name that it had.
                 let (_, anomaly) = told.swap_remove(at);
-                self.correct(false, Finding { anomaly, ..finding }, why);
+                self.correct(false, Finding { anomaly, ..finding }, cause);
             }
         }
         let key = Some(self.keys[of.slot.0 as usize].0);
         for (op, anomaly) in told {
             let id = FindingId::new(Axiom::Ext, of.txn, key, Some(op));
-            self.withdraw_unshown(id, anomaly, why, bodies);
+            self.figures.too_late(id.txn);
+            self.withdraw_unshown(id, anomaly, cause, bodies);
         }
     }
 
     /// Withdraws what was told of a key of which too little is known by now.
-    pub(super) fn withdraw_all(&mut self, slot: Slot, why: &str, bodies: &mut Bodies) {
+    pub(super) fn withdraw_all(&mut self, slot: Slot, cause: &Cause, bodies: &mut Bodies) {
         let (name, state) = &mut self.keys[slot.0 as usize];
         let id = |r: &Reader| FindingId::new(Axiom::Ext, r.txn, Some(*name), Some(r.op));
         let readers = state.readers.iter_mut();
         let told = readers.filter_map(|r| r.told.take().map(|anomaly| (id(r), anomaly)));
         for (id, anomaly) in told.collect::<Vec<_>>() {
-            self.withdraw_unshown(id, anomaly, why, bodies);
+            self.withdraw_unshown(id, anomaly, cause, bodies);
         }
     }
 
     /// At the end: withdraws what was told and is not wrong. What came too late said so, and could not be judged then.
     pub(crate) fn withdraw_others(&mut self, found: &HashSet<FindingId>, bodies: &mut Bodies) {
+        let end = Cause::because("the whole stream shows that it is none");
         for (id, anomaly) in self.standing.all() {
             if !found.contains(&id)
                 && let Some(finding) = excerpt::withdrawn(&self.about, bodies, id, anomaly)
             {
-                self.correct(false, finding, "the end of the stream");
+                self.correct(false, finding, &end);
             }
         }
     }
@@ -275,19 +276,18 @@ impl Timestamps {
         &mut self,
         id: FindingId,
         anomaly: Anomaly,
-        why: &str,
+        cause: &Cause,
         bodies: &mut Bodies,
     ) {
-        self.figures.too_late(id.txn);
         if let Some(finding) = excerpt::withdrawn(&self.about, bodies, id, anomaly) {
-            return self.correct(false, finding, why);
+            return self.correct(false, finding, cause);
         }
         self.standing.remove(id);
         self.figures.count(anomaly, -1);
         self.figures.corrections += 1;
         let name = anomaly.name();
         self.trouble(Trouble::Open(format!(
-            "a {name} that was told is withdrawn: {why} came, and what the read saw is not kept any more"
+            "a {name} that was told is withdrawn: {cause}, and what the read saw is not kept any more"
         )));
     }
 
@@ -296,7 +296,8 @@ impl Timestamps {
         if !self.about.complete {
             return;
         }
-        self.deletes_may_be_missing(why);
+        let cause = Cause::because(why);
+        self.deletes_may_be_missing(&cause, why);
         self.about.complete = false;
         let mut slots = self.slots_by_name();
         slots.retain(|slot| !self.told_of(*slot, |_| true).is_empty());
@@ -305,7 +306,7 @@ impl Timestamps {
         let from = self.held.earliest().unwrap_or(AFTER_ALL);
         for slot in slots {
             for of in self.told_of(slot, |_| true) {
-                self.incomplete_for(of, why, bodies);
+                self.incomplete_for(of, &cause, bodies);
             }
             // What was read again from disk for it may be too much for all of them together.
             let state = &mut self.keys[slot.0 as usize].1;
@@ -316,7 +317,7 @@ impl Timestamps {
     }
 
     /// Asks again about reads that were told before something was missing.
-    fn incomplete_for(&mut self, of: Pending, why: &str, bodies: &mut Bodies) {
+    fn incomplete_for(&mut self, of: Pending, cause: &Cause, bodies: &mut Bodies) {
         let after = self.judge_readers(of, None, bodies);
         let still: Vec<u32> =
             after.iter().flat_map(|j| &j.findings).filter_map(|(op, _)| *op).collect();
@@ -325,7 +326,7 @@ impl Timestamps {
         let gone: Vec<u32> = gone.map(|r| r.op).collect();
         if !gone.is_empty() {
             let before = self.judge_before_all_that(of, None, bodies);
-            self.withdraw(of, &gone, before.findings, why, bodies);
+            self.withdraw(of, &gone, before.findings, cause, bodies);
         }
         for (before, finding) in self.assign(of, after) {
             if let Some(before) = before {

@@ -12,7 +12,7 @@ use super::excerpt::{self, Suspicion};
 use super::{Inserts, Slot, Timestamps};
 use crate::bodies::{BEFORE_ALL, Bodies, TxnRef};
 use crate::content::Word;
-use crate::event::Finding;
+use crate::event::{Cause, Finding};
 
 /// What a delete leaves.
 pub(super) fn absent() -> Word {
@@ -122,24 +122,30 @@ impl Timestamps {
         if written != absent() || !self.by_snapshots() {
             return;
         }
-        let name = arrival.name(delete);
+        let cause = Cause::Late(arrival.name(delete));
         for (txn, op, finding) in self.inserts.breaches.remove(&slot).unwrap_or_default() {
             // Of several things that a transaction did to the row, only inserts are excused.
             let told = |judged: excerpt::Judged| judged.findings.iter().any(|(at, _)| *at == op);
             if self.judge_insert(slot, txn, bodies).is_none_or(told) {
                 self.inserts.breaches.entry(slot).or_default().push((txn, op, finding));
             } else {
-                self.correct(false, finding, &name);
+                self.correct(false, finding, &cause);
             }
         }
         if self.inserts.upserted.remove(&slot) {
-            self.upserts_are_excused(slot, delete, &name, bodies);
+            self.upserts_are_excused(slot, delete, &cause, bodies);
         }
     }
 
     /// The first delete of a row that was upserted: from now on nothing is judged of it, since other writers than those
     /// that were told may conflict.
-    fn upserts_are_excused(&mut self, slot: Slot, delete: TxnRef, late: &str, bodies: &mut Bodies) {
+    fn upserts_are_excused(
+        &mut self,
+        slot: Slot,
+        delete: TxnRef,
+        cause: &Cause,
+        bodies: &mut Bodies,
+    ) {
         for (txn, opponent, finding) in self.inserts.conflicts.remove(&slot).unwrap_or_default() {
             let (key, state) = &self.keys[slot.0 as usize];
             let mut involved = state.dividers(&[txn, opponent]);
@@ -148,7 +154,7 @@ impl Timestamps {
             let asked = Suspicion { axiom, txn, key, involved: &involved };
             let still = excerpt::judge(&self.about, bodies, asked);
             if still.is_none_or(|judged| judged.findings.is_empty()) {
-                self.correct(false, finding, late);
+                self.correct(false, finding, cause);
             }
         }
         self.keys[slot.0 as usize].1.doubtful = true;
@@ -156,11 +162,11 @@ impl Timestamps {
     }
 
     /// Something is missing in the stream: it may be the delete.
-    pub(super) fn deletes_may_be_missing(&mut self, why: &str) {
+    pub(super) fn deletes_may_be_missing(&mut self, cause: &Cause, why: &str) {
         let mut told: Vec<_> = self.inserts.breaches.drain().collect();
         told.sort_unstable_by_key(|(slot, _)| *slot);
         for (_, _, finding) in told.into_iter().flat_map(|(_, of_key)| of_key) {
-            self.correct(false, finding, why);
+            self.correct(false, finding, cause);
             self.figures.doubt(true, Some(why));
         }
     }

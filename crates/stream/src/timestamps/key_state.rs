@@ -16,7 +16,7 @@ use isolde_history::{Timestamp, Value};
 use super::key_records::{Other, Reader, Version};
 use super::once::Uniqueness;
 use super::records::Records;
-use super::word_index::{WordIndex, Writer};
+use super::word_index::WordIndex;
 use crate::bodies::{AFTER_ALL, BEFORE_ALL, TxnRef};
 use crate::content::{ListHash, Word};
 use crate::divider;
@@ -62,8 +62,10 @@ pub(crate) struct KeyState {
     pub(crate) unnoted: bool,
     /// Whether every word was written once, if something is missing in the stream.
     pub(crate) once: Uniqueness,
-    /// Who wrote which word, once that was asked.
+    /// Who wrote which word, once that was asked often.
     pub(super) words: Option<Box<WordIndex>>,
+    /// How many writes were looked through for that since it was trimmed last.
+    pub(super) steps: usize,
 }
 
 impl KeyState {
@@ -90,6 +92,7 @@ impl KeyState {
             unnoted: false,
             once: Uniqueness::default(),
             words: None,
+            steps: 0,
         }
     }
 
@@ -121,14 +124,14 @@ impl KeyState {
     /// Enters a write that left no version.
     pub(crate) fn add_other(&mut self, other: Other) {
         if let Some(words) = &mut self.words {
-            words.add(other.word, (&other).into());
+            words.add_other(&other);
         }
         self.others.push(other);
     }
 
     fn put_version(&mut self, at: usize, version: Version) {
         if let Some(words) = &mut self.words {
-            words.add(version.word, (&version).into());
+            words.add_version(&version);
         }
         self.versions.insert(at, version);
         let around = &self.versions[at.saturating_sub(1)..(at + 2).min(self.versions.len())];
@@ -297,39 +300,6 @@ impl KeyState {
         }
     }
 
-    /// The writers of a word of a register that are here, in the order of arrival.
-    /// Those that came in batches before a number are left out.
-    pub(crate) fn writers(&mut self, word: Word, since: u32) -> impl Iterator<Item = Writer> {
-        self.index_words();
-        let mut few: Vec<Writer> = Vec::new();
-        if self.words.is_none() {
-            let versions = self.versions.iter().filter(|version| version.word == word);
-            let others = self.others.iter().filter(|other| other.word == word);
-            few.extend(versions.map(Writer::from).chain(others.map(Writer::from)));
-            few.retain(|writer| writer.txn.batch() >= since);
-            few.sort_unstable();
-        }
-        let indexed = self.words.as_ref().map(|words| words.of(word, since));
-        few.into_iter().chain(indexed.into_iter().flatten())
-    }
-
-    /// Whether a transaction of unknown outcome that is here, other than this one, wrote a word.
-    pub(crate) fn may_be_written(&mut self, word: Word, but: Option<TxnRef>) -> bool {
-        self.index_words();
-        match &self.words {
-            Some(words) => words.unknown(word).any(|writer| Some(writer.txn) != but),
-            None => self.others.iter().any(|o| o.unknown && o.word == word && Some(o.txn) != but),
-        }
-    }
-
-    fn index_words(&mut self) {
-        // So few are looked through.
-        const FEW: usize = 64;
-        if self.words.is_none() && self.versions.len() + self.others.len() > FEW {
-            self.words = Some(Box::new(WordIndex::new(&self.versions, &self.others)));
-        }
-    }
-
     /// The versions with one commit timestamp.
     pub(crate) fn committed_at(&self, commit: Timestamp) -> Range<usize> {
         let end = from_the_end(&self.versions, |v| v.commit <= commit);
@@ -447,7 +417,7 @@ impl KeyState {
             }
         }
         self.floor = floor;
-        (self.words, self.reloaded) = (None, false);
+        (self.words, self.steps, self.reloaded) = (None, 0, false);
         self.apart = are_apart(&self.versions);
         shrink(&mut self.readers, before.0);
         shrink(&mut self.versions, before.1);

@@ -8,6 +8,7 @@ mod again;
 mod arrivals;
 mod changes;
 pub(crate) mod excerpt;
+mod final_words;
 mod flipped;
 mod held_back;
 mod inserts;
@@ -25,6 +26,7 @@ mod standing;
 mod uniqueness;
 mod verdicts;
 mod word_index;
+mod writers;
 
 use hashbrown::{HashMap, HashSet};
 use isolde_check::timestamps::rules::Ordering;
@@ -32,8 +34,8 @@ use isolde_history::{History, Timestamp, info};
 use isolde_spec::{Anomaly, Axiom, Level, Promise};
 
 use crate::bodies::{BEFORE_ALL, Bodies, TxnRef};
-use crate::content::{NameId, Word};
-use crate::event::{Correction, Finding, Told, Trouble};
+use crate::content::NameId;
+use crate::event::{Cause, Correction, Finding, Told, Trouble};
 use crate::figures::Figures;
 use crate::seen_filter::SeenFilter;
 use crate::settings::Settings;
@@ -42,6 +44,7 @@ pub(crate) use saved::{SavedPending, SavedTimestamps};
 pub(crate) use standing::FindingId;
 
 use excerpt::About;
+use final_words::FinalWords;
 use flipped::Flipped;
 use held_back::{HeldBack, HeldRead};
 use key_records::Reader;
@@ -137,9 +140,7 @@ pub(crate) struct Timestamps {
     flipped: Flipped,
     /// Where changes of verdicts are gathered.
     changes: Vec<flipped::Change>,
-    /// Words of keys that a read saw that was wrong when it became final, and up to which commit it may be called
-    /// otherwise when one is written again. Of a list, its elements.
-    final_words: HashMap<(Slot, Word), Timestamp>,
+    final_words: FinalWords,
     /// Whether anything was deleted.
     deletes: bool,
     /// What deletes may excuse.
@@ -179,7 +180,7 @@ impl Timestamps {
             left_sessions: SeenFilter::default(),
             flipped: Flipped::default(),
             changes: Vec::new(),
-            final_words: HashMap::new(),
+            final_words: FinalWords::default(),
             deletes: false,
             inserts: Inserts::default(),
             pending: Vec::new(),
@@ -197,18 +198,17 @@ impl Timestamps {
         }
         let range = self.readers_of(pending);
         let state = &mut self.keys[pending.slot.0 as usize].1;
-        let (mut open, mut wrong) = (false, Vec::new());
+        let mut open = false;
         for reader in &mut state.readers[range] {
             open |= reader.wrong && !reader.is_final;
             reader.is_final = true;
-            wrong.extend(reader.wrong.then_some(*reader));
         }
-        wrong.iter().for_each(|reader| self.note_final(pending.slot, reader, bodies));
         if open {
             let judged = self.judge_readers(pending, None, bodies);
             for (_, finding) in self.assign(pending, judged) {
                 self.tell(finding);
             }
+            self.note_finals(pending, bodies);
         }
     }
 
@@ -250,14 +250,14 @@ impl Timestamps {
     }
 
     /// Tells that a final verdict has changed.
-    pub(crate) fn correct(&mut self, adds: bool, finding: Finding, late: &str) {
+    pub(crate) fn correct(&mut self, adds: bool, finding: Finding, cause: &Cause) {
         match adds {
             true => self.stands(&finding),
             false => finding.id.into_iter().for_each(|id| self.standing.remove(id)),
         }
         self.figures.count(finding.anomaly, if adds { 1 } else { -1 });
         self.figures.corrections += 1;
-        let correction = Correction { adds, finding, late: late.to_owned() };
+        let correction = Correction { adds, finding, cause: cause.clone() };
         self.told.push(Told::Correction(Box::new(correction)));
     }
 
@@ -273,11 +273,13 @@ impl Timestamps {
         self.told.push(Told::Trouble(trouble));
     }
 
-    /// Nothing more is known of a key: what it held is not judged.
-    fn doubt_key(&mut self, slot: Slot) {
+    /// Nothing more is known of a key: what it held is not judged, and what was told of reads of it is unknown.
+    fn doubt_key(&mut self, slot: Slot, cause: &Cause, bodies: &mut Bodies) {
+        const WHY: &str = "it is not known which versions a key had";
         let state = &mut self.keys[slot.0 as usize].1;
         if !std::mem::replace(&mut state.doubtful, true) {
-            self.figures.doubt(true, Some("it is not known which versions a key had"));
+            self.withdraw_all(slot, cause, bodies);
+            self.figures.doubt(true, Some(WHY));
         }
     }
 
@@ -296,7 +298,7 @@ impl Timestamps {
     pub(crate) fn held(&self) -> (usize, usize) {
         let tables = self.slots.capacity() * (size_of::<(NameId, Slot)>() + 1)
             + self.bounds.capacity() * (size_of::<(NameId, (Timestamp, TxnRef))>() + 1)
-            + self.final_words.capacity() * (size_of::<(Slot, Word, Timestamp)>() + 1)
+            + self.final_words.heap_bytes()
             + self.flipped.heap_bytes()
             + self.held.heap_bytes()
             + self.standing.heap_bytes()

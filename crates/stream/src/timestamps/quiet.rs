@@ -46,7 +46,7 @@ impl KeyState {
         }
         for version in &*new {
             if let Some(words) = &mut self.words {
-                words.add(version.word, version.into());
+                words.add_version(version);
             }
             self.longest = self.longest.max(duration(version));
         }

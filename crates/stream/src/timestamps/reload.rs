@@ -12,6 +12,7 @@ use super::records::{Records, read_again};
 use super::{Slot, Timestamps};
 use crate::bodies::{AFTER_ALL, BEFORE_ALL, Bodies, TxnRef};
 use crate::content::{ListHash, NameId, What, Word};
+use crate::event::Cause;
 
 /// A key without anything is as large as this, with its places in tables.
 const A_KEY: usize = size_of::<(NameId, KeyState)>() + 2 * size_of::<(NameId, Slot)>();
@@ -162,12 +163,7 @@ impl Timestamps {
         // The elements of a list that is not here are known from its beginning only.
         let whole = state.is_list != Some(false) && state.versions.is_empty();
         let from = if whole { BEFORE_ALL } else { from };
-        let mut batches = bodies.about(*name, What::Key);
-        batches.retain(|batch| *batch < self.trimmed);
-        // What no mark speaks of comes first.
-        let mut batches: Vec<(bool, u32)> =
-            batches.into_iter().map(|batch| (bodies.has_far(batch), batch)).collect();
-        batches.sort_unstable();
+        let batches = bodies.about_before(self.trimmed, *name, What::Key);
         let mut again = Again {
             slot,
             name: *name,
@@ -229,7 +225,8 @@ impl Timestamps {
         self.enter_again(slot, &records, floor, bodies);
         let mixed = lists == [true; 2] || is_list.is_some_and(|list| lists[usize::from(!list)]);
         if mixed || (whole && floor.is_some() && lists[1]) {
-            self.doubt_key(slot);
+            let why = Cause::because("what a key held before is not kept any more");
+            self.doubt_key(slot, &why, bodies);
         }
         floor.is_none_or(|floor| from > floor)
     }

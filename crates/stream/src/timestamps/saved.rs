@@ -4,6 +4,7 @@
 use isolde_history::Timestamp;
 use isolde_spec::Anomaly;
 
+use super::final_words::OPEN;
 use super::key_records::Reader;
 use super::standing::StandingFindings;
 use super::{Finality, Pending, Slot, Timestamps};
@@ -107,8 +108,9 @@ impl Timestamps {
     }
 
     fn wrong_again(&mut self, slot: Slot, is_list: Option<bool>, readers: Vec<Reader>) {
-        let plain = readers.iter().filter(|reader| !reader.not);
-        self.final_words.extend(plain.map(|reader| ((slot, reader.word), AFTER_ALL)));
+        for reader in readers.iter().filter(|reader| !reader.not) {
+            self.final_words.note(slot, reader.word, OPEN);
+        }
         let state = &mut self.keys[slot.0 as usize].1;
         (state.is_list, state.floor) = (is_list, Some(AFTER_ALL));
         state.wrong = readers.len() as u32;

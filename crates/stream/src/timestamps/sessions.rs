@@ -27,12 +27,8 @@ impl Timestamps {
             return None;
         }
         let mut bound: Option<Bound> = None;
-        let batches = bodies.about(session, What::Session).into_iter();
-        let mut batches: Vec<(bool, u32)> =
-            batches.map(|batch| (bodies.has_far(batch), batch)).collect();
-        // What no mark speaks of comes first.
-        batches.sort_unstable_by(|a, b| b.cmp(a));
-        for (is_far, batch) in batches.into_iter().filter(|(_, batch)| *batch < self.trimmed) {
+        let batches = bodies.about_before(self.trimmed, session, What::Session);
+        for (is_far, batch) in batches.into_iter().rev() {
             let latest = bodies.latest_up_to(batch);
             let is_over = |bound| latest.is_none_or(|latest| latest < bound);
             if !is_far && bound.is_some_and(|(bound, _)| is_over(bound)) {

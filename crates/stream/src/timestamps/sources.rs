@@ -1,8 +1,7 @@
 //! Where a word that was read and should not have been can have come from.
 //!
-//! A name for a wrong read needs few of the writers of the word: if any had committed by then, one of those, and else two of
-//! each kind, as one may not count. They are taken in the order of arrival, so that they are the same whatever is in
-//! memory.
+//! A name for a wrong read needs few of the writers of the word: if any had committed by then, the newest of those, and else
+//! two of each kind, as one may not count. Which ones these are does not depend on what is in memory.
 
 use isolde_check::timestamps::rules::Place;
 use isolde_history::Timestamp;
@@ -16,39 +15,18 @@ use crate::content::{NameId, What, Word};
 /// Of each kind, so many are enough.
 const ENOUGH: u8 = 2;
 
-/// Writers of a word that a wrong read of it may have seen.
-struct Sources {
-    place: Place<Timestamp>,
-    found: Vec<TxnRef>,
-    /// How many there are that committed later, were overwritten, were rolled back.
-    counts: [u8; 3],
-    /// One had committed by then: no other one gives another name.
-    is_sure: bool,
-}
-
-impl Sources {
-    fn offer(&mut self, writer: Writer) {
-        let kind = match writer.fate {
-            Fate::Version(commit) if self.place.sees(commit) => {
-                self.is_sure = true;
-                self.found.push(writer.txn);
-                return;
-            }
-            Fate::Version(_) => 0,
-            Fate::Overwritten => 1,
-            Fate::Undone => 2,
-            Fate::Unknown => return,
-        };
-        let count = &mut self.counts[kind];
-        if *count < ENOUGH {
-            *count += 1;
-            self.found.push(writer.txn);
-        }
-    }
+/// Writers of a word, of which batches on disk tell.
+#[derive(Default)]
+struct OnDisk {
+    /// The newest that a place sees.
+    newest: Option<(Timestamp, TxnRef)>,
+    /// The first of those that left no version.
+    others: Vec<Writer>,
 }
 
 impl Timestamps {
-    /// The writers of a word of a register that matter for a wrong read of it at a place, of those that count.
+    /// The writers of a word of a register that matter for a wrong read of it at a place, of those that count. All that
+    /// commits from the place on is in memory.
     pub(super) fn sources(
         &mut self,
         (slot, word): (Slot, Word),
@@ -56,28 +34,59 @@ impl Timestamps {
         counts: impl Fn(TxnRef) -> bool,
         bodies: &mut Bodies,
     ) -> Option<Vec<TxnRef>> {
-        let mut sources = Sources { place, found: Vec::new(), counts: [0; 3], is_sure: false };
-        let (name, state) = &self.keys[slot.0 as usize];
-        let (name, is_whole) = (*name, state.floor.is_none());
-        let on_disk = if is_whole { Vec::new() } else { bodies.about(name, What::Word(word)) };
-        for batch in on_disk.into_iter().filter(|batch| *batch < self.trimmed) {
-            let writers = self.writers_in(batch, name, word, bodies)?;
-            for writer in writers.into_iter().filter(|writer| counts(writer.txn)) {
-                sources.offer(writer);
-                if sources.is_sure {
-                    return Some(sources.found);
-                }
-            }
+        let state = &mut self.keys[slot.0 as usize].1;
+        let here = state.newest_writer(word, place, self.trimmed, &counts);
+        // Behind the floor, what is on disk may be newer.
+        let is_known = state.floor.is_none_or(|floor| here.is_some_and(|(at, _)| at > floor));
+        let OnDisk { newest, mut others } = match is_known {
+            true => OnDisk::default(),
+            false => self.sources_on_disk((slot, word), place, &counts, bodies)?,
+        };
+        if let Some((_, newest)) = here.max(newest) {
+            return Some(vec![newest]);
         }
-        let since = if is_whole { 0 } else { self.trimmed };
-        let here = self.keys[slot.0 as usize].1.writers(word, since);
-        for writer in here.filter(|writer| counts(writer.txn)) {
-            sources.offer(writer);
-            if sources.is_sure {
+        let state = &mut self.keys[slot.0 as usize].1;
+        let since = if state.floor.is_none() { 0 } else { self.trimmed };
+        let here = state.other_writers(word, since).into_iter();
+        others.extend(here.filter(|writer| counts(writer.txn)));
+        keep_first(&mut others);
+        let mut found = state.next_writers(word, place, &counts);
+        found.extend(others.iter().map(|writer| writer.txn));
+        Some(found)
+    }
+
+    /// The latest batches are read first, until all that are left are earlier than what was found.
+    fn sources_on_disk(
+        &self,
+        (slot, word): (Slot, Word),
+        place: Place<Timestamp>,
+        counts: &impl Fn(TxnRef) -> bool,
+        bodies: &mut Bodies,
+    ) -> Option<OnDisk> {
+        let name = self.keys[slot.0 as usize].0;
+        let mut found = OnDisk::default();
+        let batches = bodies.about_before(self.trimmed, name, What::Word(word));
+        for (is_far, batch) in batches.into_iter().rev() {
+            if let Some((newest, _)) = found.newest
+                && !is_far
+                && bodies.latest_up_to(batch)? < newest
+            {
                 break;
             }
+            let writers = self.writers_in(batch, name, word, bodies)?;
+            for writer in writers.into_iter().filter(|writer| counts(writer.txn)) {
+                match writer.fate {
+                    Fate::Version(commit) if place.sees(commit) => {
+                        found.newest = found.newest.max(Some((commit, writer.txn)));
+                    }
+                    // It is in memory.
+                    Fate::Version(_) => {}
+                    _ => found.others.push(writer),
+                }
+            }
+            keep_first(&mut found.others);
         }
-        Some(sources.found)
+        Some(found)
     }
 
     /// Whether a transaction in batches on disk wrote a word to a key that may have committed or not. `None` if
@@ -132,4 +141,19 @@ impl Timestamps {
         writers.sort_unstable();
         Some(writers)
     }
+}
+
+/// Of writers that left no version, keeps as many of each kind as are enough, in the order of arrival.
+fn keep_first(others: &mut Vec<Writer>) {
+    others.sort_unstable();
+    let (mut overwritten, mut undone) = (0, 0);
+    others.retain(|writer| {
+        let count = match writer.fate {
+            Fate::Overwritten => &mut overwritten,
+            Fate::Undone => &mut undone,
+            Fate::Version(_) | Fate::Unknown => return false,
+        };
+        *count += 1;
+        *count <= ENOUGH
+    });
 }

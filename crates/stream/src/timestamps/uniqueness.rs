@@ -249,7 +249,7 @@ impl Timestamps {
         if let Uniqueness::Elements(elements) = &state.once {
             return elements.contains(&word);
         }
-        if state.writers(word, 0).next().is_some() {
+        if state.is_written(word) {
             return true;
         }
         let name = *name;

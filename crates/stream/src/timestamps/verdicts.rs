@@ -77,7 +77,7 @@ impl Timestamps {
         let judged = excerpt::judge(&self.about, bodies, asked)?;
         // What wrote the value may be gone.
         let thin_air = |(_, found): &(Option<u32>, Finding)| found.anomaly == Anomaly::ThinAirRead;
-        if bodies.forgotten().is_some() && judged.findings.iter().any(thin_air) {
+        if judged.findings.iter().any(thin_air) && bodies.forgotten().is_some() {
             return None;
         }
         Some(self.without_absent(of, judged))
@@ -89,7 +89,10 @@ impl Timestamps {
         let name = *name;
         if asked.refused || asked.is_list {
             let mut others = state.others.iter();
-            return Some(others.any(|other| other.unknown && Some(other.txn) != asked.but));
+            let found = others.any(|other| other.unknown && Some(other.txn) != asked.but);
+            let forgotten =
+                !found && state.floor.is_some() && bodies.may_have_forgotten(name, None);
+            return (!forgotten).then_some(found);
         }
         if asked.words.iter().any(|word| state.may_be_written(*word, asked.but)) {
             return Some(true);
@@ -100,6 +103,9 @@ impl Timestamps {
         for word in &asked.words {
             if self.may_be_written_on_disk(name, *word, bodies)? {
                 return Some(true);
+            }
+            if bodies.may_have_forgotten(name, Some(*word)) {
+                return None;
             }
         }
         Some(false)

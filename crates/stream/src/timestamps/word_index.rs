@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use isolde_history::{Timestamp, TxnId};
+use isolde_check::timestamps::rules::Place;
+use isolde_history::Timestamp;
 
 use super::key_records::{Other, Version};
-use crate::bodies::{BEFORE_ALL, TxnRef};
+use crate::bodies::{AFTER_ALL, BEFORE_ALL, TxnRef};
 use crate::content::Word;
 
 /// A write of a word, in the order of arrival.
@@ -49,46 +50,90 @@ impl From<&Other> for Writer {
 /// The writers of all words that were written to a key.
 #[derive(Default, Debug)]
 pub(crate) struct WordIndex {
-    all: BTreeSet<(Word, Writer)>,
-    /// Those of unknown outcome once more.
+    /// By commit.
+    versions: BTreeSet<(Word, Timestamp, TxnRef)>,
+    /// Those that left no version.
+    others: BTreeSet<(Word, Writer)>,
+    /// Of these, those of unknown outcome once more.
     unknown: BTreeSet<(Word, Writer)>,
 }
 
 impl WordIndex {
     pub(crate) fn new(versions: &[Version], others: &[Other]) -> WordIndex {
-        let versions = versions.iter().map(|version| (version.word, version.into()));
-        let others = others.iter().map(|other| (other.word, other.into()));
-        let all: BTreeSet<(Word, Writer)> = versions.chain(others).collect();
-        let unknown = all.iter().filter(|(_, writer)| writer.fate == Fate::Unknown);
-        WordIndex { unknown: unknown.copied().collect(), all }
+        let mut index = WordIndex {
+            versions: versions.iter().map(|v| (v.word, v.commit, v.txn)).collect(),
+            ..WordIndex::default()
+        };
+        others.iter().for_each(|other| index.add_other(other));
+        index
     }
 
-    pub(crate) fn add(&mut self, word: Word, writer: Writer) {
-        self.all.insert((word, writer));
-        if writer.fate == Fate::Unknown {
-            self.unknown.insert((word, writer));
+    pub(crate) fn add_version(&mut self, version: &Version) {
+        self.versions.insert((version.word, version.commit, version.txn));
+    }
+
+    pub(crate) fn add_other(&mut self, other: &Other) {
+        let entry = (other.word, Writer::from(other));
+        self.others.insert(entry);
+        if other.unknown {
+            self.unknown.insert(entry);
         }
     }
 
-    /// The writers of a word in batches from a number on, in the order of arrival.
-    pub(crate) fn of(&self, word: Word, since: u32) -> impl Iterator<Item = Writer> {
-        self.all.range(bounds(word, since)).map(|(_, writer)| *writer)
+    /// The writers of versions of a word that a place sees, the newest first.
+    pub(crate) fn seen(
+        &self,
+        word: Word,
+        place: Place<Timestamp>,
+    ) -> impl Iterator<Item = (Timestamp, TxnRef)> {
+        let until = self.versions.range(versions_of(word, BEFORE_ALL, place.at));
+        let seen = until.rev().filter(move |(_, commit, _)| place.sees(*commit));
+        seen.map(|(_, commit, txn)| (*commit, *txn))
+    }
+
+    /// The writers of versions of a word that a place does not see, the first to commit first.
+    pub(crate) fn unseen(
+        &self,
+        word: Word,
+        place: Place<Timestamp>,
+    ) -> impl Iterator<Item = TxnRef> {
+        let from = self.versions.range(versions_of(word, place.at, AFTER_ALL));
+        from.filter(move |(_, commit, _)| !place.sees(*commit)).map(|(_, _, txn)| *txn)
+    }
+
+    /// Whether a word was written at all.
+    pub(crate) fn has(&self, word: Word) -> bool {
+        let mut versions = self.versions.range(versions_of(word, BEFORE_ALL, AFTER_ALL));
+        versions.next().is_some() || self.others(word).next().is_some()
+    }
+
+    /// The writers of a word that left no version, in the order of arrival.
+    pub(crate) fn others(&self, word: Word) -> impl Iterator<Item = Writer> {
+        self.others.range(others_of(word)).map(|(_, writer)| *writer)
     }
 
     /// Those of unknown outcome.
     pub(crate) fn unknown(&self, word: Word) -> impl Iterator<Item = Writer> {
-        self.unknown.range(bounds(word, 0)).map(|(_, writer)| *writer)
+        self.unknown.range(others_of(word)).map(|(_, writer)| *writer)
     }
 
     /// The bytes that it takes, about.
     pub(crate) fn heap_bytes(&self) -> usize {
-        (self.all.len() + self.unknown.len()) * size_of::<(Word, Writer)>() * 3 / 2
+        let others = (self.others.len() + self.unknown.len()) * size_of::<(Word, Writer)>();
+        (self.versions.len() * size_of::<(Word, Timestamp, TxnRef)>() + others) * 3 / 2
     }
 }
 
-/// The first and the last writer that a word may have from a batch on.
-fn bounds(word: Word, since: u32) -> RangeInclusive<(Word, Writer)> {
-    let first = Writer { txn: TxnRef::new(since, TxnId(0)), fate: Fate::Version(BEFORE_ALL) };
+fn versions_of(
+    word: Word,
+    from: Timestamp,
+    to: Timestamp,
+) -> RangeInclusive<(Word, Timestamp, TxnRef)> {
+    (word, from, TxnRef(0))..=(word, to, TxnRef(u64::MAX))
+}
+
+fn others_of(word: Word) -> RangeInclusive<(Word, Writer)> {
+    let first = Writer { txn: TxnRef(0), fate: Fate::Version(BEFORE_ALL) };
     let last = Writer { txn: TxnRef(u64::MAX), fate: Fate::Unknown };
     (word, first)..=(word, last)
 }

@@ -142,6 +142,9 @@ fn online(made: &Made, txns: &[MadeTxn], promise: Promise, feeding: Feeding) -> 
 fn sum_of(events: &[StreamEvent], feeding: Feeding, unsure: bool, stream: &Stream) -> Found {
     let mut found = Found::default();
     for (at, event) in events.iter().enumerate() {
+        if std::env::var_os("ISOLDE_SAY").is_some() {
+            eprintln!("{event:?}");
+        }
         assert_eq!(event.number, at as u64 + 1);
         match &event.what {
             Told::Violation(finding) => *found.1.entry(place(finding)).or_default() += 1,
@@ -228,10 +231,9 @@ fn forgets(seed: u64) -> u64 {
     assert!(made_up <= withdrawn, "seed {seed} {found:?} {feeding:?} {status:?}\n{text}");
     if found.1 != expected.1 {
         assert_ne!(status.holds(), Some(true), "seed {seed} {feeding:?} {status:?}\n{text}");
-        assert!(
-            status.too_late + status.doubts > 0,
-            "seed {seed} {found:?} {expected:?} {feeding:?} {status:?}\n{text}"
-        );
+        // What a reader shows of an unknown outcome is not looked for if it broke a rule inside itself.
+        let said = status.too_late + status.doubts > 0 || text.contains("unknown");
+        assert!(said, "seed {seed} {found:?} {expected:?} {feeding:?} {status:?}\n{text}");
     }
     status.too_late
 }

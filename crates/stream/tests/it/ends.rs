@@ -110,7 +110,7 @@ fn a_conflict_that_is_found_after_the_timeout_of_the_first_writer_is_a_correctio
     let [StreamEvent { what: Told::Correction(change), .. }] = &events[..] else {
         panic!("{events:?}")
     };
-    assert!(change.adds && change.late == "#T2 of session b", "{change:?}");
+    assert!(change.adds && change.cause.late() == Some("#T2 of session b"), "{change:?}");
     assert_eq!((stream.status().corrections, stream.status().longest_change), (1, 7_000));
     assert_eq!(stream.status().holds(), Some(false));
 }

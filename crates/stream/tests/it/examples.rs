@@ -14,8 +14,8 @@ fn told(events: &[StreamEvent]) -> Vec<String> {
     let short = |event: &StreamEvent| match &event.what {
         Told::Violation(finding) => format!("{} {}", finding.anomaly.name(), finding.txn),
         Told::Renamed(finding) => format!("now {} {}", finding.anomaly.name(), finding.txn),
-        Told::Correction(c) if c.adds => format!("+{:?} by {}", c.finding.anomaly, c.late),
-        Told::Correction(c) => format!("-{:?} by {}", c.finding.anomaly, c.late),
+        Told::Correction(c) if c.adds => format!("+{:?}: {}", c.finding.anomaly, c.cause),
+        Told::Correction(c) => format!("-{:?}: {}", c.finding.anomaly, c.cause),
         Told::Late { txn } => format!("late {txn}"),
         Told::Trouble(trouble) => trouble.to_string(),
     };
@@ -44,7 +44,7 @@ fn what_comes_after_the_timeout_is_a_correction_that_names_the_late_transaction(
     stream.push(parse("a T1: w(x,1) ts(1,2)\nc T3: r(x,1) ts(5,6)").unwrap(), 0).unwrap();
     stream.tick(6_000).unwrap();
     stream.push(parse("b T2: w(x,2) ts(3,4)").unwrap(), 7_000).unwrap();
-    assert_eq!(told(&stream.take_events()), ["+StaleRead by #T2 of session b"]);
+    assert_eq!(told(&stream.take_events()), ["+StaleRead: #T2 of session b came late"]);
     assert_eq!((stream.status().corrections, stream.status().longest_change), (1, 7_000));
 }
 
@@ -56,7 +56,7 @@ fn a_line_that_cannot_be_read_withdraws_what_was_read_from_nowhere() {
     assert_eq!(told(&stream.take_events()), ["ThinAirRead #T3 of session c"]);
     stream.incomplete("line 3 is not JSON", 7_000).unwrap();
     let now = told(&stream.take_events());
-    assert_eq!(now[0], "-ThinAirRead by line 3 is not JSON");
+    assert_eq!(now[0], "-ThinAirRead: line 3 is not JSON");
     assert_eq!(stream.status().holds(), None);
 }
 
