@@ -40,9 +40,22 @@ impl History {
         keep: &mut dyn FnMut(&Op<'_>) -> bool,
         sink: &mut dyn Sink,
     ) -> Result<(), SinkError> {
+        self.copy_txn_by(&mut TxnDraft::default(), txn, keep, sink)
+    }
+
+    /// The same by a draft whose memory is used again.
+    ///
+    /// # Panics
+    /// If the history has no transaction of that number.
+    pub fn copy_txn_by(
+        &self,
+        draft: &mut TxnDraft,
+        txn: TxnId,
+        keep: &mut dyn FnMut(&Op<'_>) -> bool,
+        sink: &mut dyn Sink,
+    ) -> Result<(), SinkError> {
         let txn = self.txn(txn);
         let mut copier = Copier { from: self.pool(), to: sink.pool(), known: HashMap::new() };
-        let mut draft = TxnDraft::default();
         let session = copier.value(self.pool().session_name(txn.session()));
         draft.reset(copier.to.session(session));
         draft.outcome = txn.outcome();
@@ -50,9 +63,9 @@ impl History {
         draft.interval = txn.interval();
         draft.start = txn.start_ts();
         draft.commit = txn.commit_ts();
-        let kept = copier.statements(txn, keep, &mut draft);
-        self.copy_attrs(txn, &kept, &mut copier, &mut draft);
-        sink.transaction(&draft)
+        let kept = copier.statements(txn, keep, draft);
+        self.copy_attrs(txn, &kept, &mut copier, draft);
+        sink.transaction(draft)
     }
 
     /// Tells a sink what is known of the run as a whole: the facts, and of the initial state the default and some of the

@@ -101,6 +101,7 @@ impl<'h> ByTimestamps<'_, 'h> {
         let places = places();
         let suspects = self.suspects(&places)?;
         let mut groups = self.groups(suspects).into_iter();
+        let has_one_group = groups.len() <= 1;
         let first = groups.next().unwrap_or_default();
         let (keys, mut held) = self.keys(&first)?;
         let standings = standing::at_first(history);
@@ -126,14 +127,16 @@ impl<'h> ByTimestamps<'_, 'h> {
         found.doubts.splice(0..0, settled.doubts.iter().copied());
         found.findings.sort_unstable_by_key(TimedFinding::place);
         (self.stage)(Stage::Explain);
-        Ok(self.verdict(&mut case, &found, &settled, gap))
+        Ok(self.verdict(&mut case, has_one_group, &found, &settled, gap))
     }
 
     /// The keys that have to be looked at one by one.
     fn suspects(&self, places: &Places) -> Result<Vec<u32>, Limit> {
         let history = self.history;
+        // So few operations are compared at once in less time than the sweep needs to begin.
+        const FEW: usize = 256;
         let all = 0..history.key_count() as u32;
-        if !sweep::may_sweep(history, self.promise.by) {
+        if history.op_count() <= FEW || !sweep::may_sweep(history, self.promise.by) {
             (self.stage)(Stage::Check);
             return Ok(all.collect());
         }
@@ -190,13 +193,14 @@ impl<'h> ByTimestamps<'_, 'h> {
     fn verdict(
         &self,
         case: &mut TimedCase<'h>,
+        has_all_keys: bool,
         found: &TimedFindings,
         settled: &Settled,
         gap: Option<TxnId>,
     ) -> Verdict {
         let words = Wording(self.history);
         let counts = counts(self.history, &found.findings);
-        let kept = self.witnesses(case, &found.findings, settled);
+        let kept = self.witnesses(case, has_all_keys, &found.findings, settled);
         let answer = match (kept.is_empty(), found.doubts.first()) {
             (false, _) => Answer::Violated(kept),
             (true, None) => Answer::Holds,
@@ -219,10 +223,11 @@ impl<'h> ByTimestamps<'_, 'h> {
         Verdict { promise: self.promise, answer, counts, notes, procedure }
     }
 
-    /// The first findings of each kind in full. Only their keys are needed for that.
+    /// The first findings of each kind in full. Only their keys are needed for that, which may all be there still.
     fn witnesses(
         &self,
         case: &mut TimedCase<'h>,
+        has_all_keys: bool,
         findings: &[TimedFinding],
         settled: &Settled,
     ) -> Vec<Witness> {
@@ -232,11 +237,13 @@ impl<'h> ByTimestamps<'_, 'h> {
         if kept.is_empty() {
             return Vec::new();
         }
-        let mut wanted = vec![false; self.history.key_count()];
-        for key in kept.iter().filter_map(|finding| finding.key) {
-            wanted[key.index()] = true;
+        if !has_all_keys {
+            let mut wanted = vec![false; self.history.key_count()];
+            for key in kept.iter().filter_map(|finding| finding.key) {
+                wanted[key.index()] = true;
+            }
+            case.keys = Arc::new(SortedKeys::of_some(self.history, &wanted));
         }
-        case.keys = Arc::new(SortedKeys::of_some(self.history, &wanted));
         // Key by key, since what is known of a key is made only once then.
         let mut explainer = TimedExplainer::new(case, &settled.assumed);
         let mut by_key: Vec<usize> = (0..kept.len()).collect();

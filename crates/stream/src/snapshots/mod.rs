@@ -186,7 +186,12 @@ impl Snapshots {
                 self.ready.push(no_place);
                 return self.apart((other, owner), (shape, own));
             }
-            _ if !certain => return self.ready.push(unplaced),
+            _ if !certain => {
+                if added == Added::TooLate {
+                    self.notices.push(Notice::Doubt(FORGOTTEN));
+                }
+                return self.ready.push(unplaced);
+            }
             Added::Placed | Added::TooLate => {}
         }
         if number.is_some_and(|number| shape.shows(number)) {

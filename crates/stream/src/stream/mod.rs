@@ -66,6 +66,8 @@ pub struct Stream {
     txns: u64,
     ops: u64,
     committed: u64,
+    /// How many have an unknown outcome.
+    unknown: u64,
     late: u64,
     left_out: LeftOut,
     /// How many doubts were told at the end.
@@ -117,6 +119,7 @@ impl Stream {
             txns: 0,
             ops: 0,
             committed: 0,
+            unknown: 0,
             late: 0,
             left_out: LeftOut::default(),
             told_doubts: 0,
@@ -333,8 +336,9 @@ impl Stream {
     fn take(&mut self, batch: History) {
         self.txns += batch.txn_count() as u64;
         self.ops += batch.op_count() as u64;
-        let committed = batch.txns().filter(|txn| txn.outcome() == Outcome::Committed);
-        self.committed += committed.count() as u64;
+        let of = |outcome| batch.txns().filter(|txn| txn.outcome() == outcome).count() as u64;
+        self.committed += of(Outcome::Committed);
+        self.unknown += of(Outcome::Unknown);
         let sessions = batch.pool().session_names().iter();
         sessions.for_each(|name| self.promises.see(name_id(batch.pool(), *name)));
         let times = batch.txns().filter_map(|txn| txn.start_ts().max(txn.commit_ts()));

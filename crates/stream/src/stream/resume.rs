@@ -156,6 +156,7 @@ impl Stream {
             counts: vec![
                 self.txns,
                 self.committed,
+                self.unknown,
                 self.ops,
                 self.late,
                 self.next_event,
@@ -179,10 +180,10 @@ impl Stream {
         let broken = || Journal::is_broken(&folder, "it cannot be understood");
         (self.promises, self.numbers, self.waiting, self.arriving) =
             unpacked().ok_or_else(broken)?;
-        let [txns, committed, ops, late, next_event, told_doubts] = saved.counts[..] else {
+        let [txns, committed, unknown, ops, late, next_event, told_doubts] = saved.counts[..] else {
             return Err(broken());
         };
-        (self.txns, self.committed, self.ops) = (txns, committed, ops);
+        (self.txns, self.committed, self.unknown, self.ops) = (txns, committed, unknown, ops);
         (self.late, self.next_event, self.told_doubts) = (late, next_event, told_doubts);
         (self.missing, self.now) = (saved.missing, saved.now);
         self.settings.timeout = saved.timeout;

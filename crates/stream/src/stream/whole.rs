@@ -33,7 +33,9 @@ impl Stream {
     pub(super) fn ask_the_whole(&mut self) {
         let Some(checker) = &self.checker else { return };
         let halted = self.snapshots.as_ref().is_some_and(Snapshots::is_halted);
-        let open = halted || checker.figures.doubts + checker.figures.too_late > 0;
+        // What shows that a transaction of unknown outcome committed may be no doubt by itself.
+        let is_unsure = checker.figures.doubts + checker.figures.too_late + self.unknown > 0;
+        let open = halted || is_unsure;
         let bytes = self.ops * AN_OP + self.txns * A_TXN;
         let most = self.settings.at_the_end.unwrap_or(self.settings.memory / 2);
         let fits = bytes <= most as u64;

@@ -49,7 +49,7 @@ impl Timestamps {
         }
         self.look_for_deletes(batch, &arrival, bodies);
         if let Kept::Batch(number) = kept {
-            let stands = arrival.standing.stands.iter().map(|stand| (stand.start, stand.commit));
+            let stands = arrival.standing.stands().map(|stand| (stand.start, stand.commit));
             self.held.close(number, &held_back::untils(stands));
             self.held.take_surplus(&mut self.taken);
             self.judge_taken(bodies);
@@ -63,7 +63,7 @@ impl Timestamps {
         arrival: &Arrival<'_>,
         bodies: &mut Bodies,
     ) {
-        let stands = arrival.standing.stands.iter().flat_map(|stand| [stand.start, stand.commit]);
+        let stands = arrival.standing.stands().flat_map(|stand| [stand.start, stand.commit]);
         let earliest = stands.flatten().min();
         let Some(earliest) = earliest.filter(|earliest| *earliest <= self.highest_floor) else {
             return;
@@ -97,7 +97,7 @@ impl Timestamps {
         let (stamps, wrote) =
             (Stamps { start: txn.start_ts(), commit: txn.commit_ts() }, wrote(txn));
         let own = arrival.standing.txn(txn.id());
-        let Some(place) = arrival.standing.stands[txn.id().index()].place else {
+        let Some(place) = arrival.standing.stand(txn.id()).place else {
             self.figures.unstamped += 1;
             if self.figures.unstamped == 1 {
                 self.trouble(Trouble::Unstamped(arrival.name(own)));
@@ -253,7 +253,7 @@ impl Timestamps {
         }
         let name = self.keys[slot.0 as usize].0;
         for reader in self.enter_readers(slot, &mut records.readers, bodies) {
-            let stand = arrival.standing.stands[arrival.standing.id(reader.txn).index()];
+            let stand = arrival.standing.stand(arrival.standing.id(reader.txn));
             let until = stand.start.max(stand.commit);
             self.pending.push(pending((name, slot), &reader, until));
         }

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use isolde_check::{Limits, Options, snapshots, timestamps};
 use isolde_history::{
-    Effect, History, HistoryBuilder, Key, Op, OpId, OpKind, Sink, TxnId, Value, notation, printable,
+    Effect, History, HistoryBuilder, Key, Op, OpId, OpKind, Sink, TxnDraft, TxnId, Value, notation,
+    printable,
 };
 use isolde_spec::{Anomaly, Answer, Axiom, By, Promise, Verdict, Witness};
 
@@ -91,10 +92,11 @@ pub(crate) fn judge(about: &About, bodies: &mut Bodies, asked: Suspicion<'_>) ->
     let given = asked.key.and_then(|key| about.given.get(&key)).copied();
     about.header.copy_meta(given.as_slice(), &mut small);
     small.meta().complete = about.complete;
+    let mut draft = TxnDraft::default();
     for txn in &all {
         let batch = bodies.get(txn.batch())?;
         let mut keep = |op: &Op<'_>| keeps(&batch, op, asked.key);
-        batch.copy_txn(txn.txn(), &mut keep, &mut small).ok()?;
+        batch.copy_txn_by(&mut draft, txn.txn(), &mut keep, &mut small).ok()?;
     }
     let history = Arc::new(small.finish());
     let own = TxnId(all.iter().position(|txn| *txn == asked.txn)? as u32);

@@ -70,17 +70,22 @@ pub(super) struct Standing<'b> {
     pub(super) batch: &'b History,
     kept: Kept<'b>,
     pub(super) ordering: Ordering,
-    pub(super) stands: Vec<Stand>,
+    stands: Stands<'b>,
+}
+
+/// Where the transactions of a batch stand.
+enum Stands<'b> {
+    /// Each of them.
+    Known(Vec<Stand>),
+    /// Of a batch that was read again only few are asked for. By snapshots, with the places that they were given.
+    Asked(Option<&'b [Given]>),
 }
 
 impl<'b> Standing<'b> {
     pub(super) fn new(batch: &'b History, kept: Kept<'b>, ordering: Ordering) -> Standing<'b> {
-        let mut standing = Standing { batch, kept, ordering, stands: Vec::new() };
-        let stand = |txn: Txn<'_>| match standing.is_too_late(txn.id()) {
-            true => Stand { place: None, start: txn.start_ts(), commit: None },
-            false => Stand::of(&txn, ordering),
-        };
-        standing.stands = batch.txns().map(stand).collect();
+        let mut standing = Standing { batch, kept, ordering, stands: Stands::Asked(None) };
+        let stands = batch.txns().map(|txn| standing.asked(&txn, None));
+        standing.stands = Stands::Known(stands.collect());
         standing
     }
 
@@ -89,15 +94,35 @@ impl<'b> Standing<'b> {
         batch: &'b History,
         number: u32,
         ordering: Ordering,
-        places: Option<&[Given]>,
-    ) -> Self {
-        let Some(places) = places else {
-            return Standing::new(batch, Kept::Batch(number), ordering);
-        };
-        let given = batch.txns().zip(places);
-        let stands =
-            given.map(|(txn, given)| Stand::at(&txn, (given.start, given.commit), ordering));
-        Standing { batch, kept: Kept::Batch(number), ordering, stands: stands.collect() }
+        places: Option<&'b [Given]>,
+    ) -> Standing<'b> {
+        Standing { batch, kept: Kept::Batch(number), ordering, stands: Stands::Asked(places) }
+    }
+
+    /// Where a transaction stands.
+    pub(super) fn stand(&self, txn: TxnId) -> Stand {
+        match &self.stands {
+            Stands::Known(stands) => stands[txn.index()],
+            Stands::Asked(places) => self.asked(&self.batch.txn(txn), *places),
+        }
+    }
+
+    fn asked(&self, txn: &Txn<'_>, places: Option<&[Given]>) -> Stand {
+        match places {
+            Some(places) => {
+                let given = places.get(txn.id().index()).copied().unwrap_or_default();
+                Stand::at(txn, (given.start, given.commit), self.ordering)
+            }
+            None if self.is_too_late(txn.id()) => {
+                Stand { place: None, start: txn.start_ts(), commit: None }
+            }
+            None => Stand::of(txn, self.ordering),
+        }
+    }
+
+    /// Where each transaction stands, in the order of the batch.
+    pub(super) fn stands(&self) -> impl Iterator<Item = Stand> {
+        self.batch.txns().map(|txn| self.stand(txn.id()))
     }
 
     pub(super) fn txn(&self, txn: TxnId) -> TxnRef {
@@ -199,7 +224,7 @@ impl Records {
         let mut first = FirstWrite::default();
         for write in facts.writes() {
             let first = first.next(&write);
-            let commit = standing.stands[write.txn.index()].commit;
+            let commit = standing.stand(write.txn).commit;
             let written = word(pool, write.value);
             match commit.filter(|_| write.fate == WriteFate::Version) {
                 Some(commit) => {
@@ -229,7 +254,7 @@ impl Records {
             return;
         }
         let start = match standing.ordering {
-            Ordering::Snapshots => standing.stands[write.txn.index()].start.unwrap_or(commit),
+            Ordering::Snapshots => standing.stand(write.txn).start.unwrap_or(commit),
             Ordering::Commits { .. } => Timestamp::plain(i64::MIN),
         };
         let version = Version { commit, start, word: written, txn: standing.txn(write.txn) };
@@ -250,7 +275,7 @@ impl Records {
     }
 
     fn read(&mut self, read: &BatchRead<'_>, standing: &Standing<'_>) {
-        let Some(place) = standing.stands[read.txn.index()].place else { return };
+        let Some(place) = standing.stand(read.txn).place else { return };
         let pool = standing.batch.pool();
         let (word, not) = match read.saw {
             Saw::Value(value) => (word(pool, value), false),
