@@ -66,6 +66,9 @@ pub enum Trouble {
     /// What a transaction needs has been given up, because the disk may hold no more.
     #[error("{0} came so late that what it needs is not kept any more (--keep)")]
     TooLate(String),
+    /// What a transaction needs is more than may be in memory at once.
+    #[error("{0} came so late that what it needs does not fit into memory (--memory)")]
+    TooMuch(String),
     /// A verdict stays open.
     #[error("{0}")]
     Open(String),

@@ -180,7 +180,8 @@ impl Stream {
         let broken = || Journal::is_broken(&folder, "it cannot be understood");
         (self.promises, self.numbers, self.waiting, self.arriving) =
             unpacked().ok_or_else(broken)?;
-        let [txns, committed, unknown, ops, late, next_event, told_doubts] = saved.counts[..] else {
+        let [txns, committed, unknown, ops, late, next_event, told_doubts] = saved.counts[..]
+        else {
             return Err(broken());
         };
         (self.txns, self.committed, self.unknown, self.ops) = (txns, committed, unknown, ops);

@@ -1,5 +1,7 @@
 //! A batch comes: what its transactions did is entered key by key.
 
+use std::ops::Range;
+
 use isolde_check::timestamps::facts::{BatchFacts, BatchKey, wrote};
 use isolde_check::timestamps::rules::{Ordering, Place, Stamps, keeps_session_order};
 use isolde_history::{History, Key, OpKind, Outcome, Timestamp, Txn, TxnId};
@@ -9,10 +11,14 @@ use super::excerpt::{self, Suspicion, name_of};
 use super::flipped::changes_until_now;
 use super::key_records::{Other, Reader, Wrote};
 use super::records::{Kept, Records, Standing};
+use super::reload::LateKey;
 use super::{Slot, Timestamps, held_back, pending};
 use crate::bodies::{AFTER_ALL, BEFORE_ALL, Bodies, TxnRef};
 use crate::content::{NameId, name_id};
 use crate::event::{Cause, Trouble};
+
+/// Of so many keys what came late needs is read again together, each batch once.
+const AT_ONCE: usize = 64;
 
 /// A batch on its way in.
 pub(super) struct Arrival<'a> {
@@ -43,10 +49,15 @@ impl Timestamps {
             self.figures.doubt(true, Some("what predicate reads did not return is not judged"));
         }
         let mut facts = BatchFacts::new(batch);
-        self.reload_what_is_late(&mut facts, &arrival, bodies);
-        for key in 0..batch.key_count() as u32 {
-            self.take_key(Key(key), &facts.of(Key(key)), &arrival, bodies);
+        let mut next = 0;
+        for late in self.late_keys(&mut facts, &arrival).chunks(AT_ONCE) {
+            self.reload_together(late, bodies);
+            let end = late.last().map_or(next, |late| late.key.0 + 1);
+            self.take_keys(next..end, &mut facts, &arrival, bodies);
+            self.let_go_of(late, bodies);
+            next = end;
         }
+        self.take_keys(next..batch.key_count() as u32, &mut facts, &arrival, bodies);
         self.look_for_deletes(batch, &arrival, bodies);
         if let Kept::Batch(number) = kept {
             let stands = arrival.standing.stands().map(|stand| (stand.start, stand.commit));
@@ -56,37 +67,35 @@ impl Timestamps {
         }
     }
 
-    /// If a batch is earlier than what is in memory of several keys, what it needs of them is read again at once.
-    fn reload_what_is_late(
-        &mut self,
-        facts: &mut BatchFacts<'_>,
-        arrival: &Arrival<'_>,
-        bodies: &mut Bodies,
-    ) {
+    /// The keys of which a batch is earlier than what is in memory, and from when on it needs each.
+    fn late_keys(&mut self, facts: &mut BatchFacts<'_>, arrival: &Arrival<'_>) -> Vec<LateKey> {
         let stands = arrival.standing.stands().flat_map(|stand| [stand.start, stand.commit]);
         let earliest = stands.flatten().min();
+        let mut late = Vec::new();
         let Some(earliest) = earliest.filter(|earliest| *earliest <= self.highest_floor) else {
-            return;
+            return late;
         };
         let batch = arrival.standing.batch;
-        let mut late = Vec::new();
         let mut records = std::mem::take(&mut self.records);
         for key in (0..batch.key_count() as u32).map(Key) {
             let name = name_id(batch.pool(), batch.pool().key_name(key));
-            let Some(slot) = self.slots.get(&name).copied() else { continue };
+            let facts = facts.of(key);
+            let slot = match self.slots.get(&name) {
+                Some(slot) => *slot,
+                None if self.left.may_have(name) => self.slot(name, facts.is_list()),
+                None => continue,
+            };
             let floor = self.keys[slot.0 as usize].1.floor;
             let Some(floor) = floor.filter(|floor| *floor >= earliest) else { continue };
             records.clear();
-            records.add(&facts.of(key), &arrival.standing);
+            records.add(&facts, &arrival.standing);
             let from = records.earliest(self.ordering);
             if from <= floor {
-                late.push((slot, from));
+                late.push(LateKey { key, slot, from });
             }
         }
         self.records = records;
-        if late.len() > 1 {
-            self.reload_together(&late, bodies);
-        }
+        late
     }
 
     /// What has to do with a transaction as a whole.
@@ -155,6 +164,18 @@ impl Timestamps {
         let found = !judged.findings.is_empty();
         judged.findings.into_iter().for_each(|(_, found)| self.tell(found));
         found
+    }
+
+    fn take_keys(
+        &mut self,
+        keys: Range<u32>,
+        facts: &mut BatchFacts<'_>,
+        arrival: &Arrival<'_>,
+        bodies: &mut Bodies,
+    ) {
+        for key in keys.map(Key) {
+            self.take_key(key, &facts.of(key), arrival, bodies);
+        }
     }
 
     fn take_key(
@@ -448,7 +469,9 @@ impl Timestamps {
             Some(name_of(&batch, first.txn()))
         });
         if let Some(first) = &first {
-            self.trouble(Trouble::TooLate(first.clone()));
+            let is_kept = bodies.forgotten().is_none();
+            let trouble = if is_kept { Trouble::TooMuch } else { Trouble::TooLate };
+            self.trouble(trouble(first.clone()));
         }
         if state_is_list(records) {
             self.doubt_key(slot, &Cause::Late(first.unwrap_or_default()), bodies);

@@ -4,7 +4,7 @@
 //! first, until a version before that time is known, and all batches that are left are earlier than that version. What they
 //! hold can matter to nothing that stands after it.
 
-use isolde_history::Timestamp;
+use isolde_history::{Key, Timestamp};
 
 use super::key_records::Version;
 use super::key_state::{KeyState, from_the_end};
@@ -16,6 +16,14 @@ use crate::event::Cause;
 
 /// A key without anything is as large as this, with its places in tables.
 const A_KEY: usize = size_of::<(NameId, KeyState)>() + 2 * size_of::<(NameId, Slot)>();
+
+/// A key of which a batch needs more than what is in memory.
+pub(super) struct LateKey {
+    pub(super) key: Key,
+    pub(super) slot: Slot,
+    /// From when on it has to be known.
+    pub(super) from: Timestamp,
+}
 
 /// A key that is read again, batch by batch.
 struct Again {
@@ -118,39 +126,51 @@ impl Timestamps {
 
     /// The same of several keys, each from a time on: every batch is read once for all of them. What is too much for that
     /// is left out.
-    pub(super) fn reload_together(&mut self, keys: &[(Slot, Timestamp)], bodies: &mut Bodies) {
-        // What is to be read of each key is a list of batches.
-        const AT_ONCE: usize = 64;
-        for keys in keys.chunks(AT_ONCE) {
-            let again = keys.iter().filter_map(|(slot, from)| self.again(*slot, *from, bodies));
-            let mut left: Vec<Again> = again.collect();
-            let mut done = Vec::new();
-            while let Some(batch) = left.iter().filter_map(Again::next).max() {
-                let mut at = 0;
-                while let Some(again) = left.get_mut(at) {
-                    let step = match again.next() == Some(batch) {
-                        true => {
-                            again.batches.pop();
-                            self.read_batch(again, batch, bodies)
-                        }
-                        false => ReloadStep::GoOn,
-                    };
-                    if matches!(step, ReloadStep::GoOn) && again.next().is_some() {
-                        at += 1;
-                        continue;
+    pub(super) fn reload_together(&mut self, keys: &[LateKey], bodies: &mut Bodies) {
+        let again = keys.iter().filter_map(|late| self.again(late.slot, late.from, bodies));
+        let mut left: Vec<Again> = again.collect();
+        let mut done = Vec::new();
+        while let Some(batch) = left.iter().filter_map(Again::next).max() {
+            let mut at = 0;
+            while let Some(again) = left.get_mut(at) {
+                let step = match again.next() == Some(batch) {
+                    true => {
+                        again.batches.pop();
+                        self.read_batch(again, batch, bodies)
                     }
-                    let again = left.swap_remove(at);
-                    done.extend((!matches!(step, ReloadStep::TooMuch)).then_some(again));
+                    false => ReloadStep::GoOn,
+                };
+                if matches!(step, ReloadStep::GoOn) && again.next().is_some() {
+                    at += 1;
+                    continue;
                 }
-                let bytes = left.iter().chain(&done).map(|again| again.records.bytes());
-                if bytes.sum::<usize>() > self.most_reloaded {
-                    break;
-                }
+                let again = left.swap_remove(at);
+                done.extend((!matches!(step, ReloadStep::TooMuch)).then_some(again));
             }
-            for again in done {
-                self.keys[again.slot.0 as usize].1.reloaded = true;
-                self.restore_key(again, bodies);
+            let bytes = left.iter().chain(&done).map(|again| again.records.bytes());
+            if bytes.sum::<usize>() > self.most_reloaded {
+                break;
             }
+        }
+        for again in done {
+            self.keys[again.slot.0 as usize].1.reloaded = true;
+            self.restore_key(again, bodies);
+        }
+    }
+
+    /// Lets go of what was read again of keys, if all keys take too much: the next ones that came late need room.
+    pub(super) fn let_go_of(&mut self, keys: &[LateKey], bodies: &Bodies) {
+        if self.key_bytes <= self.most_reloaded {
+            return;
+        }
+        let from = self.held.earliest().unwrap_or(AFTER_ALL);
+        let near = bodies.newest_on_disk();
+        for late in keys {
+            let state = &mut self.keys[late.slot.0 as usize].1;
+            let before = state.heap_bytes();
+            state.trim(self.trimmed, from, near);
+            self.highest_floor = self.highest_floor.max(state.floor.unwrap_or(BEFORE_ALL));
+            self.key_bytes = (self.key_bytes + state.heap_bytes()).saturating_sub(before);
         }
     }
 
