@@ -13,6 +13,7 @@ use isolde_history::{History, Timestamp, TxnId};
 use crate::batch_files::{SavedBatchFiles, Written};
 use crate::content::{NameId, What, Word};
 use crate::disk::{Disk, Elsewhere, LentDisk};
+use crate::divider;
 use crate::error::StreamError;
 use crate::pack::packed;
 use crate::places::{Given, Places};
@@ -184,6 +185,15 @@ impl Bodies {
             self.at_hand_bytes -= bytes_of(&oldest.history);
         }
         Some(body)
+    }
+
+    /// By snapshots: transactions that show in which order some others committed.
+    pub(crate) fn dividers(&mut self, writers: &[TxnRef]) -> Vec<TxnRef> {
+        let mut divider_of = |writer: &TxnRef| {
+            let places = self.body(writer.batch())?.places?;
+            divider::of(places.get(writer.txn().index())?.commit?)
+        };
+        writers.iter().filter_map(&mut divider_of).collect()
     }
 
     /// When a batch came, if that is still known.

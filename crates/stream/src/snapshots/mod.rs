@@ -323,6 +323,12 @@ impl Snapshots {
         self.halt.is_some()
     }
 
+    /// Whether that is because snapshots or numbers contradict each other. If not, no transaction that is known shows
+    /// that the two snapshots in question do.
+    pub(crate) fn contradict(&self) -> bool {
+        matches!(self.halt, Some(Halt::Over))
+    }
+
     /// Everything that stands before this is final.
     pub(crate) fn low(&self) -> Option<Timestamp> {
         let swept = self.row.swept();

@@ -55,7 +55,8 @@ impl Stream {
         }
         let found = whole.reconcile(checker, &verdict);
         // Of snapshots that contradict each other, what was told before that was seen stands.
-        if !halted && !matches!(verdict.answer, Answer::Unknown(_)) {
+        let contradict = self.snapshots.as_ref().is_some_and(Snapshots::contradict);
+        if !contradict && !matches!(verdict.answer, Answer::Unknown(_)) {
             checker.withdraw_others(&found, &mut self.bodies);
         }
     }

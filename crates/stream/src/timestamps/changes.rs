@@ -104,10 +104,8 @@ impl Timestamps {
         bodies: &mut Bodies,
     ) -> Option<Finding> {
         let mut involved = vec![opponent];
-        if self.about.promise.by == By::Snapshots
-            && let Some(slot) = self.slots.get(&key)
-        {
-            involved.extend(self.keys[slot.0 as usize].1.dividers(&[txn, opponent]));
+        if self.about.promise.by == By::Snapshots {
+            involved.extend(bodies.dividers(&[txn, opponent]));
         }
         let asked =
             Suspicion { axiom: Axiom::NoConflict, txn, key: Some(key), involved: &involved };

@@ -147,10 +147,9 @@ impl Timestamps {
         bodies: &mut Bodies,
     ) {
         for (txn, opponent, finding) in self.inserts.conflicts.remove(&slot).unwrap_or_default() {
-            let (key, state) = &self.keys[slot.0 as usize];
-            let mut involved = state.dividers(&[txn, opponent]);
+            let mut involved = bodies.dividers(&[txn, opponent]);
             involved.extend([opponent, delete]);
-            let (axiom, key) = (Axiom::NoConflict, Some(*key));
+            let (axiom, key) = (Axiom::NoConflict, Some(self.keys[slot.0 as usize].0));
             let asked = Suspicion { axiom, txn, key, involved: &involved };
             let still = excerpt::judge(&self.about, bodies, asked);
             if still.is_none_or(|judged| judged.findings.is_empty()) {

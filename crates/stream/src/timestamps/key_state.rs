@@ -19,7 +19,6 @@ use super::records::Records;
 use super::word_index::WordIndex;
 use crate::bodies::{AFTER_ALL, BEFORE_ALL, TxnRef};
 use crate::content::{ListHash, Word};
-use crate::divider;
 
 /// What is in memory of one key.
 #[derive(Debug)]
@@ -311,12 +310,6 @@ impl KeyState {
         let absent = Word(Value::ABSENT.to_bits());
         let deletes = self.versions.iter().rev().filter(move |v| v.word == absent);
         deletes.map(|version| version.txn)
-    }
-
-    /// By snapshots: transactions that show in which order some others wrote the key.
-    pub(crate) fn dividers(&self, writers: &[TxnRef]) -> Vec<TxnRef> {
-        let versions = self.versions.iter().filter(|version| writers.contains(&version.txn));
-        versions.filter_map(|version| divider::of(version.commit)).collect()
     }
 
     /// The first writer that commits after the one at an index and overlaps it: `None` if there is none, or if its own

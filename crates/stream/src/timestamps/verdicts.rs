@@ -151,7 +151,7 @@ impl Timestamps {
         involved.retain(|txn| Some(*txn) != asked.but);
         if self.about.promise.by == By::Snapshots {
             involved.extend(state.last_deletes().filter(|txn| asked.counts(*txn)).take(2));
-            let dividers = state.dividers(&involved).into_iter();
+            let dividers = bodies.dividers(&involved).into_iter();
             involved.extend(dividers.filter(|txn| Some(*txn) != asked.but));
         }
         Some(involved)

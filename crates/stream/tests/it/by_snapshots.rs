@@ -113,6 +113,9 @@ fn online(header: &str, lines: &[&str], feeding: Feeding) -> (Found, Stream) {
     stream.finish(now).unwrap();
     let mut found = Found::default();
     for (at, event) in stream.take_events().into_iter().enumerate() {
+        if std::env::var_os("ISOLDE_SAY").is_some() {
+            eprintln!("{event:?}");
+        }
         assert_eq!(event.number, at as u64 + 1);
         match event.what {
             Told::Violation(finding) => *found.1.entry(place(&finding)).or_default() += 1,
@@ -200,4 +203,16 @@ fn any_arrival_any_batches_any_promises_give_what_the_whole_history_gives() {
     (from..from + count).for_each(|seed| compare(seed, &mut tally));
     eprintln!("{tally:?}");
     assert!(tally.holds > count / 8 && tally.violated > count / 8, "{tally:?}");
+}
+
+/// The snapshots that show which of two writers committed first were looked for in memory alone.
+#[test]
+fn the_order_of_writers_is_known_when_their_versions_have_left_memory() {
+    compare(910_020_837, &mut Tally::default());
+}
+
+/// Two snapshots each showed a number that the other did not, and at the end nobody had one of the numbers.
+#[test]
+fn what_was_told_is_withdrawn_though_snapshots_seemed_to_contradict_each_other() {
+    compare(910_002_801, &mut Tally::default());
 }
