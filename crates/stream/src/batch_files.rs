@@ -121,13 +121,17 @@ pub(crate) struct BatchRecord {
     pub(crate) newest: Timestamp,
 }
 
+fn file_len(keep: u64) -> u64 {
+    (keep / 8).clamp(*FILE.start(), *FILE.end()).max(keep / MOST_FILES)
+}
+
 impl BatchFiles {
     /// Files in a folder, which has to be there.
     pub(crate) fn new(folder: PathBuf, keep: u64) -> BatchFiles {
         BatchFiles {
             folder,
             keep,
-            file_len: (keep / 8).clamp(*FILE.start(), *FILE.end()).max(keep / MOST_FILES),
+            file_len: file_len(keep),
             files: VecDeque::new(),
             next: 0,
             next_file: 0,
@@ -138,6 +142,11 @@ impl BatchFiles {
             forgotten: None,
             condemned: None,
         }
+    }
+
+    /// From now on so many bytes may be kept.
+    pub(crate) fn limit(&mut self, keep: u64) {
+        (self.keep, self.file_len) = (keep, file_len(keep));
     }
 
     /// Writes the next batch, which has been marked.

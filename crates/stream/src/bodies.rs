@@ -329,6 +329,13 @@ impl Bodies {
         self.disk.write(batches.collect(), later)
     }
 
+    /// From now on so many bytes may be kept on disk.
+    pub(crate) fn limit(&mut self, keep: u64) {
+        if let Some(disk) = self.disk.get() {
+            disk.files.limit(keep);
+        }
+    }
+
     /// From now on checkpoints say what is needed of the disk.
     pub(crate) fn stay(&mut self) {
         if let Some(disk) = self.disk.get() {

@@ -20,6 +20,17 @@ pub enum StreamError {
         /// Where.
         folder: String,
     },
+    /// All that came is in the state, and that is more than may be kept.
+    #[error(
+        "{folder} has all that came by snapshots, which is more than {keep} bytes (--keep)\n  \
+         hint: begin anew in another folder, or with a larger --keep"
+    )]
+    LogFull {
+        /// Where.
+        folder: String,
+        /// What may be kept.
+        keep: u64,
+    },
     /// The state of an earlier stream cannot be used.
     #[error("{file} cannot be used: {why}\n  hint: begin anew in another folder")]
     State {

@@ -5,7 +5,7 @@
 //! stream is killed, one state and the log that goes with it are whole but for the last entry.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write as _};
+use std::io::{self, BufReader, Read, Write as _};
 use std::path::{Path, PathBuf};
 
 use isolde_history::History;
@@ -13,6 +13,7 @@ use isolde_history::History;
 use crate::batch_files::{decode, encode};
 use crate::error::StreamError;
 use crate::pack::Pack;
+use crate::settings::Restrictions;
 
 /// What the state begins with: what it is, and the version.
 const BEGINNING: &[u8; 16] = b"isolde state\0\0\0\x02";
@@ -28,6 +29,8 @@ pub(crate) struct Journal {
     log: File,
     number: u64,
     len: u64,
+    /// How long it was when something was saved last.
+    saved: u64,
     /// Whether something is not on the disk itself yet.
     unsafe_yet: bool,
     /// As long as this is open, no other stream writes to the folder.
@@ -44,22 +47,25 @@ pub(crate) enum Entry {
     Incomplete { now: i64, why: String },
     /// Nothing more comes.
     Finish { now: i64 },
-    /// From now on with another timeout and other memory.
-    Limits { timeout: i64, memory: usize },
+    /// From now on with another timeout, memory or disk.
+    Restrictions(Restrictions),
+    /// The caller wants to know this again, and knows what was told until then.
+    Saved(Vec<u8>),
 }
 
 const BATCH: u8 = 1;
 const TICK: u8 = 2;
 const INCOMPLETE: u8 = 3;
 const FINISH: u8 = 4;
-const LIMITS: u8 = 5;
+const RESTRICTIONS: u8 = 5;
+const SAVED: u8 = 6;
 
 impl Journal {
     /// Begins in a folder that has no state.
     pub(crate) fn begin(folder: PathBuf) -> Result<Journal, StreamError> {
         let lock = lock(&folder)?;
         let log = File::create(log_path(&folder, 0)).map_err(|error| spilled(&folder, error))?;
-        Ok(Journal { folder, log, number: 0, len: 0, unsafe_yet: false, _lock: lock })
+        Ok(Journal { folder, log, number: 0, len: 0, saved: 0, unsafe_yet: false, _lock: lock })
     }
 
     /// Goes on in a folder, with the state that is there, if there is one.
@@ -88,7 +94,8 @@ impl Journal {
         let path = log_path(&folder, number);
         let log = crate::batch_files::open_again(&path).map_err(|error| spilled(&folder, error))?;
         let state = input.to_vec();
-        let journal = Journal { folder, log, number, len: 0, unsafe_yet: false, _lock: lock };
+        let (len, saved) = (0, 0);
+        let journal = Journal { folder, log, number, len, saved, unsafe_yet: false, _lock: lock };
         Ok(Some((journal, state)))
     }
 
@@ -118,19 +125,34 @@ impl Journal {
         Ok(())
     }
 
-    /// What was written down since the checkpoint. An entry that was not written to its end is none.
-    pub(crate) fn entries(&self) -> Result<Vec<Entry>, StreamError> {
+    /// Hands on what was written down since the checkpoint, entry by entry. One that was not written to its end is none.
+    pub(crate) fn replay(
+        &mut self,
+        mut tell: impl FnMut(Entry) -> Result<(), StreamError>,
+    ) -> Result<(), StreamError> {
         let path = log_path(&self.folder, self.number);
-        let bytes = fs::read(path).map_err(|error| spilled(&self.folder, error))?;
-        let mut entries = Vec::new();
-        let mut rest = &bytes[..];
-        while let Some((entry, after)) = next_entry(rest) {
-            entries.push(read_entry(entry).ok_or_else(|| self.broken("its log is broken"))?);
-            rest = after;
+        let file = File::open(path).map_err(|error| spilled(&self.folder, error))?;
+        let mut left = file.metadata().map_err(|error| spilled(&self.folder, error))?.len();
+        let mut input = BufReader::with_capacity(1 << 20, file);
+        let mut whole = 0;
+        while let Some(bytes) =
+            next_entry(&mut input, left).map_err(|error| spilled(&self.folder, error))?
+        {
+            let entry = read_entry(&bytes).ok_or_else(|| self.broken("its log is broken"))?;
+            let len = (ENTRY_HEAD + bytes.len()) as u64;
+            (whole, left) = (whole + len, left - len);
+            if matches!(entry, Entry::Saved(_)) {
+                self.saved = whole;
+            }
+            tell(entry)?;
         }
-        let whole = (bytes.len() - rest.len()) as u64;
-        self.log.set_len(whole).map_err(|error| spilled(&self.folder, error))?;
-        Ok(entries)
+        self.len = whole;
+        self.log.set_len(whole).map_err(|error| spilled(&self.folder, error))
+    }
+
+    /// How long the log is.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
     }
 
     /// Writes down a batch.
@@ -159,9 +181,16 @@ impl Journal {
         self.append(FINISH, now, &[])
     }
 
-    /// Writes down with what timeout and memory it goes on.
-    pub(crate) fn limits(&mut self, timeout: i64, memory: usize) -> Result<(), StreamError> {
-        self.append(LIMITS, timeout, &memory.packed())
+    /// Writes down with what timeout, memory and disk it goes on.
+    pub(crate) fn restrictions(&mut self, to: Restrictions) -> Result<(), StreamError> {
+        self.append(RESTRICTIONS, 0, &to.packed())
+    }
+
+    /// Writes down what the caller wants to know again, where the state as a whole is not written.
+    pub(crate) fn saved(&mut self, saved: &[u8]) -> Result<(), StreamError> {
+        self.append(SAVED, 0, saved)?;
+        self.saved = self.len;
+        self.make_safe()
     }
 
     fn append(&mut self, kind: u8, now: i64, rest: &[u8]) -> Result<(), StreamError> {
@@ -195,7 +224,7 @@ impl Journal {
 
     /// Whether the log has become long.
     pub(crate) fn is_long(&self) -> bool {
-        self.len > LONG
+        self.len - self.saved > LONG
     }
 
     /// Replaces the state, and begins a new log.
@@ -204,7 +233,7 @@ impl Journal {
         let written = self.replace(number, state);
         self.log = written.map_err(|error| spilled(&self.folder, error))?;
         let _ = fs::remove_file(log_path(&self.folder, self.number));
-        (self.number, self.len, self.unsafe_yet) = (number, 0, false);
+        (self.number, self.len, self.saved, self.unsafe_yet) = (number, 0, 0, false);
         Ok(())
     }
 
@@ -225,11 +254,21 @@ impl Journal {
     }
 }
 
-fn next_entry(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (head, rest) = bytes.split_first_chunk::<ENTRY_HEAD>()?;
-    let (len, sum) = (u32::unpack(&mut &head[..4])?, u32::unpack(&mut &head[4..])?);
-    let (entry, rest) = rest.split_at_checked(len as usize)?;
-    (crc32c::crc32c(entry) == sum).then_some((entry, rest))
+/// The next entry of so many bytes that are left; `None` if it is not there as a whole.
+fn next_entry(input: &mut impl Read, left: u64) -> io::Result<Option<Vec<u8>>> {
+    let mut head = [0; ENTRY_HEAD];
+    if left < ENTRY_HEAD as u64 {
+        return Ok(None);
+    }
+    input.read_exact(&mut head)?;
+    let (len, sum) = head.split_at(4);
+    let [len, sum] = [len, sum].map(|bytes| bytes.try_into().map_or(0, u32::from_le_bytes));
+    if left - (ENTRY_HEAD as u64) < u64::from(len) {
+        return Ok(None);
+    }
+    let mut entry = vec![0; len as usize];
+    input.read_exact(&mut entry)?;
+    Ok((crc32c::crc32c(&entry) == sum).then_some(entry))
 }
 
 fn read_entry(mut input: &[u8]) -> Option<Entry> {
@@ -242,7 +281,8 @@ fn read_entry(mut input: &[u8]) -> Option<Entry> {
         TICK => Some(Entry::Tick { now }),
         INCOMPLETE => Some(Entry::Incomplete { now, why: String::unpack(&mut input)? }),
         FINISH => Some(Entry::Finish { now }),
-        LIMITS => Some(Entry::Limits { timeout: now, memory: usize::unpack(&mut input)? }),
+        RESTRICTIONS => Some(Entry::Restrictions(Restrictions::unpack(&mut input)?)),
+        SAVED => Some(Entry::Saved(input.to_vec())),
         _ => None,
     }
 }

@@ -115,11 +115,6 @@ impl Numbers {
         self.most = share_of(memory);
     }
 
-    /// Whether so much memory makes no difference.
-    pub(crate) fn is_limited_to(&self, memory: usize) -> bool {
-        self.most == share_of(memory)
-    }
-
     /// Notes a transaction with a number and what it says.
     pub(crate) fn note(&mut self, session: NameId, number: i64, said: u64) -> Numbered {
         self.turn += 1;

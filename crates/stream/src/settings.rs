@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use isolde_spec::Promise;
 
+use crate::pack::packed;
+
 /// What a stream is told before it begins.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -22,7 +24,22 @@ pub struct Settings {
     pub folder: Option<PathBuf>,
 }
 
+/// What a stream may be told anew when it goes on after a restart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Restrictions {
+    pub(crate) timeout: i64,
+    pub(crate) memory: usize,
+    pub(crate) keep: u64,
+}
+
+packed!(Restrictions { timeout, memory, keep });
+
 impl Settings {
+    pub(crate) fn restrictions(&self) -> Restrictions {
+        let Settings { timeout, memory, keep, .. } = *self;
+        Restrictions { timeout, memory, keep }
+    }
+
     /// The usual settings for a promise: five seconds, 512 MB in memory, 10 GB on disk.
     pub fn new(promise: Promise) -> Settings {
         let (memory, keep) = (512 << 20, 10_000_000_000);

@@ -53,6 +53,11 @@ impl Fresh {
         Fresh { kept, ..Fresh::default() }
     }
 
+    /// From now on so many transactions are kept.
+    pub(super) fn limit(&mut self, kept: usize) {
+        self.kept = kept;
+    }
+
     /// A transaction has got its place.
     pub(super) fn add(&mut self, settled: &Settled) -> Stale {
         let mut stale = Stale::default();

@@ -102,7 +102,7 @@ const FORGOTTEN: &str =
 impl Snapshots {
     /// Begins with what the first batch says of the run.
     pub(crate) fn new(promise: Promise, batch: &History, memory: usize) -> Snapshots {
-        let kept = (memory / SHARE / A_SNAPSHOT).clamp(*KEPT.start(), *KEPT.end());
+        let kept = kept_of(memory);
         let events = batch.meta().clock == Clock::Events;
         Snapshots {
             row: Row::new(kept),
@@ -118,6 +118,12 @@ impl Snapshots {
             again: [false; 3],
             timed: false,
         }
+    }
+
+    /// From now on there is so much memory.
+    pub(crate) fn limit(&mut self, memory: usize) {
+        self.row.limit(kept_of(memory));
+        self.fresh.limit(kept_of(memory));
     }
 
     /// What a promise says of places; nothing where it speaks of timestamps.
@@ -353,6 +359,11 @@ impl Snapshots {
             + sessions
             + self.waiting() as usize * 2 * size_of::<(Rank, TxnRef)>()
     }
+}
+
+/// How many snapshots that have been swept are kept, of so much memory.
+fn kept_of(memory: usize) -> usize {
+    (memory / SHARE / A_SNAPSHOT).clamp(*KEPT.start(), *KEPT.end())
 }
 
 /// The snapshot of a transaction.

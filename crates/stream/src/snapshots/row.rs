@@ -77,6 +77,11 @@ fn commit_before(rank: Rank, owner: Option<TxnRef>) -> Timestamp {
 }
 
 impl Row {
+    /// From now on so many snapshots are kept that have been swept.
+    pub(super) fn limit(&mut self, kept: usize) {
+        self.kept = kept;
+    }
+
     /// Adds the snapshot of a transaction.
     pub(super) fn add(&mut self, shape: &Arc<Shape>, owner: TxnRef, certain: bool) -> Added {
         let rank = shape.rank;

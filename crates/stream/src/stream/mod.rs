@@ -20,7 +20,7 @@ use crate::lost::Lost;
 use crate::numbers::{LeftOut, Numbers};
 use crate::pending_heap::PendingHeap;
 use crate::promises::{self, Promises};
-use crate::settings::Settings;
+use crate::settings::{Restrictions, Settings};
 use crate::snapshots::Snapshots;
 use crate::status::Status;
 use crate::timestamps::excerpt::name_of;
@@ -63,6 +63,8 @@ pub struct Stream {
     stays: (usize, usize),
     now: i64,
     finished: bool,
+    /// What it was told last of timeout, memory and disk.
+    restrictions: Restrictions,
     txns: u64,
     ops: u64,
     committed: u64,
@@ -103,6 +105,7 @@ impl Stream {
         bodies.needs_start = promise.level == Level::SnapshotIsolation;
         let numbers = Numbers::new(settings.memory);
         Ok(Stream {
+            restrictions: settings.restrictions(),
             settings,
             checker: None,
             snapshots: None,
@@ -160,6 +163,7 @@ impl Stream {
         if let Some(journal) = &mut self.journal {
             journal.batch(self.now, mark, &batch)?;
         }
+        self.log_fits()?;
         if !mark.is_empty() {
             mark.clone_into(&mut self.mark);
         }
@@ -173,8 +177,8 @@ impl Stream {
             checker.told.push(Told::Trouble(Trouble::Incomplete(why.clone())));
         }
         if self.snapshots.is_none() && self.settings.promise.by == By::Snapshots {
-            self.snapshots =
-                Some(Snapshots::new(self.settings.promise, &batch, self.settings.memory));
+            let Restrictions { memory, .. } = self.restrictions;
+            self.snapshots = Some(Snapshots::new(self.settings.promise, &batch, memory));
         }
         let named = |mut promise: StreamPromise| {
             if let Some(snapshots) = &self.snapshots {
@@ -209,9 +213,12 @@ impl Stream {
     /// Time has passed.
     pub fn tick(&mut self, now: i64) -> Result<(), StreamError> {
         self.now = self.now.max(now);
+        let before = self.final_until();
         self.settle();
         let told = self.checker.as_ref().is_some_and(|checker| !checker.told.is_empty());
-        if let Some(journal) = self.journal.as_mut().filter(|_| told) {
+        // By snapshots, what got its place by then would have got another one later.
+        let placed = self.snapshots.is_some() && before != self.final_until();
+        if let Some(journal) = self.journal.as_mut().filter(|_| told || placed) {
             // What was told at this time is told at the same time again, and has the same number.
             journal.tick(self.now)?;
         }

@@ -12,7 +12,8 @@ use crate::lost::Lost;
 use crate::numbers::{LeftOut, Numbers};
 use crate::pack::{Pack, packed};
 use crate::promises::Promises;
-use crate::settings::Settings;
+use crate::settings::{Restrictions, Settings};
+use crate::snapshots::Snapshots;
 use crate::timestamps::{SavedPending, SavedTimestamps, Timestamps};
 use crate::waiting::Waiting;
 
@@ -32,14 +33,10 @@ impl Stream {
     /// A stream that nothing has come from yet. What it is told it writes down in its folder first.
     pub fn begin_in(settings: Settings) -> Result<Stream, StreamError> {
         let mut stream = Stream::new(settings)?;
-        if stream.promise().by == By::Snapshots {
-            return Err(StreamError::NoRules(format!(
-                "a stream that is held to {} cannot keep its state: what it holds is in memory only",
-                stream.promise()
-            )));
-        }
         let folder = stream.settings.folder.clone().unwrap_or_default();
-        stream.bodies.stay();
+        if stream.promise().by != By::Snapshots {
+            stream.bodies.stay();
+        }
         stream.journal = Some(Journal::begin(folder)?);
         stream.checkpoint(&[])?;
         Ok(stream)
@@ -49,7 +46,7 @@ impl Stream {
     /// is that of the earlier stream.
     pub fn resume(settings: &Settings) -> Result<Option<Resumed>, StreamError> {
         let folder = settings.folder.clone().unwrap_or_default();
-        let Some((journal, state)) = Journal::open(folder)? else { return Ok(None) };
+        let Some((mut journal, state)) = Journal::open(folder)? else { return Ok(None) };
         let broken = || journal.broken("it ends too early");
         let mut input = &state[..];
         let saved = Saved::unpack(&mut input).ok_or_else(broken)?;
@@ -57,22 +54,25 @@ impl Stream {
         let mut stream = Stream::new(Settings { promise, ..settings.clone() })?;
         let keep = saved.bodies.as_ref().map(|bodies| bodies.names().collect()).unwrap_or_default();
         journal.remove_others(keep)?;
-        let (mut mark, blob) = (saved.mark.clone(), saved.saved.clone());
+        let (mut mark, mut blob) = (saved.mark.clone(), saved.saved.clone());
         stream.restore(saved)?;
-        for entry in journal.entries()? {
-            stream.tell_again(entry, &mut mark)?;
-        }
+        journal.replay(|entry| stream.tell_again(entry, &mut mark, &mut blob))?;
         // What was finished may go on: a file may have grown.
         stream.finished = false;
         stream.mark.clone_from(&mark);
         stream.journal = Some(journal);
-        stream.limit(settings.timeout, settings.memory)?;
+        stream.restrict(settings.restrictions())?;
         let now = stream.now;
         Ok(Some(Resumed { stream, mark, saved: blob, now }))
     }
 
     /// What was told before is told again, at the same time and by the limits of that time: the same follows from it.
-    fn tell_again(&mut self, entry: Entry, mark: &mut Vec<u8>) -> Result<(), StreamError> {
+    fn tell_again(
+        &mut self,
+        entry: Entry,
+        mark: &mut Vec<u8>,
+        blob: &mut Vec<u8>,
+    ) -> Result<(), StreamError> {
         match entry {
             Entry::Batch { now, mark: next, history } => {
                 self.push(*history, now)?;
@@ -84,18 +84,41 @@ impl Stream {
             Entry::Tick { now } => self.tick(now),
             Entry::Incomplete { now, why } => self.incomplete(&why, now),
             Entry::Finish { now } => self.finish(now),
-            Entry::Limits { timeout, memory } => self.limit(timeout, memory),
+            Entry::Restrictions(restrictions) => self.restrict(restrictions),
+            Entry::Saved(saved) => {
+                // The caller knows what was told until then.
+                self.events.clear();
+                *blob = saved;
+                Ok(())
+            }
         }
     }
 
-    /// From now on with another timeout, and with as much memory for numbers as there is: what is told depends on both.
-    fn limit(&mut self, timeout: i64, memory: usize) -> Result<(), StreamError> {
-        if self.settings.timeout == timeout && self.numbers.is_limited_to(memory) {
+    /// From now on with another timeout and as much memory and disk as there is: what is told depends on them.
+    fn restrict(&mut self, to: Restrictions) -> Result<(), StreamError> {
+        if self.restrictions == to {
             return Ok(());
         }
-        self.settings.timeout = timeout;
-        self.numbers.limit(memory);
-        self.journal.as_mut().map_or(Ok(()), |journal| journal.limits(timeout, memory))
+        self.restrictions = to;
+        self.settings.timeout = to.timeout;
+        self.numbers.limit(to.memory);
+        self.bodies.limit(to.keep);
+        if let Some(snapshots) = &mut self.snapshots {
+            snapshots.limit(to.memory);
+        }
+        self.journal.as_mut().map_or(Ok(()), |journal| journal.restrictions(to))
+    }
+
+    /// By snapshots nothing leaves the log, which may be no longer than what is kept.
+    pub(super) fn log_fits(&self) -> Result<(), StreamError> {
+        let (folder, keep) =
+            (self.settings.folder.clone().unwrap_or_default(), self.restrictions.keep);
+        match &self.journal {
+            Some(journal) if self.settings.promise.by == By::Snapshots && journal.len() > keep => {
+                Err(StreamError::LogFull { folder: folder.display().to_string(), keep })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What was pushed until now is safe from a loss of power, too.
@@ -109,9 +132,13 @@ impl Stream {
     }
 
     /// Writes down the state as a whole, with whatever the caller wants to know again.
+    ///
+    /// By snapshots, transactions wait in memory for places that the batches on disk do not tell. So there the state
+    /// as a whole is that of the beginning, and all that came since stays in the log.
     pub fn checkpoint(&mut self, saved: &[u8]) -> Result<(), StreamError> {
-        if self.journal.is_none() {
-            return Ok(());
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        if self.settings.promise.by == By::Snapshots && self.bodies.next() > 0 {
+            return journal.saved(saved);
         }
         let mut bytes = Vec::new();
         self.save(saved)?.pack(&mut bytes);
@@ -135,8 +162,10 @@ impl Stream {
         let folder = self.settings.folder.as_ref().map(|f| f.display().to_string());
         let wrong = |error| StreamError::Spill { folder: folder.unwrap_or_default(), error };
         let header = header.map_err(wrong)?;
+        let Promise { level, by, .. } = self.settings.promise;
         Ok(Saved {
-            level: self.settings.promise.level.name().to_owned(),
+            level: level.name().to_owned(),
+            by_snapshots: by == By::Snapshots,
             session_order: self.settings.promise.session_order,
             mark: self.mark.clone(),
             saved: blob.to_vec(),
@@ -144,13 +173,14 @@ impl Stream {
             pending: pending.collect(),
             checker: checker.map(Timestamps::save),
             next: self.bodies.next(),
-            bodies: self.bodies.save()?,
+            // By snapshots they are made again from the log.
+            bodies: if by == By::Snapshots { None } else { self.bodies.save()? },
             promises: self.promises.packed(),
             numbers: self.numbers.packed(),
             lost: self.lost.packed(),
             waiting: self.waiting.packed(),
             arriving: self.arriving.packed(),
-            timeout: self.settings.timeout,
+            restrictions: self.restrictions,
             missing: self.missing.clone(),
             now: self.now,
             counts: vec![
@@ -187,11 +217,12 @@ impl Stream {
         (self.txns, self.committed, self.unknown, self.ops) = (txns, committed, unknown, ops);
         (self.late, self.next_event, self.told_doubts) = (late, next_event, told_doubts);
         (self.missing, self.now) = (saved.missing, saved.now);
-        self.settings.timeout = saved.timeout;
         self.mark = saved.mark;
         if let Some(bodies) = saved.bodies {
             self.bodies.restore(saved.next, bodies)?;
         }
+        // What was told since is told again as it was told then.
+        self.restrict(saved.restrictions)?;
         if let (Some(header), Some(checker)) = (saved.header, saved.checker) {
             let header = batch_files::decode(header).map_err(|_| broken())?;
             let mut restored = Timestamps::new(&self.settings, &header);
@@ -201,6 +232,10 @@ impl Stream {
                 self.pending.push(pending, Some(BEFORE_ALL));
             }
             self.checker = Some(restored);
+            if saved.by_snapshots {
+                let Restrictions { memory, .. } = self.restrictions;
+                self.snapshots = Some(Snapshots::new(self.settings.promise, &header, memory));
+            }
         }
         Ok(())
     }
@@ -209,6 +244,7 @@ impl Stream {
 /// What a checkpoint holds.
 struct Saved {
     level: String,
+    by_snapshots: bool,
     session_order: bool,
     mark: Vec<u8>,
     saved: Vec<u8>,
@@ -222,7 +258,7 @@ struct Saved {
     lost: Vec<u8>,
     waiting: Vec<u8>,
     arriving: Vec<u8>,
-    timeout: i64,
+    restrictions: Restrictions,
     missing: Option<String>,
     now: i64,
     counts: Vec<u64>,
@@ -231,6 +267,7 @@ struct Saved {
 
 packed!(Saved {
     level,
+    by_snapshots,
     session_order,
     mark,
     saved,
@@ -244,7 +281,7 @@ packed!(Saved {
     lost,
     waiting,
     arriving,
-    timeout,
+    restrictions,
     missing,
     now,
     counts,
@@ -254,6 +291,10 @@ packed!(Saved {
 impl Saved {
     fn promise(&self) -> Option<Promise> {
         let level = Level::ALL.into_iter().find(|level| level.name() == self.level)?;
-        Some(Promise { session_order: self.session_order, ..Promise::by_timestamps(level) })
+        let promise = match self.by_snapshots {
+            true => Promise::by_snapshots(level),
+            false => Promise::by_timestamps(level),
+        };
+        Some(Promise { session_order: self.session_order, ..promise })
     }
 }

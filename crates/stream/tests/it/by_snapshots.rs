@@ -9,6 +9,7 @@ use isolde_history::{
 use isolde_spec::{Answer, Level, Promise, Verdict};
 use isolde_stream::{Finding, Settings, Stream, Told};
 
+use crate::folder::Folder;
 use crate::made::Random;
 use crate::server;
 
@@ -54,6 +55,8 @@ struct Feeding {
     promises: bool,
     batch: u64,
     spills: bool,
+    killed: bool,
+    ticks: bool,
 }
 
 /// The place of a snapshot: after how many starts of the server, and how many numbers it shows.
@@ -89,30 +92,58 @@ fn with_promises(batch: &History, rest: &History) -> History {
 
 fn online(header: &str, lines: &[&str], feeding: Feeding) -> (Found, Stream) {
     let mut settings = Settings { timeout: feeding.timeout, ..Settings::new(PROMISE) };
-    let folder = std::env::temp_dir().join(format!("isolde-snapshots-{}", std::process::id()));
+    let folder = (feeding.spills || feeding.killed).then(Folder::new);
+    settings.folder = folder.as_ref().map(Folder::path);
+    settings.at_the_end = Some(1 << 20);
     if feeding.spills {
-        std::fs::create_dir_all(&folder).unwrap();
-        (settings.memory, settings.folder) = (1, Some(folder));
-        settings.at_the_end = Some(1 << 20);
+        settings.memory = 1;
     }
-    let mut stream = Stream::new(settings).unwrap();
+    let mut stream = match feeding.killed {
+        true => Stream::begin_in(settings.clone()).unwrap(),
+        false => Stream::new(settings.clone()).unwrap(),
+    };
     let mut random = Random::new(feeding.batch);
-    let (mut now, mut rest) = (0, lines);
+    // Of ticks and kills, so that batches are the same with and without them.
+    let mut chances = Random::new(feeding.batch + 100);
+    let (mut now, mut rest, mut count) = (0, lines, 0_u64);
+    let mut events = Vec::new();
     let parse = |lines: &[&str]| notation::parse(&(header.to_owned() + &lines.join("\n"))).unwrap();
     while !rest.is_empty() {
-        let count = (1 + random.below(feeding.batch) as usize).min(rest.len());
-        let (these, after) = rest.split_at(count);
+        let most = (1 + random.below(feeding.batch) as usize).min(rest.len());
+        let (these, after) = rest.split_at(most);
         rest = after;
         let mut batch = parse(these);
         if feeding.promises {
             batch = with_promises(&batch, &parse(rest));
         }
-        stream.push(batch, now).unwrap();
+        count += 1;
+        stream.push_marked(batch, now, &count.to_le_bytes()).unwrap();
         now += 10;
+        if feeding.ticks && chances.chance(30) {
+            stream.tick(now).unwrap();
+        }
+        events.extend(stream.take_events());
+        if feeding.killed && chances.chance(30) {
+            stream.checkpoint(&events.len().to_le_bytes()).unwrap();
+        }
+        if feeding.killed && chances.chance(40) {
+            drop(stream);
+            // What was told stays as it was, whatever the timeout is from now on.
+            settings.timeout = [0, 15, 100_000][chances.below(3) as usize];
+            let resumed = Stream::resume(&settings).unwrap().unwrap();
+            assert_eq!(resumed.mark, count.to_le_bytes());
+            let saved = resumed.saved.try_into().map_or(0, usize::from_le_bytes);
+            let told: Vec<String> = events.drain(saved..).map(|e| format!("{e:?}")).collect();
+            stream = resumed.stream;
+            events.extend(stream.take_events());
+            let again: Vec<String> = events[saved..].iter().map(|e| format!("{e:?}")).collect();
+            assert_eq!(again, told, "{feeding:?}");
+        }
     }
     stream.finish(now).unwrap();
+    events.extend(stream.take_events());
     let mut found = Found::default();
-    for (at, event) in stream.take_events().into_iter().enumerate() {
+    for (at, event) in events.into_iter().enumerate() {
         if std::env::var_os("ISOLDE_SAY").is_some() {
             eprintln!("{event:?}");
         }
@@ -155,10 +186,20 @@ fn shuffled<'t>(text: &'t str, random: &mut Random) -> (String, Vec<&'t str>) {
     (header, all)
 }
 
-fn compare(seed: u64, tally: &mut Tally) {
+/// Any feeding, unless one is given.
+fn compare(seed: u64, given: Option<Feeding>, tally: &mut Tally) {
     let text = server::text(seed);
     let mut random = Random::new(seed);
     let (header, lines) = shuffled(&text, &mut random);
+    let any = Feeding {
+        timeout: [0, 15, 100_000][random.below(3) as usize],
+        promises: random.chance(50),
+        batch: 1 + random.below(5),
+        spills: random.chance(50),
+        killed: random.chance(30),
+        ticks: random.chance(50),
+    };
+    let feeding = given.unwrap_or(any);
     let text = header.clone() + &lines.join("\n");
     let whole = notation::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     if whole.txns().all(|txn| txn.outcome() != Outcome::Committed) {
@@ -166,12 +207,6 @@ fn compare(seed: u64, tally: &mut Tally) {
     }
     let verdict = offline(&whole);
     let expected = found_in(&whole, &verdict);
-    let feeding = Feeding {
-        timeout: [0, 15, 100_000][random.below(3) as usize],
-        promises: random.chance(50),
-        batch: 1 + random.below(5),
-        spills: random.chance(50),
-    };
     let (found, stream) = online(&header, &lines, feeding);
     let status = stream.status();
     let context = || {
@@ -200,19 +235,23 @@ fn any_arrival_any_batches_any_promises_give_what_the_whole_history_gives() {
     let count = number("ISOLDE_STREAM").unwrap_or(4_000);
     let from = number("ISOLDE_FROM").unwrap_or(0);
     let mut tally = Tally::default();
-    (from..from + count).for_each(|seed| compare(seed, &mut tally));
+    (from..from + count).for_each(|seed| compare(seed, None, &mut tally));
     eprintln!("{tally:?}");
     assert!(tally.holds > count / 8 && tally.violated > count / 8, "{tally:?}");
 }
 
+const PLAIN: Feeding =
+    Feeding { timeout: 0, promises: false, batch: 1, spills: true, killed: false, ticks: false };
+
 /// The snapshots that show which of two writers committed first were looked for in memory alone.
 #[test]
 fn the_order_of_writers_is_known_when_their_versions_have_left_memory() {
-    compare(910_020_837, &mut Tally::default());
+    let feeding = Feeding { timeout: 100_000, promises: true, ..PLAIN };
+    compare(910_020_837, Some(feeding), &mut Tally::default());
 }
 
 /// Two snapshots each showed a number that the other did not, and at the end nobody had one of the numbers.
 #[test]
 fn what_was_told_is_withdrawn_though_snapshots_seemed_to_contradict_each_other() {
-    compare(910_002_801, &mut Tally::default());
+    compare(910_002_801, Some(Feeding { batch: 5, ..PLAIN }), &mut Tally::default());
 }
