@@ -1,5 +1,6 @@
 //! A batch comes: what its transactions did is entered key by key.
 
+use std::hint::black_box;
 use std::ops::Range;
 
 use isolde_check::timestamps::facts::{BatchFacts, BatchKey, wrote};
@@ -10,6 +11,7 @@ use isolde_spec::{Axiom, By};
 use super::excerpt::{self, Suspicion, name_of};
 use super::flipped::changes_until_now;
 use super::key_records::{Other, Reader, Wrote};
+use super::key_state::KeyState;
 use super::records::{Kept, Records, Standing};
 use super::reload::LateKey;
 use super::{Slot, Timestamps, held_back, pending};
@@ -19,6 +21,9 @@ use crate::event::{Cause, Trouble};
 
 /// Of so many keys what came late needs is read again together, each batch once.
 const AT_ONCE: usize = 64;
+
+/// So many keys are looked at ahead.
+const AHEAD: usize = 16;
 
 /// A batch on its way in.
 pub(super) struct Arrival<'a> {
@@ -173,9 +178,37 @@ impl Timestamps {
         arrival: &Arrival<'_>,
         bodies: &mut Bodies,
     ) {
-        for key in keys.map(Key) {
-            self.take_key(key, &facts.of(key), arrival, bodies);
+        for from in keys.clone().step_by(AHEAD) {
+            let some = from..keys.end.min(from + AHEAD as u32);
+            self.look_ahead(some.clone(), arrival);
+            for key in some.map(Key) {
+                self.take_key(key, &facts.of(key), arrival, bodies);
+            }
         }
+    }
+
+    /// Looks at what is going to be needed of some keys of a batch.
+    fn look_ahead(&self, keys: Range<u32>, arrival: &Arrival<'_>) {
+        let pool = arrival.standing.batch.pool();
+        let slot = |key| self.slots.get(&name_id(pool, pool.key_name(Key(key)))).copied();
+        let mut ahead = [None; AHEAD];
+        for (ahead, key) in ahead.iter_mut().zip(keys) {
+            *ahead = slot(key);
+        }
+        self.look_at(ahead.into_iter().flatten());
+    }
+
+    /// A key that no batch has had for a while is in no cache, and the processor waits for several at once where nothing
+    /// depends on what it finds.
+    fn look_at(&self, slots: impl Iterator<Item = Slot> + Clone) {
+        let states = slots.map(|slot| &self.keys[slot.0 as usize].1);
+        let counts = states.clone().map(|state| state.versions.len() + state.readers.len());
+        black_box(counts.sum::<usize>());
+        let last = |state: &KeyState| {
+            let reader = state.readers.last().map_or(0, |reader| reader.at.physical);
+            reader ^ state.versions.last().map_or(0, |version| version.commit.physical)
+        };
+        black_box(states.map(last).fold(0, |all, last| all ^ last));
     }
 
     fn take_key(
@@ -414,10 +447,15 @@ impl Timestamps {
         let mut order: Vec<u64> = taken.iter().enumerate().map(of_key).collect();
         sort_by_slot(&mut order, self.keys.len());
         let mut records = std::mem::take(&mut self.records);
-        for group in order.chunk_by(|a, b| a >> 32 == b >> 32) {
-            records.clear();
-            records.readers.extend(group.iter().map(|i| taken[*i as u32 as usize].1));
-            self.judge_held(Slot((group[0] >> 32) as u32), &mut records, bodies);
+        let groups: Vec<&[u64]> = order.chunk_by(|a, b| a >> 32 == b >> 32).collect();
+        let slot = |group: &&[u64]| Slot((group[0] >> 32) as u32);
+        for some in groups.chunks(AHEAD) {
+            self.look_at(some.iter().map(slot));
+            for group in some {
+                records.clear();
+                records.readers.extend(group.iter().map(|i| taken[*i as u32 as usize].1));
+                self.judge_held(slot(group), &mut records, bodies);
+            }
         }
         self.records = records;
         taken.clear();
