@@ -18,7 +18,7 @@ use isolde_job::found::{self, ShownFindings};
 use isolde_job::reports::Reports;
 use isolde_job::{levels, shown};
 use isolde_report::number;
-use isolde_spec::{By, Level};
+use isolde_spec::{By, Level, Promise};
 use isolde_stream::{StreamEvent, Told};
 use isolde_watch::{News, Said, Watch, WatchPlan, WatchSource};
 
@@ -38,12 +38,12 @@ const MOST_SHOWN: u64 = 20;
 pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
     let wanted = levels(args.level.as_slice())?.first().copied();
     let by = args.evidence.map(By::from);
-    is_possible(args, by)?;
+    is_possible(args)?;
     let mut reports = reports(args)?;
     // A state has room of its own for what does not fit into memory.
     let spill = args.state.is_none().then(|| Spill::new(args.spill.as_deref())).transpose()?;
     let watch = Watch::open(plan(args, spill.as_ref())).map_err(|error| anyhow!("{error}"))?;
-    is_held_to(args, wanted, &watch)?;
+    is_held_to(args, wanted, by, &watch)?;
     let events = open_events(args, &watch)?;
     let name = watch.name().to_owned();
     interrupts.listen_for_watch()?;
@@ -107,12 +107,7 @@ pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
 }
 
 /// Refuses what cannot go together.
-fn is_possible(args: &WatchArgs, by: Option<By>) -> Result<()> {
-    if by == Some(By::Snapshots) && args.state.is_some() {
-        bail!(
-            "by snapshots no state can be kept\n  hint: leave out --state, or judge by timestamps"
-        );
-    }
+fn is_possible(args: &WatchArgs) -> Result<()> {
     let listens = match &args.source {
         WatchSource::Tcp(_) | WatchSource::Unix(_) => Some("connections"),
         WatchSource::Http(_) => Some("requests"),
@@ -154,18 +149,24 @@ fn reports(args: &WatchArgs) -> Result<Reports> {
 }
 
 /// A watch that goes on is held to what it was held to before.
-fn is_held_to(args: &WatchArgs, wanted: Option<Level>, watch: &Watch) -> Result<()> {
-    match (wanted, watch.promise()) {
-        (Some(wanted), Some(promise)) if promise.level != wanted => {
-            let folder = args.state.as_deref().map(shown).unwrap_or_default();
-            let level = promise.level;
-            bail!(
-                "{folder} has the state of a watch of {level}, not of {wanted}\n  \
-                 hint: another folder begins anew"
-            )
-        }
-        _ => Ok(()),
+fn is_held_to(
+    args: &WatchArgs,
+    wanted: Option<Level>,
+    by: Option<By>,
+    watch: &Watch,
+) -> Result<()> {
+    let Some(promise) = watch.promise() else { return Ok(()) };
+    let same_level = wanted.is_none_or(|wanted| wanted == promise.level);
+    if same_level && by.is_none_or(|by| by == promise.by) {
+        return Ok(());
     }
+    let folder = args.state.as_deref().map(shown).unwrap_or_default();
+    let (level, by) = (wanted.unwrap_or(promise.level), by.unwrap_or(promise.by));
+    let asked = Promise { level, by, ..promise };
+    bail!(
+        "{folder} has the state of a watch of {promise}, not of {asked}\n  \
+         hint: another folder begins anew"
+    )
 }
 
 fn open_events(args: &WatchArgs, watch: &Watch) -> Result<Option<EventLines>> {

@@ -42,7 +42,7 @@ pub struct Status {
     /// The longest time in milliseconds by which an arrival changed a verdict after the transaction it was about had
     /// come: a timeout longer than this would have been enough.
     pub longest_change: i64,
-    /// The bytes that are held in memory, counted. By snapshots nothing leaves memory, so they are not bounded.
+    /// The bytes that are held in memory, counted.
     pub memory: usize,
     /// The bytes that are held on disk.
     pub disk: u64,

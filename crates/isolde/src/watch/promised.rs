@@ -32,9 +32,7 @@ fn by_snapshots(wanted: Option<Level>) -> Result<ChosenPromise, String> {
              `isolde check --level {level}`"
         ));
     }
-    let note = "by snapshots nothing leaves memory: --memory, --spill and --keep do not count";
-    let promise = Promise::by_snapshots(Level::SnapshotIsolation);
-    Ok(ChosenPromise { promise, note: Some(note.to_owned()) })
+    Ok(ChosenPromise { promise: Promise::by_snapshots(Level::SnapshotIsolation), note: None })
 }
 
 /// The level that was typed; else what the header says; else snapshot isolation. Only these two have rules by

@@ -46,10 +46,35 @@ fn made(name: &str, txns: &str) -> (Folder, Vec<String>) {
     let delay = ["replay", "h.isolde", "--promises", "--delay", "normal:20ms,10ms"];
     let ran = folder.isolde(&delay);
     assert_eq!(ran.code, Some(0), "{ran:?}");
+    let lines = numbered(&ran.out);
+    (folder, lines)
+}
+
+/// The same of transactions that tell their snapshots, and no timestamps.
+fn made_by_snapshots(name: &str, txns: &str) -> (Folder, Vec<String>) {
+    let folder = Folder::new(name);
+    let test = ["test", "faulty", "--evidence", "snapshots", "--txns", txns, "--seed", "3"];
+    let faults = ["--fault", "StaleSnapshot", "--fault", "LostUpdate"];
+    let kept = ["--keep-history", "--out", "kept"];
+    let ran = folder.isolde(&[&test[..], &faults, &kept].concat());
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let ran = folder.isolde(&["replay", "kept/faulty-on-purpose-serializable-3/history.isolde"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let untimed = ran.out.lines().map(|line| {
+        let mut line = json(line);
+        line.as_object_mut().unwrap().remove("ts");
+        format!("{line}\n")
+    });
+    let lines = numbered(&untimed.collect::<String>());
+    (folder, lines)
+}
+
+/// Lines with the number of each transaction in its session.
+fn numbered(lines: &str) -> Vec<String> {
     let mut numbers = std::collections::BTreeMap::<String, u64>::new();
     let mut numbered = |line: &str| {
         let mut txn = json(line);
-        if txn.get("ops").is_none() {
+        if txn.get("session").is_none() || txn.get("watermark").or(txn.get("end")).is_some() {
             return format!("{line}\n");
         }
         let number = numbers.entry(txn["session"].to_string()).or_default();
@@ -57,8 +82,7 @@ fn made(name: &str, txns: &str) -> (Folder, Vec<String>) {
         txn["seq"] = (*number).into();
         format!("{txn}\n")
     };
-    let lines = ran.out.lines().map(&mut numbered).collect();
-    (folder, lines)
+    lines.lines().map(&mut numbered).collect()
 }
 
 /// The verdicts in a file of events that stand at its end: rule, transaction, key and anomaly. Each is told once.
@@ -106,8 +130,19 @@ fn undisturbed(folder: &Folder, lines: &[String]) -> BTreeSet<[String; 4]> {
 
 #[test]
 fn a_file_is_read_on_after_kills() {
-    let (folder, lines) = made("state-file", "6000");
-    let expected = undisturbed(&folder, &lines);
+    is_read_on_after_kills(&made("state-file", "6000"), "snapshot-isolation by timestamps");
+}
+
+/// By snapshots all that came is taken from the log again.
+#[test]
+fn a_file_with_snapshots_is_read_on_after_kills() {
+    let made = made_by_snapshots("state-snapshots", "6000");
+    is_read_on_after_kills(&made, "snapshot-isolation by snapshots");
+}
+
+#[track_caller]
+fn is_read_on_after_kills((folder, lines): &(Folder, Vec<String>), promise: &str) {
+    let expected = undisturbed(folder, lines);
     let args = ["grows.jsonl", "--state", "state", "--events", "events.jsonl", "--json"];
     let mut file = File::create(folder.file("grows.jsonl")).unwrap();
     let done = AtomicBool::new(false);
@@ -124,7 +159,7 @@ fn a_file_is_read_on_after_kills() {
             done.store(true, Ordering::SeqCst);
         });
         for _ in 0..kills() {
-            let mut watching = Watching::start(&folder, &args);
+            let mut watching = Watching::start(folder, &args);
             watching.until("watching ");
             thread::sleep(Duration::from_millis(moments.below(300)));
             watching.kill();
@@ -139,7 +174,8 @@ fn a_file_is_read_on_after_kills() {
         (&6000.into(), &0.into(), &true.into()),
         "{ran:#?}"
     );
-    assert_same(&verdicts(&folder, "events.jsonl"), &expected);
+    assert_eq!(summary["promise"], promise);
+    assert_same(&verdicts(folder, "events.jsonl"), &expected);
 }
 
 /// Posts a body; whether it was taken.
@@ -343,7 +379,11 @@ fn a_state_is_of_one_watch() {
     refused(&folder, &["http:127.0.0.1:0", "--state", "state"], "not HTTP requests");
     let serial = ["--level", "ser", "--fact", "commit-order=serial"];
     refused(&folder, &[&args[..], &serial].concat(), "another --initial or --fact");
-    refused(&folder, &[&args[..], &["--level", "ser"]].concat(), "of snapshot-isolation, not of");
+    refused(
+        &folder,
+        &[&args[..], &["--level", "ser"]].concat(),
+        "of snapshot-isolation by timestamps, not of serializable by timestamps",
+    );
     refused(&folder, &["h.jsonl", "--state", "."], "has other files in it, and no state");
     refused(&folder, &["h.jsonl", "--state", "h.jsonl"], "cannot keep the state in h.jsonl");
     // The file is shorter than it was, or another one.

@@ -139,8 +139,7 @@ impl Whole {
         });
         let (history, verdict, witness) =
             small.unwrap_or_else(|| (self.history.clone(), verdict.clone(), witness.clone()));
-        let own = witness.timed.as_ref().map_or(TxnId(0), |timed| timed.txn);
-        Finding { txn: name, ..small::finding(&history, &verdict, &witness, own, id) }
+        small::finding(&history, &verdict, &witness, name, id)
     }
 
     fn local(&self, txn: TxnRef) -> TxnId {

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use isolde_check::{Limits, Options, snapshots, timestamps};
 use isolde_history::{
-    Effect, History, HistoryBuilder, Key, Op, OpId, OpKind, Sink, TxnDraft, TxnId, Value, notation,
-    printable,
+    Effect, History, HistoryBuilder, Key, Op, OpId, OpKind, Sink, Timestamp, TxnDraft, TxnId,
+    Value, notation, printable,
 };
 use isolde_spec::{Anomaly, Answer, Axiom, By, Promise, Verdict, Witness};
 
@@ -106,13 +106,16 @@ pub(crate) fn judge(about: &About, bodies: &mut Bodies, asked: Suspicion<'_>) ->
         judged.doubt = Some(why.clone());
     }
     let batch = bodies.get(asked.txn.batch())?;
+    // The small history has left out what the sequence numbers are.
+    let name = name_of(&batch, asked.txn.txn());
     for witness in verdict.witnesses() {
         if !is_asked_for(&history, witness, own, asked) {
             continue;
         }
         let op = witness.ops.first().and_then(|op| origin(&batch, asked, &history, own, *op));
         let id = FindingId::new(asked.axiom, asked.txn, asked.key, op);
-        judged.findings.push((op, finding(&history, &verdict, witness, own, id)));
+        let finding = finding(&history, &verdict, witness, name.clone(), id);
+        judged.findings.push((op, finding));
     }
     // What else is wrong with these few hides that it is unknown.
     if judged.findings.is_empty() && !about.complete && asked.axiom == Axiom::Ext {
@@ -194,12 +197,12 @@ fn origin(
     Some(of_batch.id().0)
 }
 
-/// A violation, as a witness of a small history shows it.
+/// A violation by a transaction of that name, as a witness of a small history shows it.
 pub(crate) fn finding(
     history: &Arc<History>,
     verdict: &Verdict,
     witness: &Witness,
-    own: TxnId,
+    txn: String,
     id: FindingId,
 ) -> Finding {
     let key = witness.ops.first().map(|op| name(history, history.op(*op).key()));
@@ -212,7 +215,7 @@ pub(crate) fn finding(
         id: Some(id),
         anomaly: witness.anomaly,
         axiom: Some(witness.timed.as_ref().map_or(Axiom::Ext, |timed| timed.axiom)),
-        txn: name_of(history, own),
+        txn,
         key,
         history: history.clone(),
         verdict,
@@ -230,14 +233,32 @@ pub(crate) fn text(history: &History, value: Value) -> String {
     printable(&text).into_owned()
 }
 
-/// What a transaction is called: its label, and its session.
+/// What a transaction is called: its session, and its label, or else its number in its session, or else what the server
+/// says of it.
 pub(crate) fn name_of(history: &History, txn: TxnId) -> String {
     let txn = history.txn(txn);
     let session = text(history, history.pool().session_name(txn.session()));
-    let number = txn.seq().map(|seq| format!("number {seq}"));
-    match (txn.label().map(|label| text(history, label)), number) {
-        (Some(label), _) => format!("#{label} of session {session}"),
-        (None, Some(number)) => format!("{number} of session {session}"),
-        (None, None) => format!("a transaction of session {session}"),
+    if let Some(label) = txn.label() {
+        return format!("#{} of session {session}", text(history, label));
+    }
+    // By snapshots, timestamps may be places that were given here.
+    let told = txn.snapshot().is_none();
+    match (txn.seq(), txn.xid(), txn.commit_ts(), txn.start_ts()) {
+        (Some(seq), ..) => format!("number {seq} of session {session}"),
+        (_, Some(xid), ..) => format!("transaction {xid} of session {session}"),
+        (_, _, Some(commit), _) if told => {
+            format!("a transaction of session {session}, committed at {}", time(commit))
+        }
+        (_, _, _, Some(start)) if told => {
+            format!("a transaction of session {session}, started at {}", time(start))
+        }
+        _ => format!("a transaction of session {session}"),
+    }
+}
+
+fn time(ts: Timestamp) -> String {
+    match ts {
+        Timestamp { physical, logical: 0 } => physical.to_string(),
+        Timestamp { physical, logical } => format!("{physical}.{logical}"),
     }
 }

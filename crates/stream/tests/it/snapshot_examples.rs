@@ -151,14 +151,6 @@ fn other_levels_have_no_rules_by_snapshots() {
     }
 }
 
-#[test]
-fn state_is_not_kept_by_snapshots() {
-    let folder = Some(std::env::temp_dir());
-    let promise = Promise::by_snapshots(Level::SnapshotIsolation);
-    let refused = Stream::begin_in(Settings { folder, ..Settings::new(promise) }).err().unwrap();
-    assert!(refused.to_string().contains("cannot keep its state"), "{refused}");
-}
-
 /// Whether it is what the end says of reads that stay unknown.
 fn says_what_is_open(what: &Told) -> bool {
     matches!(what, Told::Trouble(Trouble::Open(text)) if text.contains("unknown: "))
