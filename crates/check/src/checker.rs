@@ -431,9 +431,7 @@ impl<'h> Checker<'h> {
             }
             Given::NoFailures => !question.has_failed_operations(),
             Given::BeyondOperations => question.is_beyond_operations(),
-            Given::ListsApart => {
-                history.op_counts()[OpKind::ListRead as usize] > 0 && apart().connected.is_none()
-            }
+            Given::ListsApart => history.has_ops(OpKind::ListRead) && apart().connected.is_none(),
             Given::KeysApart => apart().connected.is_none(),
             Given::KeysConnected => apart().connected.is_some(),
             Given::ConnectedWithoutFailures => {

@@ -77,6 +77,13 @@ impl HistoryBuilder {
         HistoryBuilder::default()
     }
 
+    /// An empty builder with room for so many transactions and operations.
+    pub fn with_capacity(txns: usize, ops: usize) -> HistoryBuilder {
+        let mut builder = HistoryBuilder::default();
+        builder.columns.reserve(txns, ops);
+        builder
+    }
+
     /// The finished history. Warnings, if any, are lost: see [`HistoryBuilder::finish_with_warnings`].
     pub fn finish(self) -> History {
         self.finish_with_warnings().0

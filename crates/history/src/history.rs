@@ -10,7 +10,7 @@ use crate::group::grouped;
 use crate::ids::{Key, OpId, SessionId, StmtId, TxnId};
 use crate::lost_commit::LostCommit;
 use crate::meta::{Event, Meta};
-use crate::op::{Op, OpKind};
+use crate::op::{Op, OpCode, OpKind};
 use crate::pool::Pool;
 use crate::session_event::SessionEvent;
 use crate::stream_promise::StreamPromise;
@@ -467,6 +467,19 @@ impl History {
     /// All attributes of an operation.
     pub fn op_attrs(&self, op: OpId) -> impl Iterator<Item = (Value, Value)> + '_ {
         self.columns.attrs.of(Entity::Op, op.0)
+    }
+
+    /// Whether there is any operation of a kind. It is a matter of a moment, unlike counting.
+    ///
+    /// ```
+    /// use isolde_history::{OpKind, notation};
+    /// let history = notation::parse("a: w(x,1) r(x,1)").unwrap();
+    /// assert!(history.has_ops(OpKind::Read) && !history.has_ops(OpKind::Append));
+    /// ```
+    pub fn has_ops(&self, kind: OpKind) -> bool {
+        // Without a branch for each, a processor compares dozens at once.
+        let any = |codes: &[OpCode]| codes.iter().fold(false, |any, code| any | code.is(kind));
+        self.columns.codes.chunks(1 << 10).any(any)
     }
 
     /// How many operations of each kind there are.

@@ -159,6 +159,12 @@ impl OpCode {
         OpKind::ALL[usize::from(self.0 & OpCode::KIND)]
     }
 
+    /// Whether the kind is this one. It needs no table, so that many can be asked at once.
+    #[inline]
+    pub(crate) const fn is(self, kind: OpKind) -> bool {
+        self.0 & OpCode::KIND == kind as u8
+    }
+
     #[inline]
     pub(crate) const fn effect(self) -> Effect {
         if self.0 & OpCode::FAILED != 0 {

@@ -210,6 +210,11 @@ impl BatchFiles {
         self.far.iter().any(|(number, _)| *number == batch)
     }
 
+    /// Whether any batch has.
+    pub(crate) fn has_any_far(&self) -> bool {
+        !self.far.is_empty()
+    }
+
     /// The latest timestamp in any batch so far, but for those that lie far beyond all others.
     pub(crate) fn newest(&self) -> Timestamp {
         self.newest

@@ -68,6 +68,19 @@ pub(crate) struct Bodies {
     pub(crate) reloads: u64,
 }
 
+/// A search for batches on disk, from the latest back: those that have timestamps far beyond all others, and then those
+/// that a mark speaks of, in the order of arrival. Most searches end soon, and then most of what is on disk is not looked at.
+pub(crate) struct Backwards {
+    hash: u32,
+    end: u32,
+    /// How many runs have not been searched.
+    runs: usize,
+    /// The batch that is next, and whether it has timestamps far beyond all others.
+    pub(crate) next: Option<(bool, u32)>,
+    /// What comes after it, the last one first.
+    found: Vec<(bool, u32)>,
+}
+
 /// What a checkpoint says of batches.
 pub(crate) struct SavedBodies {
     files: SavedBatchFiles,
@@ -234,13 +247,49 @@ impl Bodies {
         found
     }
 
-    /// The same of batches before a number, the one to be read last first: those that a mark speaks of in the order of
-    /// arrival, and then those that have timestamps far beyond all others. It is said which these are.
-    pub(crate) fn about_before(&mut self, end: u32, name: NameId, what: What) -> Vec<(bool, u32)> {
-        let found = self.about(name, what).into_iter().filter(|batch| *batch < end);
-        let mut found: Vec<(bool, u32)> = found.map(|batch| (self.has_far(batch), batch)).collect();
-        found.sort_unstable();
-        found
+    /// Looks for the batches on disk before a number that have to do with something, the latest first.
+    pub(crate) fn backwards(&mut self, end: u32, name: NameId, what: What) -> Backwards {
+        let hash = name.mixed().hash_as(what);
+        let mut backwards = Backwards { hash, end, runs: 0, next: None, found: Vec::new() };
+        let Some(disk) = self.disk.get() else { return backwards };
+        if disk.files.has_any_far() {
+            // They come before all others, wherever they stand.
+            let found = self.about(name, what).into_iter().filter(|batch| *batch < end);
+            backwards.found = found.map(|batch| (self.has_far(batch), batch)).collect();
+            backwards.found.sort_unstable();
+        } else {
+            backwards.runs = disk.runs.len();
+        }
+        self.step_back(&mut backwards);
+        backwards
+    }
+
+    /// Goes on to the next batch.
+    pub(crate) fn step_back(&mut self, backwards: &mut Backwards) {
+        self.step_back_to(backwards, BEFORE_ALL);
+    }
+
+    /// Goes on to the next batch, if any that is left may have a timestamp as late as this.
+    pub(crate) fn step_back_to(&mut self, backwards: &mut Backwards, least: Timestamp) {
+        while backwards.found.is_empty() && backwards.runs > 0 {
+            backwards.runs -= 1;
+            let Some(last) = self.disk.get().and_then(|disk| disk.runs.last_of(backwards.runs))
+            else {
+                break;
+            };
+            if least > BEFORE_ALL && self.latest_up_to(last).is_some_and(|latest| latest < least) {
+                backwards.runs = 0;
+                break;
+            }
+            let Some(disk) = self.disk.get() else { break };
+            let mut found = Vec::new();
+            let searched = disk.runs.find_in(backwards.runs, backwards.hash, &mut found);
+            let kept = disk.files.first()..backwards.end;
+            let found = found.into_iter().filter(|batch| kept.contains(batch));
+            backwards.found.extend(found.map(|batch| (false, batch)));
+            self.checked(searched);
+        }
+        backwards.next = backwards.found.pop();
     }
 
     /// The latest timestamp in a batch that is not kept any more, if there is such a batch.

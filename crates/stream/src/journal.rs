@@ -31,6 +31,8 @@ pub(crate) struct Journal {
     len: u64,
     /// How long it was when something was saved last.
     saved: u64,
+    /// No batch makes it longer than this.
+    most: Option<u64>,
     /// Whether something is not on the disk itself yet.
     unsafe_yet: bool,
     /// As long as this is open, no other stream writes to the folder.
@@ -65,7 +67,8 @@ impl Journal {
     pub(crate) fn begin(folder: PathBuf) -> Result<Journal, StreamError> {
         let lock = lock(&folder)?;
         let log = File::create(log_path(&folder, 0)).map_err(|error| spilled(&folder, error))?;
-        Ok(Journal { folder, log, number: 0, len: 0, saved: 0, unsafe_yet: false, _lock: lock })
+        let (len, saved, most) = (0, 0, None);
+        Ok(Journal { folder, log, number: 0, len, saved, most, unsafe_yet: false, _lock: lock })
     }
 
     /// Goes on in a folder, with the state that is there, if there is one.
@@ -94,8 +97,9 @@ impl Journal {
         let path = log_path(&folder, number);
         let log = crate::batch_files::open_again(&path).map_err(|error| spilled(&folder, error))?;
         let state = input.to_vec();
-        let (len, saved) = (0, 0);
-        let journal = Journal { folder, log, number, len, saved, unsafe_yet: false, _lock: lock };
+        let (len, saved, most) = (0, 0, None);
+        let journal =
+            Journal { folder, log, number, len, saved, most, unsafe_yet: false, _lock: lock };
         Ok(Some((journal, state)))
     }
 
@@ -150,11 +154,6 @@ impl Journal {
         self.log.set_len(whole).map_err(|error| spilled(&self.folder, error))
     }
 
-    /// How long the log is.
-    pub(crate) fn len(&self) -> u64 {
-        self.len
-    }
-
     /// Writes down a batch.
     pub(crate) fn batch(
         &mut self,
@@ -163,7 +162,18 @@ impl Journal {
         batch: &History,
     ) -> Result<(), StreamError> {
         let body = encode(batch).map_err(|error| spilled(&self.folder, error))?;
-        self.append(BATCH, now, &(mark.to_vec(), body).packed())
+        let entry = (mark.to_vec(), body).packed();
+        if let Some(keep) = self.most
+            && self.len + (ENTRY_HEAD + entry.len()) as u64 > keep
+        {
+            return Err(StreamError::LogFull { folder: self.folder.display().to_string(), keep });
+        }
+        self.append(BATCH, now, &entry)
+    }
+
+    /// From now on no batch makes the log longer than this.
+    pub(crate) fn limit(&mut self, most: u64) {
+        self.most = Some(most);
     }
 
     /// Writes down that something is missing.

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use hashbrown::{HashMap, HashSet};
 use isolde_check::Options;
 use isolde_history::{History, HistoryBuilder, LostCommit, Outcome, TxnId, Value, notation};
 use isolde_spec::{Anomaly, Answer, Promise, Verdict};
@@ -10,30 +11,88 @@ use isolde_spec::{Anomaly, Answer, Promise, Verdict};
 use crate::bodies::{Bodies, TxnRef};
 use crate::content::{NameId, What, Word, name_id, word};
 use crate::event::Finding;
-use crate::pack::packed;
+use crate::pack::{Pack, packed};
 use crate::timestamps::excerpt::name_of;
 
 /// What is known of lost commits.
 #[derive(Default)]
 pub(crate) struct Lost {
-    /// Those whose transactions have not been found.
     wanted: Vec<Wanted>,
     /// Those that were told.
     told: Vec<TxnRef>,
+    /// How many of the first have been looked for in all that came before.
+    searched: usize,
+    index: Index,
 }
 
-packed!(Lost { wanted, told });
+packed!(Lost { wanted, told, searched, index });
 
-/// What tells a lost transaction from all others.
+/// What tells lost transactions from all others. A value may be written twice: then each that wrote it is one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Wanted {
     /// Restarts of the server, and its number of the transaction.
     number: Option<(i64, i64)>,
     /// Its session, a key, and what it wrote there.
-    written: Option<(NameId, NameId, Word)>,
+    written: Option<Written>,
+    /// Whether one has been found.
+    found: bool,
 }
 
-packed!(Wanted { number, written });
+packed!(Wanted { number, written, found });
+
+type Written = (NameId, NameId, Word);
+
+/// Where what is wanted stands.
+#[derive(Default)]
+struct Index {
+    by_number: HashMap<(i64, i64), usize>,
+    by_write: HashMap<Written, usize>,
+    told: HashSet<TxnRef>,
+    /// How many of those that are wanted, and of those that were told, are in it.
+    known: (usize, usize),
+}
+
+/// It is made again from what it is of.
+impl Pack for Index {
+    fn pack(&self, _: &mut Vec<u8>) {}
+
+    fn unpack(_: &mut &[u8]) -> Option<Index> {
+        Some(Index::default())
+    }
+}
+
+impl Index {
+    fn learn(&mut self, wanted: &[Wanted], told: &[TxnRef]) {
+        for (at, wanted) in wanted.iter().enumerate().skip(self.known.0) {
+            wanted
+                .number
+                .into_iter()
+                .for_each(|number| _ = self.by_number.entry(number).or_insert(at));
+            wanted
+                .written
+                .into_iter()
+                .for_each(|write| _ = self.by_write.entry(write).or_insert(at));
+        }
+        self.told.extend(&told[self.known.1..]);
+        self.known = (wanted.len(), told.len());
+    }
+
+    /// The first of those that are wanted which a transaction is.
+    fn find(&self, batch: &History, txn: TxnId) -> Option<usize> {
+        let (pool, txn) = (batch.pool(), batch.txn(txn));
+        let number = txn.xid().and_then(|xid| self.by_number.get(&(txn.restart(), xid)));
+        let written = || {
+            let session = name_id(pool, pool.session_name(txn.session()));
+            let writes = txn.ops().filter(|op| op.kind().writes());
+            let writes = writes.map(|op| {
+                (session, name_id(pool, pool.key_name(op.key())), word(pool, op.value()))
+            });
+            writes.filter_map(|write| self.by_write.get(&write)).min()
+        };
+        let written = if self.by_write.is_empty() { None } else { written() };
+        number.into_iter().chain(written).min().copied()
+    }
+}
 
 impl Lost {
     /// Takes notice of what a batch says. Whether it says anything.
@@ -44,9 +103,9 @@ impl Lost {
         self.wanted.len() > before
     }
 
-    /// How many transactions have not been found.
+    /// How many have not been found.
     pub(crate) fn not_found(&self) -> usize {
-        self.wanted.len()
+        self.wanted.iter().filter(|wanted| !wanted.found).count()
     }
 
     /// Those that stand in batches from a number on, or on disk; each is told once.
@@ -60,17 +119,15 @@ impl Lost {
         if self.wanted.is_empty() {
             return findings;
         }
-        let mut found = vec![false; self.wanted.len()];
+        self.index.learn(&self.wanted, &self.told);
         for number in self.batches(from, bodies) {
             let Some(batch) = bodies.get(number) else { continue };
             for txn in batch.txns().filter(|txn| txn.outcome() == Outcome::Committed) {
                 let txn = txn.id();
-                let Some(at) = self.wanted.iter().position(|wanted| wanted.is(&batch, txn)) else {
-                    continue;
-                };
-                found[at] = true;
+                let Some(at) = self.index.find(&batch, txn) else { continue };
+                self.wanted[at].found = true;
                 let own = TxnRef::new(number, txn);
-                if !self.told.contains(&own)
+                if !self.index.told.contains(&own)
                     && let Some(finding) = finding(about, &batch, txn, self.wanted[at])
                 {
                     self.told.push(own);
@@ -78,20 +135,20 @@ impl Lost {
                 }
             }
         }
-        let mut found = found.into_iter();
-        self.wanted.retain(|_| !found.next().unwrap_or(false));
+        self.searched = self.wanted.len();
         findings
     }
 
     /// The batches in which something may be found: by what was written, only a few of those on disk.
     fn batches(&self, from: u32, bodies: &mut Bodies) -> Vec<u32> {
         let next = bodies.next();
-        if from > 0 || self.wanted.iter().any(|wanted| wanted.number.is_some()) {
+        let new = &self.wanted[self.searched.min(self.wanted.len())..];
+        if from > 0 || new.iter().any(|wanted| wanted.number.is_some()) {
             return (from..next).collect();
         }
         let live = bodies.first_in_memory();
         let mut batches: Vec<u32> = (live..next).collect();
-        for (_, key, word) in self.wanted.iter().filter_map(|wanted| wanted.written) {
+        for (_, key, word) in new.iter().filter_map(|wanted| wanted.written) {
             batches.extend(bodies.about(key, What::Word(word)));
         }
         batches.sort_unstable();
@@ -105,19 +162,13 @@ impl Wanted {
         let pool = batch.pool();
         match lost {
             LostCommit::ByXid { restart, xid } => {
-                Wanted { number: Some((restart.into(), xid)), written: None }
+                Wanted { number: Some((restart.into(), xid)), written: None, found: false }
             }
             LostCommit::ByValue { session, key, value } => {
                 let written = (name_id(pool, session), name_id(pool, key), word(pool, value));
-                Wanted { number: None, written: Some(written) }
+                Wanted { number: None, written: Some(written), found: false }
             }
         }
-    }
-
-    fn is(&self, batch: &History, txn: TxnId) -> bool {
-        let txn = batch.txn(txn);
-        let has = |number: (i64, i64)| (txn.restart(), txn.xid()) == (number.0, Some(number.1));
-        self.number.is_some_and(has) || self.write_in(batch, txn.id()).is_some()
     }
 
     /// The key and the value of the write that tells the transaction.

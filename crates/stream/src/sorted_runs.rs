@@ -37,14 +37,16 @@ struct Run {
     name: u32,
     file: File,
     count: usize,
+    /// The last batch.
+    last: u32,
     /// How often what is in it has been merged.
     level: u32,
     fences: Vec<u32>,
 }
 
-/// What a checkpoint says of the runs: name, entries, how often they were merged, and the hashes in memory.
+/// What a checkpoint says of the runs: name, entries, last batch, how often they were merged, and the hashes in memory.
 pub(crate) struct SavedRuns {
-    runs: Vec<(u32, usize, u32, Vec<u32>)>,
+    runs: Vec<(u32, usize, u32, u32, Vec<u32>)>,
     next_name: u32,
 }
 
@@ -90,13 +92,34 @@ impl SortedRuns {
         first_kept: u32,
         found: &mut Vec<u32>,
     ) -> Result<(), StreamError> {
-        for run in &self.runs {
-            run.find(hash, found).map_err(|error| self.error(error))?;
+        for run in 0..self.runs.len() {
+            self.find_in(run, hash, found)?;
         }
         found.retain(|batch| *batch >= first_kept);
         found.sort_unstable();
         found.dedup();
         Ok(())
+    }
+
+    /// How many runs there are. The batches of each come after those of all before it.
+    pub(crate) fn len(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// The last batch of a run.
+    pub(crate) fn last_of(&self, run: usize) -> Option<u32> {
+        self.runs.get(run).map(|run| run.last)
+    }
+
+    /// Adds the batches that have to do with a hash, as one run says: ascending.
+    pub(crate) fn find_in(
+        &self,
+        run: usize,
+        hash: u32,
+        found: &mut Vec<u32>,
+    ) -> Result<(), StreamError> {
+        let Some(run) = self.runs.get(run) else { return Ok(()) };
+        run.find(hash, found).map_err(|error| self.error(error))
     }
 
     /// The bytes in memory.
@@ -120,7 +143,7 @@ impl SortedRuns {
         let mut runs = Vec::new();
         for run in &self.runs {
             run.file.sync_data().map_err(|error| self.error(error))?;
-            runs.push((run.name, run.count, run.level, run.fences.clone()));
+            runs.push((run.name, run.count, run.last, run.level, run.fences.clone()));
         }
         Ok(SavedRuns { runs, next_name: self.next_name })
     }
@@ -134,9 +157,9 @@ impl SortedRuns {
     /// The runs as a checkpoint says.
     pub(crate) fn restore(&mut self, saved: SavedRuns) -> Result<(), StreamError> {
         self.stay();
-        for (name, count, level, fences) in saved.runs {
+        for (name, count, last, level, fences) in saved.runs {
             let file = open_again(&path(&self.folder, name)).map_err(|error| self.error(error))?;
-            self.runs.push(Run { name, file, count, level, fences });
+            self.runs.push(Run { name, file, count, last, level, fences });
         }
         self.next_name = saved.next_name;
         Ok(())
@@ -181,19 +204,20 @@ impl SortedRuns {
         self.next_name += 1;
         let file = open_new(&path(&self.folder, name))?;
         let mut out = BufWriter::with_capacity(256 << 10, &file);
-        let (mut count, mut fences) = (0, Vec::new());
+        let (mut count, mut last, mut fences) = (0, 0, Vec::new());
         for entry in entries {
             let entry = entry?;
             if count % FENCE == 0 {
                 fences.push((entry >> 32) as u32);
             }
             out.write_all(&entry.to_le_bytes())?;
+            last = last.max(entry as u32);
             count += 1;
         }
         out.flush()?;
         drop(out);
         fences.shrink_to_fit();
-        Ok(Run { name, file, count, level, fences })
+        Ok(Run { name, file, count, last, level, fences })
     }
 
     fn error(&self, error: io::Error) -> StreamError {

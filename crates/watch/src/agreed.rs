@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use isolde_history::notation::write_value;
+use isolde_history::notation::{parse_value, write_value};
 use isolde_history::{History, HistoryBuilder, Pool, Sink as _, Value};
 
 use crate::head::Head;
@@ -17,6 +17,8 @@ pub(crate) struct Agreed {
     initial: Mutex<Option<Initial>>,
     /// Whether it was told that nobody said what keys hold at first.
     told: AtomicBool,
+    /// Whether it was told that `--initial` goes before a header.
+    overruled: AtomicBool,
 }
 
 /// The initial state of the stream.
@@ -58,6 +60,19 @@ impl Agreed {
             initial.get_or_insert_with(first).is_said = true;
         }
         Ok(())
+    }
+
+    /// That the user has said something else than a header, if so; once.
+    pub(crate) fn overrules(&self, head: &Head) -> Option<String> {
+        let said = self.said.initial.as_ref().filter(|_| head.says_initial())?;
+        let (pool, initial) = (head.history().pool(), &head.history().meta().initial);
+        // That keys are absent may just not be said.
+        let header = text(pool, initial.default.filter(|value| *value != Value::ABSENT)?);
+        let mut own = Pool::new();
+        let same = parse_value(said, &mut own).is_ok_and(|value| text(&own, value) == header);
+        (!same && !self.overruled.swap(true, Ordering::SeqCst)).then(|| {
+            format!("--initial {said} replaces the initial value that the header says: {header}")
+        })
     }
 
     /// Whether a header could be agreed to.
@@ -160,6 +175,18 @@ mod tests {
     fn head(agreed: &Arc<Agreed>, line: &str) -> Arc<Head> {
         let decoder = Decoder { name: "s".to_owned(), agreed: Arc::clone(agreed), head: None };
         Arc::new(decoder.header(line.as_bytes(), 1).unwrap().unwrap())
+    }
+
+    #[test]
+    fn what_the_user_says_goes_before_a_header_and_that_is_told_once() {
+        let said = Said { initial: Some("0".to_owned()), ..Said::default() };
+        let agreed = Agreed::new(said);
+        let told = |line: &str| agreed.overrules(&head(&agreed, line));
+        assert_eq!(told(r#"{"isolde":1,"initial":{"default":0}}"#), None);
+        assert_eq!(told(r#"{"isolde":1}"#), None);
+        let other = r#"{"isolde":1,"initial":{"default":5}}"#;
+        assert!(told(other).unwrap().contains("--initial 0 replaces the initial value"));
+        assert_eq!(told(other), None);
     }
 
     #[test]

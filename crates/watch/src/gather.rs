@@ -296,6 +296,7 @@ impl Lines {
                     let (name, line) = (&self.decoder.name, self.gone + 1);
                     out.push(Message::Bad(format!("{name}:{line}:1: {why}")));
                 }
+                out.extend(self.decoder.agreed.overrules(&head).map(Message::Notice));
                 if head.is_open() {
                     self.say_open(true, out);
                 }

@@ -43,7 +43,9 @@ impl StateOf<'_> {
         match self.source {
             WatchSource::Stdin => "standard input".to_owned(),
             WatchSource::File(path) => {
-                let whole = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+                // One that is gone was where it would be.
+                let whole = fs::canonicalize(path).or_else(|_| std::path::absolute(path));
+                let whole = whole.unwrap_or_else(|_| path.clone());
                 whole.display().to_string()
             }
             WatchSource::Tcp(_) => "TCP connections".to_owned(),

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use isolde_graph::parallel::{self, Work};
-use isolde_history::{History, OpId, TxnId};
+use isolde_history::{History, Key, OpId, TxnId};
 
 /// An operation on a key, and the transaction that made it.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +40,17 @@ impl Index {
             return Index { parts: Vec::new(), keys: history.key_count(), size: Work::Small };
         }
         Index::where_wanted(history, |key| wanted[key])
+    }
+
+    /// The operations of one key only.
+    pub(crate) fn of_one(history: &History, wanted: Key) -> Index {
+        let keys = history.key_count();
+        let ops = history.op_keys().iter().enumerate().filter(|(_, key)| **key == wanted);
+        let ops = ops.map(|(op, _)| OpId(op as u32));
+        let touches: Vec<Touch> = ops.map(|op| Touch { op, txn: history.txn_of(op) }).collect();
+        let mut ends = vec![0; keys];
+        ends.iter_mut().skip(wanted.index()).for_each(|end| *end = touches.len() as u32);
+        Index { parts: vec![IndexPart { touches, ends }], keys, size: Work::Small }
     }
 
     fn where_wanted(history: &History, wanted: impl Fn(usize) -> bool + Sync) -> Index {

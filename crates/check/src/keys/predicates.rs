@@ -55,7 +55,7 @@ const MAX_PAIRS: usize = 1 << 22;
 impl Predicates {
     pub(crate) fn new(history: &History) -> Predicates {
         let mut all = Predicates { complete: history.meta().complete, ..Predicates::default() };
-        if history.op_counts()[OpKind::PredicateRead as usize] == 0 {
+        if !history.has_ops(OpKind::PredicateRead) {
             return all;
         }
         for txn in history.txns() {

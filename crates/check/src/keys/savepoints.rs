@@ -13,7 +13,7 @@ pub(crate) struct Savepoints {
 impl Savepoints {
     pub(crate) fn new(history: &History) -> Savepoints {
         let mut savepoints = Savepoints::default();
-        if history.op_counts()[OpKind::Savepoint as usize] > 0 {
+        if history.has_ops(OpKind::Savepoint) {
             for txn in history.txns() {
                 savepoints.add(txn);
             }

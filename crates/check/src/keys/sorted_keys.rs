@@ -1,7 +1,7 @@
 //! A history sorted by keys: what depends on nothing but the history itself.
 
 use hashbrown::HashMap;
-use isolde_history::{History, Value, info};
+use isolde_history::{History, Key, Value, info};
 
 use crate::keys::index::Index;
 use crate::keys::predicates::Predicates;
@@ -29,6 +29,11 @@ impl<'h> SortedKeys<'h> {
     /// The same, of some keys only: the others are as if nothing had been done to them.
     pub(crate) fn of_some(history: &'h History, wanted: &[bool]) -> SortedKeys<'h> {
         SortedKeys::with(history, Index::of_some(history, wanted))
+    }
+
+    /// The same, of one key only.
+    pub(crate) fn of_one(history: &'h History, wanted: Key) -> SortedKeys<'h> {
+        SortedKeys::with(history, Index::of_one(history, wanted))
     }
 
     fn with(history: &'h History, index: Index) -> SortedKeys<'h> {

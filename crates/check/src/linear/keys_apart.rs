@@ -35,7 +35,7 @@ impl KeysApart {
         });
         let sessions = question.promise.session_order
             && !question.real_time.is_some_and(|time| sessions_follow_time(context, time));
-        let predicates = history.op_counts()[OpKind::PredicateRead as usize] > 0;
+        let predicates = history.has_ops(OpKind::PredicateRead);
         let connected = if !single {
             Some("transactions have several operations")
         } else if predicates {

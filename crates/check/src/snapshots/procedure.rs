@@ -104,7 +104,7 @@ impl BySnapshots<'_, '_> {
     /// Read committed: one snapshot for each statement.
     fn by_statements(&self, chain: &SnapshotRow) -> Result<Verdict, Limit> {
         let history = self.question.history;
-        if history.op_counts()[OpKind::PredicateRead as usize] > 0 {
+        if history.has_ops(OpKind::PredicateRead) {
             let reason = "predicate reads are not judged by the snapshots of statements";
             return Ok(self.question.unknown(reason.to_owned()));
         }
@@ -168,8 +168,7 @@ impl BySnapshots<'_, '_> {
 /// Whether a row may have been inserted again because a transaction of unknown outcome deleted it: choosing which of
 /// them committed would have to know of that exception, too.
 fn inserted_again_perhaps(history: &History) -> bool {
-    let counts = history.op_counts();
-    let has = |kind: OpKind| counts[kind as usize] > 0;
+    let has = |kind: OpKind| history.has_ops(kind);
     let unknown = |txn: &Txn<'_>| txn.outcome() == Outcome::Unknown && wrote(txn);
     has(OpKind::Delete) && has(OpKind::InsertIfAbsent) && history.txns().any(|txn| unknown(&txn))
 }

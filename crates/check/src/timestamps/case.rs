@@ -75,7 +75,7 @@ impl<'h> TimedCase<'h> {
     ) -> TimedCase<'h> {
         let Places { ordering, ticks, limits } = places;
         let open = Vec::new();
-        let deletes = keys.history.op_counts()[OpKind::Delete as usize] > 0;
+        let deletes = keys.history.has_ops(OpKind::Delete);
         TimedCase { keys, promise, ordering, standings, ticks, limits, open, complete, deletes }
     }
 

@@ -78,12 +78,8 @@ impl<'h> BatchFacts<'h> {
 
     /// The same for one key only: the others are as if nothing had been done to them.
     pub fn of_one(history: &'h History, key: Key) -> BatchFacts<'h> {
-        let mut wanted = vec![false; history.key_count()];
-        if let Some(wanted) = wanted.get_mut(key.index()) {
-            *wanted = true;
-        }
         let (facts, standings) = (KeyFacts::default(), standing::at_first(history));
-        BatchFacts { keys: SortedKeys::of_some(history, &wanted), standings, facts }
+        BatchFacts { keys: SortedKeys::of_one(history, key), standings, facts }
     }
 
     /// Makes the facts of a key.
@@ -103,6 +99,11 @@ impl<'b, 'h> BatchKey<'b, 'h> {
     /// Whether the key holds a list.
     pub fn is_list(&self) -> bool {
         self.facts.is_list
+    }
+
+    /// Whether the key is used as a list and as something else.
+    pub fn is_mixed(&self) -> bool {
+        self.facts.mixed.is_some()
     }
 
     /// An operation that makes it unknown which versions the key had.

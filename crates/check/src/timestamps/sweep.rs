@@ -57,9 +57,8 @@ const NO_TXN: u32 = u32::MAX;
 /// Whether a history is plain enough: what became of its transactions is known, and nothing but operations
 /// says what they saw.
 pub(crate) fn may_sweep(history: &History, by: By) -> bool {
-    let counts = history.op_counts();
     let odd = [OpKind::Savepoint, OpKind::RollbackTo, OpKind::Release, OpKind::PredicateRead];
-    odd.into_iter().all(|kind| counts[kind as usize] == 0)
+    !odd.into_iter().any(|kind| history.has_ops(kind))
         && !history.txn_outcomes().contains(&Outcome::Unknown)
         && history.info(info::EXPLICIT_INITIAL) != Some(Value::TRUE)
         && (by == By::Snapshots || history.version_orders().is_empty())

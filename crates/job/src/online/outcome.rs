@@ -75,6 +75,12 @@ impl OnlineOutcome {
             None if unknown && limited => {
                 Agreement::NotCompared("the check of the record did not end".to_owned())
             }
+            // What the stream found stands, though the record as a whole is not decided.
+            None if self.status.holds() == Some(false)
+                && let Answer::Unknown(why) = &offline.answer =>
+            {
+                Agreement::NotCompared(format!("the check of the record is unknown: {why}"))
+            }
             None => agreement(&self.status, self.first_doubt.as_deref(), offline),
         };
     }

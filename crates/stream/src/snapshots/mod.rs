@@ -153,7 +153,7 @@ impl Snapshots {
 
     /// Which rows could be inserted again is not known if it is not known which deletes were committed.
     fn inserted_again(&mut self, batch: &History) {
-        let has = |kind: OpKind| batch.op_counts()[kind as usize] > 0;
+        let has = |kind: OpKind| batch.has_ops(kind);
         let unknown = |txn: Txn<'_>| txn.outcome() == Outcome::Unknown && wrote(&txn);
         let before = self.again;
         self.again[0] |= has(OpKind::Delete);

@@ -163,7 +163,6 @@ impl Stream {
         if let Some(journal) = &mut self.journal {
             journal.batch(self.now, mark, &batch)?;
         }
-        self.log_fits()?;
         if !mark.is_empty() {
             mark.clone_into(&mut self.mark);
         }

@@ -38,6 +38,7 @@ impl Stream {
             stream.bodies.stay();
         }
         stream.journal = Some(Journal::begin(folder)?);
+        stream.limit_log();
         stream.checkpoint(&[])?;
         Ok(stream)
     }
@@ -61,6 +62,7 @@ impl Stream {
         stream.finished = false;
         stream.mark.clone_from(&mark);
         stream.journal = Some(journal);
+        stream.limit_log();
         stream.restrict(settings.restrictions())?;
         let now = stream.now;
         Ok(Some(Resumed { stream, mark, saved: blob, now }))
@@ -106,18 +108,16 @@ impl Stream {
         if let Some(snapshots) = &mut self.snapshots {
             snapshots.limit(to.memory);
         }
+        self.limit_log();
         self.journal.as_mut().map_or(Ok(()), |journal| journal.restrictions(to))
     }
 
     /// By snapshots nothing leaves the log, which may be no longer than what is kept.
-    pub(super) fn log_fits(&self) -> Result<(), StreamError> {
-        let (folder, keep) =
-            (self.settings.folder.clone().unwrap_or_default(), self.restrictions.keep);
-        match &self.journal {
-            Some(journal) if self.settings.promise.by == By::Snapshots && journal.len() > keep => {
-                Err(StreamError::LogFull { folder: folder.display().to_string(), keep })
-            }
-            _ => Ok(()),
+    fn limit_log(&mut self) {
+        if let Some(journal) = &mut self.journal
+            && self.settings.promise.by == By::Snapshots
+        {
+            journal.limit(self.restrictions.keep);
         }
     }
 

@@ -7,13 +7,13 @@
 use std::sync::Arc;
 
 use hashbrown::HashSet;
-use isolde_history::{History, HistoryBuilder, OpId, Replay, Sink as _, TxnId, notation};
+use isolde_history::{History, HistoryBuilder, Key, OpId, Replay, Sink as _, TxnId, notation};
 use isolde_spec::{Answer, Axiom, Verdict, Witness, excerpt};
 
 use super::Stream;
 use crate::bodies::TxnRef;
 use crate::content::{NameId, name_id};
-use crate::event::Finding;
+use crate::event::{Cause, Finding};
 use crate::snapshots::Snapshots;
 use crate::timestamps::{FindingId, Timestamps, excerpt as small};
 
@@ -54,11 +54,15 @@ impl Stream {
             checker.figures.doubt(true, Some(why));
         }
         let found = whole.reconcile(checker, &verdict);
-        // Of snapshots that contradict each other, what was told before that was seen stands.
-        let contradict = self.snapshots.as_ref().is_some_and(Snapshots::contradict);
-        if !contradict && !matches!(verdict.answer, Answer::Unknown(_)) {
-            checker.withdraw_others(&found, &mut self.bodies);
+        if matches!(verdict.answer, Answer::Unknown(_)) {
+            return;
         }
+        let contradict = self.snapshots.as_ref().is_some_and(Snapshots::contradict);
+        let why = match contradict {
+            true => "snapshots contradict each other, so that nothing else is judged by them",
+            false => "the whole stream shows that it is none",
+        };
+        checker.withdraw_others(&found, &Cause::because(why), &mut self.bodies);
     }
 
     fn whole(&mut self) -> Option<Whole> {
@@ -100,17 +104,16 @@ impl Whole {
         let mut found = HashSet::new();
         for witness in verdict.witnesses() {
             let Some(id) = self.id(witness) else { continue };
-            let told = checker.standing.name(id);
-            // Two snapshots contradict each other, and one of them is told.
-            let together = || witness.involved().map(|txn| FindingId { txn: self.txn(txn), ..id });
-            let by_other = |other: &FindingId| checker.standing.name(*other).is_some();
-            let is_pair = id.axiom == Axiom::Snapshots;
-            if told.is_none() && is_pair && together().any(|other| by_other(&other)) {
-                found.extend(together());
+            let is_told = |id: &FindingId| checker.standing.name(*id).is_some();
+            // Of two snapshots that contradict each other one may have been told, of either transaction.
+            let one = |txn| FindingId::new(id.axiom, self.txn(txn), None, None);
+            let mut ones = witness.involved().map(one).filter(|_| is_pair(witness));
+            if let Some(other) = ones.find(|other| is_told(other) && !found.contains(other)) {
+                found.insert(other);
                 continue;
             }
             found.insert(id);
-            match told {
+            match checker.standing.name(id) {
                 Some(same) if same == witness.anomaly => {}
                 Some(before) => checker.rename(before, self.finding(id, witness, verdict)),
                 None => checker.tell(self.finding(id, witness, verdict)),
@@ -121,10 +124,13 @@ impl Whole {
 
     fn id(&self, witness: &Witness) -> Option<FindingId> {
         let timed = witness.timed.as_ref()?;
-        let op = witness.ops.first();
-        let pool = self.history.pool();
-        let key = op.map(|op| name_id(pool, pool.key_name(self.history.op(*op).key())));
-        Some(FindingId::new(timed.axiom, self.txn(timed.txn), key, op.map(|op| self.op(*op))))
+        let key = match timed.opponent.filter(|_| is_pair(witness)) {
+            // It is about no key, and one transaction may contradict several others.
+            Some(other) => Some(NameId(u64::MAX, self.txn(other).0)),
+            None => key_of(&self.history, witness),
+        };
+        let op = witness.ops.first().map(|op| self.op(*op));
+        Some(FindingId::new(timed.axiom, self.txn(timed.txn), key, op))
     }
 
     /// A violation with a small history, if the few transactions of the witness show it.
@@ -147,12 +153,27 @@ impl Whole {
     }
 }
 
+/// Whether it is about two snapshots that contradict each other.
+fn is_pair(witness: &Witness) -> bool {
+    let timed = witness.timed.as_ref();
+    timed.is_some_and(|timed| timed.axiom == Axiom::Snapshots && timed.apart.is_some())
+}
+
+/// What a witness is about: the key of the first operation that has one. A predicate read has none, so a row of it that
+/// nothing wrote is known by what was read.
+fn key_of(history: &History, witness: &Witness) -> Option<NameId> {
+    let pool = history.pool();
+    let mut keys = witness.ops.iter().map(|op| history.op(*op).key());
+    let name = keys.find(|key| *key != Key::NONE).map(|key| pool.key_name(key));
+    let read = || {
+        witness.ops.first()?;
+        witness.timed.as_ref()?.read.as_ref().map(|seen| seen.value)
+    };
+    name.or_else(read).map(|name| name_id(pool, name))
+}
+
 /// Whether a witness of a small history shows what one of the whole does.
 fn is_same(whole: &History, a: &Witness, few: &History, b: &Witness) -> bool {
     let axiom = |witness: &Witness| witness.timed.as_ref().map(|timed| timed.axiom);
-    let key = |history: &History, witness: &Witness| -> Option<NameId> {
-        let key = history.op(*witness.ops.first()?).key();
-        Some(name_id(history.pool(), history.pool().key_name(key)))
-    };
-    a.anomaly == b.anomaly && axiom(a) == axiom(b) && key(whole, a) == key(few, b)
+    a.anomaly == b.anomaly && axiom(a) == axiom(b) && key_of(whole, a) == key_of(few, b)
 }

@@ -50,7 +50,7 @@ impl Timestamps {
         for txn in batch.txns() {
             self.take_txn(&txn, &arrival, bodies);
         }
-        if batch.op_counts()[OpKind::PredicateRead as usize] > 0 {
+        if batch.has_ops(OpKind::PredicateRead) {
             self.figures.doubt(true, Some("what predicate reads did not return is not judged"));
         }
         let mut facts = BatchFacts::new(batch);
@@ -228,8 +228,12 @@ impl Timestamps {
             let slot = self.slot(name, is_list);
             let state = &self.keys[slot.0 as usize].1;
             if facts.doubt().is_some() || state.is_list.is_some_and(|before| before != is_list) {
-                let mixed = Cause::because("a key is used as a list and as something else");
-                self.doubt_key(slot, &mixed, bodies);
+                let is_mixed = state.is_list.is_some_and(|before| before != is_list);
+                let why = match is_mixed || facts.is_mixed() {
+                    true => "a key is used as a list and as something else",
+                    false => "what was done to a key leaves open which versions it had",
+                };
+                self.doubt_key(slot, &Cause::because(why), bodies);
             }
             let inserted = self.inside(name, facts, arrival, bodies);
             self.enter((slot, is_list), &mut records, &inserted, arrival, bodies);

@@ -258,13 +258,17 @@ impl Timestamps {
     }
 
     /// At the end: withdraws what was told and is not wrong. What came too late said so, and could not be judged then.
-    pub(crate) fn withdraw_others(&mut self, found: &HashSet<FindingId>, bodies: &mut Bodies) {
-        let end = Cause::because("the whole stream shows that it is none");
+    pub(crate) fn withdraw_others(
+        &mut self,
+        found: &HashSet<FindingId>,
+        cause: &Cause,
+        bodies: &mut Bodies,
+    ) {
         for (id, anomaly) in self.standing.all() {
             if !found.contains(&id)
                 && let Some(finding) = excerpt::withdrawn(&self.about, bodies, id, anomaly)
             {
-                self.correct(false, finding, &end);
+                self.correct(false, finding, cause);
             }
         }
     }

@@ -72,6 +72,9 @@ pub(crate) struct Judged {
     pub(crate) doubt: Option<String>,
 }
 
+/// Of a transaction that is shown, so many operations are expected.
+const OPS: usize = 8;
+
 /// Why a read is in doubt if something is missing.
 pub(super) const MISSING: &str = "a transaction that is missing may have written what it saw";
 
@@ -88,7 +91,7 @@ pub(crate) fn judge(about: &About, bodies: &mut Bodies, asked: Suspicion<'_>) ->
     all.push(asked.txn);
     all.sort_unstable();
     all.dedup();
-    let mut small = HistoryBuilder::new();
+    let mut small = HistoryBuilder::with_capacity(all.len(), all.len() * OPS);
     let given = asked.key.and_then(|key| about.given.get(&key)).copied();
     about.header.copy_meta(given.as_slice(), &mut small);
     small.meta().complete = about.complete;
@@ -171,7 +174,10 @@ fn keeps(batch: &History, op: &Op<'_>, key: Option<NameId>) -> bool {
 fn is_asked_for(history: &History, witness: &Witness, own: TxnId, asked: Suspicion<'_>) -> bool {
     let Some(timed) = &witness.timed else { return false };
     let named = |key: Key| name_id(history.pool(), history.pool().key_name(key));
-    let of_key = |op: &OpId| asked.key.is_none_or(|key| named(history.op(*op).key()) == key);
+    let of_key = |op: &OpId| {
+        let key = history.op(*op).key();
+        asked.key.is_none_or(|asked| key != Key::NONE && named(key) == asked)
+    };
     let about_it = match asked.key {
         Some(_) => witness.ops.first().is_some_and(of_key),
         None => witness.ops.is_empty(),
@@ -205,11 +211,15 @@ pub(crate) fn finding(
     txn: String,
     id: FindingId,
 ) -> Finding {
-    let key = witness.ops.first().map(|op| name(history, history.op(*op).key()));
+    let mut keys = witness.ops.iter().map(|op| history.op(*op).key());
+    let key = keys.find(|key| *key != Key::NONE).map(|key| name(history, key));
+    let counts = verdict.counts.iter().filter(|count| count.anomaly == witness.anomaly);
     let verdict = Verdict {
+        promise: verdict.promise,
         answer: Answer::Violated(vec![witness.clone()]),
-        counts: verdict.counts.iter().filter(|c| c.anomaly == witness.anomaly).cloned().collect(),
-        ..verdict.clone()
+        counts: counts.cloned().collect(),
+        procedure: verdict.procedure.clone(),
+        notes: verdict.notes.clone(),
     };
     Finding {
         id: Some(id),

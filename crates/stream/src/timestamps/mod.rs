@@ -203,7 +203,8 @@ impl Timestamps {
             open |= reader.wrong && !reader.is_final;
             reader.is_final = true;
         }
-        if open {
+        // Of a key that is in doubt, what comes is not entered: a read may look wrong for want of it.
+        if open && !state.doubtful {
             let judged = self.judge_readers(pending, None, bodies);
             for (_, finding) in self.assign(pending, judged) {
                 self.tell(finding);

@@ -10,7 +10,7 @@ use super::key_records::Version;
 use super::key_state::{KeyState, from_the_end};
 use super::records::{Records, read_again};
 use super::{Slot, Timestamps};
-use crate::bodies::{AFTER_ALL, BEFORE_ALL, Bodies, TxnRef};
+use crate::bodies::{AFTER_ALL, BEFORE_ALL, Backwards, Bodies, TxnRef};
 use crate::content::{ListHash, NameId, What, Word};
 use crate::event::Cause;
 
@@ -33,8 +33,8 @@ struct Again {
     from: Timestamp,
     /// Whether all has to be.
     whole: bool,
-    /// The batches that are left, the next one last, and whether each has timestamps far beyond all others.
-    batches: Vec<(bool, u32)>,
+    /// The batches that are left.
+    batches: Backwards,
     records: Records,
     base: Base,
     /// The floor then, and whether what was visible there is not kept any more.
@@ -54,16 +54,6 @@ enum ReloadStep {
 /// The newest two versions before a time, as far as they are known: commit, writer, whether its timestamps make sense.
 #[derive(Default)]
 struct Base(Vec<(Timestamp, TxnRef, bool)>);
-
-impl Again {
-    fn next(&self) -> Option<(bool, u32)> {
-        self.batches.last().copied()
-    }
-
-    fn next_batch(&mut self) -> Option<(bool, u32)> {
-        self.batches.pop()
-    }
-}
 
 impl Base {
     fn add(&mut self, version: &Version) {
@@ -114,7 +104,8 @@ impl Timestamps {
     /// needed may not be kept any more.
     pub(super) fn reload(&mut self, slot: Slot, from: Timestamp, bodies: &mut Bodies) -> bool {
         let Some(mut again) = self.again(slot, from, bodies) else { return true };
-        while let Some(batch) = again.next_batch() {
+        while let Some(batch) = again.batches.next {
+            bodies.step_back(&mut again.batches);
             match self.read_batch(&mut again, batch, bodies) {
                 ReloadStep::GoOn => {}
                 ReloadStep::Done => break,
@@ -130,17 +121,17 @@ impl Timestamps {
         let again = keys.iter().filter_map(|late| self.again(late.slot, late.from, bodies));
         let mut left: Vec<Again> = again.collect();
         let mut done = Vec::new();
-        while let Some(batch) = left.iter().filter_map(Again::next).max() {
+        while let Some(batch) = left.iter().filter_map(|again| again.batches.next).max() {
             let mut at = 0;
             while let Some(again) = left.get_mut(at) {
-                let step = match again.next() == Some(batch) {
+                let step = match again.batches.next == Some(batch) {
                     true => {
-                        again.batches.pop();
+                        bodies.step_back(&mut again.batches);
                         self.read_batch(again, batch, bodies)
                     }
                     false => ReloadStep::GoOn,
                 };
-                if matches!(step, ReloadStep::GoOn) && again.next().is_some() {
+                if matches!(step, ReloadStep::GoOn) && again.batches.next.is_some() {
                     at += 1;
                     continue;
                 }
@@ -183,7 +174,7 @@ impl Timestamps {
         // The elements of a list that is not here are known from its beginning only.
         let whole = state.is_list != Some(false) && state.versions.is_empty();
         let from = if whole { BEFORE_ALL } else { from };
-        let batches = bodies.about_before(self.trimmed, *name, What::Key);
+        let batches = bodies.backwards(self.trimmed, *name, What::Key);
         let mut again = Again {
             slot,
             name: *name,

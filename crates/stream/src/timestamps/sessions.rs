@@ -6,7 +6,7 @@ use isolde_history::{History, Timestamp};
 
 use super::Timestamps;
 use super::records::Stand;
-use crate::bodies::{Bodies, TxnRef};
+use crate::bodies::{BEFORE_ALL, Bodies, TxnRef};
 use crate::content::{NameId, What, name_id};
 
 /// What binds a session, and the transaction that does.
@@ -27,8 +27,8 @@ impl Timestamps {
             return None;
         }
         let mut bound: Option<Bound> = None;
-        let batches = bodies.about_before(self.trimmed, session, What::Session);
-        for (is_far, batch) in batches.into_iter().rev() {
+        let mut batches = bodies.backwards(self.trimmed, session, What::Session);
+        while let Some((is_far, batch)) = batches.next {
             let latest = bodies.latest_up_to(batch);
             let is_over = |bound| latest.is_none_or(|latest| latest < bound);
             if !is_far && bound.is_some_and(|(bound, _)| is_over(bound)) {
@@ -40,6 +40,7 @@ impl Timestamps {
             let binds_more =
                 |new: &Bound| bound.is_none_or(|b| new.0 > b.0 || (new.0 == b.0 && new.1 < b.1));
             bound = in_batch.filter(binds_more).or(bound);
+            bodies.step_back_to(&mut batches, bound.map_or(BEFORE_ALL, |(bound, _)| bound));
         }
         if let Some(bound) = bound {
             self.bounds.insert(session, bound);

@@ -9,7 +9,7 @@ use isolde_history::Timestamp;
 use super::records::{Records, read_again};
 use super::word_index::{Fate, Writer};
 use super::{Slot, Timestamps};
-use crate::bodies::{Bodies, TxnRef};
+use crate::bodies::{BEFORE_ALL, Bodies, TxnRef};
 use crate::content::{NameId, What, Word};
 
 /// Of each kind, so many are enough.
@@ -65,8 +65,8 @@ impl Timestamps {
     ) -> Option<OnDisk> {
         let name = self.keys[slot.0 as usize].0;
         let mut found = OnDisk::default();
-        let batches = bodies.about_before(self.trimmed, name, What::Word(word));
-        for (is_far, batch) in batches.into_iter().rev() {
+        let mut batches = bodies.backwards(self.trimmed, name, What::Word(word));
+        while let Some((is_far, batch)) = batches.next {
             if let Some((newest, _)) = found.newest
                 && !is_far
                 && bodies.latest_up_to(batch)? < newest
@@ -85,6 +85,8 @@ impl Timestamps {
                 }
             }
             keep_first(&mut found.others);
+            let least = found.newest.map_or(BEFORE_ALL, |(newest, _)| newest);
+            bodies.step_back_to(&mut batches, least);
         }
         Some(found)
     }

@@ -288,7 +288,7 @@ impl Timestamps {
         arrival: &Arrival<'_>,
         bodies: &mut Bodies,
     ) {
-        if self.deletes || batch.op_counts()[OpKind::Delete as usize] == 0 {
+        if self.deletes || !batch.has_ops(OpKind::Delete) {
             return;
         }
         self.deletes = true;

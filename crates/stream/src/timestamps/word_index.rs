@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use isolde_check::timestamps::rules::Place;
 use isolde_history::Timestamp;
 
 use super::key_records::{Other, Version};
-use crate::bodies::{AFTER_ALL, BEFORE_ALL, TxnRef};
+use crate::bodies::{BEFORE_ALL, TxnRef};
 use crate::content::Word;
 
 /// A write of a word, in the order of arrival.
@@ -50,26 +52,56 @@ impl From<&Other> for Writer {
 /// The writers of all words that were written to a key.
 #[derive(Default, Debug)]
 pub(crate) struct WordIndex {
-    /// By commit.
-    versions: BTreeSet<(Word, Timestamp, TxnRef)>,
+    versions: HashMap<Word, Commits>,
     /// Those that left no version.
     others: BTreeSet<(Word, Writer)>,
     /// Of these, those of unknown outcome once more.
     unknown: BTreeSet<(Word, Writer)>,
 }
 
+/// The versions of a word, by commit. Most words are written once.
+#[derive(Debug)]
+enum Commits {
+    One((Timestamp, TxnRef)),
+    Several(Vec<(Timestamp, TxnRef)>),
+}
+
+impl Commits {
+    fn all(&self) -> &[(Timestamp, TxnRef)] {
+        match self {
+            Commits::One(one) => std::slice::from_ref(one),
+            Commits::Several(several) => several,
+        }
+    }
+
+    fn add(&mut self, commit: (Timestamp, TxnRef)) {
+        let Err(at) = self.all().binary_search(&commit) else { return };
+        match self {
+            Commits::One(one) => {
+                let mut both = vec![*one];
+                both.insert(at, commit);
+                *self = Commits::Several(both);
+            }
+            Commits::Several(several) => several.insert(at, commit),
+        }
+    }
+}
+
 impl WordIndex {
     pub(crate) fn new(versions: &[Version], others: &[Other]) -> WordIndex {
-        let mut index = WordIndex {
-            versions: versions.iter().map(|v| (v.word, v.commit, v.txn)).collect(),
-            ..WordIndex::default()
-        };
+        let mut index = WordIndex::default();
+        index.versions.reserve(versions.len());
+        versions.iter().for_each(|version| index.add_version(version));
         others.iter().for_each(|other| index.add_other(other));
         index
     }
 
     pub(crate) fn add_version(&mut self, version: &Version) {
-        self.versions.insert((version.word, version.commit, version.txn));
+        let commit = (version.commit, version.txn);
+        match self.versions.entry(version.word) {
+            Entry::Occupied(mut commits) => commits.get_mut().add(commit),
+            Entry::Vacant(none) => _ = none.insert(Commits::One(commit)),
+        }
     }
 
     pub(crate) fn add_other(&mut self, other: &Other) {
@@ -86,9 +118,9 @@ impl WordIndex {
         word: Word,
         place: Place<Timestamp>,
     ) -> impl Iterator<Item = (Timestamp, TxnRef)> {
-        let until = self.versions.range(versions_of(word, BEFORE_ALL, place.at));
-        let seen = until.rev().filter(move |(_, commit, _)| place.sees(*commit));
-        seen.map(|(_, commit, txn)| (*commit, *txn))
+        let commits = self.commits(word);
+        let seen = commits.partition_point(|(commit, _)| place.sees(*commit));
+        commits[..seen].iter().rev().copied()
     }
 
     /// The writers of versions of a word that a place does not see, the first to commit first.
@@ -97,14 +129,18 @@ impl WordIndex {
         word: Word,
         place: Place<Timestamp>,
     ) -> impl Iterator<Item = TxnRef> {
-        let from = self.versions.range(versions_of(word, place.at, AFTER_ALL));
-        from.filter(move |(_, commit, _)| !place.sees(*commit)).map(|(_, _, txn)| *txn)
+        let commits = self.commits(word);
+        let seen = commits.partition_point(|(commit, _)| place.sees(*commit));
+        commits[seen..].iter().map(|(_, txn)| *txn)
+    }
+
+    fn commits(&self, word: Word) -> &[(Timestamp, TxnRef)] {
+        self.versions.get(&word).map(Commits::all).unwrap_or_default()
     }
 
     /// Whether a word was written at all.
     pub(crate) fn has(&self, word: Word) -> bool {
-        let mut versions = self.versions.range(versions_of(word, BEFORE_ALL, AFTER_ALL));
-        versions.next().is_some() || self.others(word).next().is_some()
+        self.versions.contains_key(&word) || self.others(word).next().is_some()
     }
 
     /// The writers of a word that left no version, in the order of arrival.
@@ -120,16 +156,8 @@ impl WordIndex {
     /// The bytes that it takes, about.
     pub(crate) fn heap_bytes(&self) -> usize {
         let others = (self.others.len() + self.unknown.len()) * size_of::<(Word, Writer)>();
-        (self.versions.len() * size_of::<(Word, Timestamp, TxnRef)>() + others) * 3 / 2
+        self.versions.capacity() * (size_of::<(Word, Commits)>() + 1) + others * 3 / 2
     }
-}
-
-fn versions_of(
-    word: Word,
-    from: Timestamp,
-    to: Timestamp,
-) -> RangeInclusive<(Word, Timestamp, TxnRef)> {
-    (word, from, TxnRef(0))..=(word, to, TxnRef(u64::MAX))
 }
 
 fn others_of(word: Word) -> RangeInclusive<(Word, Writer)> {

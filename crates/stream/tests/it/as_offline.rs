@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use isolde_check::{Limits, Options, timestamps};
-use isolde_history::{History, HistoryBuilder, Sink, StreamPromise, Timestamp, notation};
+use isolde_history::{History, HistoryBuilder, Key, Sink, StreamPromise, Timestamp, notation};
 use isolde_spec::{Answer, Level, Promise};
 use isolde_stream::{Finding, Settings, Stream, StreamEvent, Told};
 
@@ -22,10 +22,11 @@ fn offline(history: &History, promise: Promise) -> (Found, bool) {
     for witness in verdict.witnesses() {
         *found.0.entry(witness.anomaly.name()).or_default() += 1;
         let timed = witness.timed.as_ref().unwrap();
-        let key = witness.ops.first().map(|op| {
+        // A predicate read has no key.
+        let mut keys = witness.ops.iter().map(|op| history.op(*op).key());
+        let key = keys.find(|key| *key != Key::NONE).map(|key| {
             let mut text = String::new();
-            let name = history.pool().key_name(history.op(*op).key());
-            notation::write_value(history.pool(), name, &mut text);
+            notation::write_value(history.pool(), history.pool().key_name(key), &mut text);
             text
         });
         let txn = notation::txn_name(history, timed.txn);
@@ -134,7 +135,9 @@ fn online(made: &Made, txns: &[MadeTxn], promise: Promise, feeding: Feeding) -> 
     }
     stream.finish(now).unwrap();
     events.extend(stream.take_events());
-    let unsure = txns.iter().any(|txn| txn.line.contains("unknown"));
+    // What depends on all transactions is asked at the end.
+    let is_unsure = |line: &str| line.contains("unknown") || line.contains("pred(");
+    let unsure = txns.iter().any(|txn| is_unsure(&txn.line));
     (sum_of(&events, feeding, unsure, &stream), stream)
 }
 

@@ -174,3 +174,15 @@ fn what_the_end_told_is_told_again_and_the_stream_may_go_on() {
     stream.push(parse("b T3: r(x,0) ts(5,6)").unwrap(), 20).unwrap();
     assert_eq!((told(&mut stream).len(), stream.status().open), (0, 1));
 }
+
+/// A predicate read has no key: what it returned is known by the row, or by what was read.
+#[test]
+fn rows_of_predicate_reads_that_nothing_wrote_are_told_at_the_end() {
+    let text = "initial 0\na: w(x,1) ts(1,2)\nb: pred(p,x=5,y=6) ts(3,4)";
+    let promise = Promise::by_timestamps(Level::SnapshotIsolation);
+    let mut stream = Stream::new(Settings::new(promise)).unwrap();
+    stream.push(parse(text).unwrap(), 0).unwrap();
+    stream.finish(1).unwrap();
+    assert_eq!(stream.status().by_anomaly, [("ThinAirRead", 2)]);
+    assert_eq!(stream.status().holds(), Some(false));
+}

@@ -48,6 +48,18 @@ fn a_commit_that_was_lost_is_told_once_wherever_the_word_of_it_stands() {
     }
 }
 
+/// A session may write a value twice: the word of it is about both, wherever it stands.
+#[test]
+fn every_transaction_that_the_word_fits_is_told() {
+    let (first, second) = ("a: w(x,1) ts(1,2)", "a: w(x,1) ts(5,6)");
+    let ways: [&[&str]; 3] =
+        [&[first, second, BY_VALUE], &[first, BY_VALUE, second], &[BY_VALUE, first, second]];
+    for way in ways {
+        let (stream, _) = told(by_timestamps(), way);
+        assert_eq!(stream.status().by_anomaly, [("LostCommit", 2)], "{way:?}");
+    }
+}
+
 #[test]
 fn by_snapshots_lost_commits_are_told_too() {
     let txn = "a: w(x,1) {xid=7,snapshot={xmin:7,xmax:7,xip:[]}}";

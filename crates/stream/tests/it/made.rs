@@ -47,6 +47,7 @@ impl Made {
         let (count, values) = (1 + random.below(12), 2 + random.below(12));
         let wrong = random.below(60);
         let unsure = random.chance(25);
+        let predicates = seed % 7 == 3;
         let mut clock = 0_i64;
         let mut txns = Vec::new();
         let mut newest: Vec<String> = vec!["0".into(); keys as usize];
@@ -62,6 +63,9 @@ impl Made {
             for _ in 0..1 + random.below(4) {
                 let key = random.below(keys) as usize;
                 op(&mut ops, &mut random, key, &mut newest, (values, wrong, aborted));
+            }
+            if predicates && random.chance(40) {
+                rows(&mut ops, &mut random, &newest, (values, wrong));
             }
             let stamp = |time: i64, given: bool| if given { time.to_string() } else { "_".into() };
             let writes = ["w(", "cas(", "delete(", "insert(", "append("];
@@ -111,6 +115,19 @@ impl Made {
 fn any_time(random: &mut Random) -> i64 {
     let near = random.below(30) as i64;
     if random.chance(15) { 1_000_000 + near } else { near }
+}
+
+/// A read of all rows but the list.
+fn rows(ops: &mut String, random: &mut Random, newest: &[String], (values, wrong): (u64, u64)) {
+    ops.push_str("pred(p");
+    for (name, value) in ["x", "y"].into_iter().zip(newest) {
+        let any = random.below(values).to_string();
+        let value = if random.chance(wrong / 2) { &any } else { value };
+        if value != "absent" && !random.chance(wrong / 4) {
+            let _ = write!(ops, ",{name}={value}");
+        }
+    }
+    ops.push_str(") ");
 }
 
 /// One operation. The last key holds a list.
