@@ -131,7 +131,9 @@ fn numbers_are_remembered_over_a_restart() {
 /// and how many lines came twice.
 fn with_retries(made: &Made, lines: &[String], seed: u64, retries: bool) -> (Status, u64) {
     let folder = Folder::new();
-    let settings = Settings { memory: 1, timeout: 15, folder: Some(folder.path()), ..settings() };
+    let at_the_end = Some(1 << 20);
+    let kept = Some(folder.path());
+    let settings = Settings { memory: 1, timeout: 15, folder: kept, at_the_end, ..settings() };
     let mut stream = Stream::begin_in(settings.clone()).unwrap();
     let mut random = Random::new(seed);
     let (mut at, mut now, mut twice) = (0, 0, 0);
