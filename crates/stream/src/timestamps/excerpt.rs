@@ -98,23 +98,27 @@ pub(crate) fn judge(about: &About, bodies: &mut Bodies, asked: Suspicion<'_>) ->
     let mut draft = TxnDraft::default();
     for txn in &all {
         let batch = bodies.get(txn.batch())?;
-        let mut keep = |op: &Op<'_>| keeps(&batch, op, asked.key);
+        let mut shown = Shown::new(&batch, asked.key);
+        let mut keep = |op: &Op<'_>| shown.keeps(op);
         batch.copy_txn_by(&mut draft, txn.txn(), &mut keep, &mut small).ok()?;
     }
     let history = Arc::new(small.finish());
     let own = TxnId(all.iter().position(|txn| *txn == asked.txn)? as u32);
-    let verdict = decide(&history, about.promise);
+    let mut verdict = decide(&history, about.promise);
     let mut judged = Judged::default();
-    if let Answer::Unknown(why) = &verdict.answer {
-        judged.doubt = Some(why.clone());
-    }
+    let mut witnesses = match std::mem::replace(&mut verdict.answer, Answer::Holds) {
+        Answer::Holds => Vec::new(),
+        Answer::Violated(witnesses) => witnesses,
+        Answer::Unknown(why) => {
+            judged.doubt = Some(why);
+            Vec::new()
+        }
+    };
     let batch = bodies.get(asked.txn.batch())?;
     // The small history has left out what the sequence numbers are.
     let name = name_of(&batch, asked.txn.txn());
-    for witness in verdict.witnesses() {
-        if !is_asked_for(&history, witness, own, asked) {
-            continue;
-        }
+    witnesses.retain(|witness| is_asked_for(&history, witness, own, asked));
+    for witness in witnesses {
         let op = witness.ops.first().and_then(|op| origin(&batch, asked, &history, own, *op));
         let id = FindingId::new(asked.axiom, asked.txn, asked.key, op);
         let finding = finding(&history, &verdict, witness, name.clone(), id);
@@ -161,13 +165,29 @@ pub(crate) fn decide(history: &History, promise: Promise) -> Verdict {
     }
 }
 
-/// Operations on the key, and writes of other keys: whether a transaction wrote says where it stands.
-fn keeps(batch: &History, op: &Op<'_>, key: Option<NameId>) -> bool {
-    let writes = op.kind().writes() && op.effect() != Effect::Failed;
-    match key {
-        None => writes,
-        Some(_) if op.kind() == OpKind::PredicateRead => false,
-        Some(key) => writes || name_id(batch.pool(), batch.pool().key_name(op.key())) == key,
+/// Which operations of a transaction are shown: those on the key, and of what it wrote elsewhere one, if it has written
+/// nothing before that stayed. Whether a transaction wrote says where it stands. Without a key, all that it wrote.
+struct Shown<'b> {
+    batch: &'b History,
+    key: Option<NameId>,
+    wrote: bool,
+}
+
+impl<'b> Shown<'b> {
+    fn new(batch: &'b History, key: Option<NameId>) -> Shown<'b> {
+        Shown { batch, key, wrote: false }
+    }
+
+    /// Asked of each operation once, in their order.
+    fn keeps(&mut self, op: &Op<'_>) -> bool {
+        let writes = op.kind().writes() && op.effect() != Effect::Failed;
+        let Some(key) = self.key else { return writes };
+        if op.kind() == OpKind::PredicateRead || (!writes && op.key() == Key::NONE) {
+            return false;
+        }
+        let pool = self.batch.pool();
+        let is_first = writes && !op.undone() && !std::mem::replace(&mut self.wrote, true);
+        is_first || name_id(pool, pool.key_name(op.key())) == key
     }
 }
 
@@ -197,9 +217,9 @@ fn origin(
     let nth = op.index().checked_sub(copied.start)?;
     let control =
         |op: &Op<'_>| matches!(op.kind(), OpKind::Savepoint | OpKind::RollbackTo | OpKind::Release);
+    let mut shown = Shown::new(batch, asked.key);
     let mut kept = batch.txn(asked.txn.txn()).ops();
-    let of_batch =
-        kept.by_ref().filter(|op| control(op) || keeps(batch, op, asked.key)).nth(nth)?;
+    let of_batch = kept.by_ref().filter(|op| control(op) || shown.keeps(op)).nth(nth)?;
     Some(of_batch.id().0)
 }
 
@@ -207,24 +227,25 @@ fn origin(
 pub(crate) fn finding(
     history: &Arc<History>,
     verdict: &Verdict,
-    witness: &Witness,
+    witness: Witness,
     txn: String,
     id: FindingId,
 ) -> Finding {
     let mut keys = witness.ops.iter().map(|op| history.op(*op).key());
     let key = keys.find(|key| *key != Key::NONE).map(|key| name(history, key));
-    let counts = verdict.counts.iter().filter(|count| count.anomaly == witness.anomaly);
+    let (anomaly, axiom) = (witness.anomaly, witness.timed.as_ref().map(|timed| timed.axiom));
+    let counts = verdict.counts.iter().filter(|count| count.anomaly == anomaly);
     let verdict = Verdict {
         promise: verdict.promise,
-        answer: Answer::Violated(vec![witness.clone()]),
+        answer: Answer::Violated(vec![witness]),
         counts: counts.cloned().collect(),
         procedure: verdict.procedure.clone(),
         notes: verdict.notes.clone(),
     };
     Finding {
         id: Some(id),
-        anomaly: witness.anomaly,
-        axiom: Some(witness.timed.as_ref().map_or(Axiom::Ext, |timed| timed.axiom)),
+        anomaly,
+        axiom: Some(axiom.unwrap_or(Axiom::Ext)),
         txn,
         key,
         history: history.clone(),
