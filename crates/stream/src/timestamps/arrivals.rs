@@ -387,7 +387,8 @@ impl Timestamps {
         bodies: &mut Bodies,
     ) -> Vec<Reader> {
         let state = &mut self.keys[slot.0 as usize].1;
-        let unknown = readers.iter().filter(|reader| state.sees_nothing_known(reader.place()));
+        let unknown =
+            readers.iter().filter(|reader| state.sees_nothing_known(reader.place(), reader.txn));
         unknown.for_each(|reader| self.figures.too_late(reader.txn));
         for reader in readers.iter().filter(|reader| !reader.inclusive) {
             let place = reader.place();

@@ -250,7 +250,7 @@ impl KeyState {
     /// The same, of a reader that sees so many versions.
     fn is_right_at(&self, count: usize, reader: &Reader) -> bool {
         // What cannot be known alarms nobody; it is counted as too late.
-        if self.sees_nothing_known(reader.place()) {
+        if self.sees_nothing_known(reader.place(), reader.txn) {
             return true;
         }
         if self.is_list == Some(true) {
@@ -376,9 +376,11 @@ impl KeyState {
         starts.collect()
     }
 
-    /// Whether what a place sees has left memory, and could not be read again.
-    pub(crate) fn sees_nothing_known(&self, place: Place<Timestamp>) -> bool {
-        let newest = || self.versions[..self.count(place)].last().map(|version| version.commit);
+    /// Whether what a transaction sees from a place has left memory, and could not be read again. Its own version, which it has
+    /// before itself if its timestamps are wrong, is not what it sees.
+    pub(crate) fn sees_nothing_known(&self, place: Place<Timestamp>, own: TxnRef) -> bool {
+        let before = || self.versions[..self.count(place)].iter().rev();
+        let newest = || before().find(|version| version.txn != own).map(|version| version.commit);
         self.base_missing && newest() <= self.floor
     }
 

@@ -255,6 +255,10 @@ impl Timestamps {
         let wrong = state.restore(records, floor);
         let after = state.heap_bytes();
         self.key_bytes = (self.key_bytes + after).saturating_sub(before);
+        if self.keys[slot.0 as usize].1.doubtful {
+            // Nothing was told of them, or it was withdrawn.
+            return;
+        }
         for reader in wrong {
             let of = super::pending((self.keys[slot.0 as usize].0, slot), &reader, None);
             if !self.finality.is(&reader) {

@@ -61,7 +61,7 @@ impl Timestamps {
         if !self.reload(of.slot, if all { BEFORE_ALL } else { from }, bodies) {
             return None;
         }
-        if self.keys[of.slot.0 as usize].1.sees_nothing_known(asked.place()) {
+        if self.keys[of.slot.0 as usize].1.sees_nothing_known(asked.place(), of.txn) {
             return None;
         }
         if self.may_have_seen_unknown(&asked, bodies)? {

@@ -257,3 +257,15 @@ fn any_arrival_any_batches_any_timeout_give_what_the_whole_history_gives() {
     // Both kinds are tried.
     assert!(violated > count as usize / 5 && violated < count as usize, "{violated} of {count}");
 }
+
+/// Its own version, committed before it started, hid that the one before was not kept any more.
+#[test]
+fn what_a_writer_with_wrong_timestamps_saw_is_too_late_and_not_right() {
+    assert!(forgets(777_019_807) > 0);
+}
+
+/// A read of a key in doubt is final, and was not told.
+#[test]
+fn what_was_not_told_is_not_withdrawn() {
+    compare(777_028_213, false);
+}
