@@ -68,6 +68,34 @@ impl History {
         sink.transaction(draft)
     }
 
+    /// Makes a draft of what a transaction did, of its session, label and outcome: without times and attributes, which
+    /// take most of the time where there are many. Only by which paths statements came to their rows stays: it says what
+    /// they did.
+    ///
+    /// # Panics
+    /// If the history has no transaction of that number.
+    pub fn draft_ops(&self, draft: &mut TxnDraft, txn: TxnId, pool: &mut Pool) {
+        let txn = self.txn(txn);
+        let mut copier = Copier { from: self.pool(), to: pool, known: HashMap::new() };
+        let session = copier.value(self.pool().session_name(txn.session()));
+        draft.reset(copier.to.session(session));
+        draft.outcome = txn.outcome();
+        draft.label = txn.label().map(|label| copier.value(label));
+        copier.statements(txn, &mut |_| true, draft);
+        draft.stmt_intervals.clear();
+        let stmts = self.columns().stmts_of(txn.id().index());
+        let is_path = |name: Value| self.pool().as_text(name) == Some(names::PATH);
+        let mut columns = self.columns().attrs.columns.iter();
+        if let Some(paths) = columns.find(|c| c.entity == Entity::Stmt && is_path(c.name)) {
+            let from = paths.ids.partition_point(|id| (*id as usize) < stmts.start);
+            let of_txn = paths.ids[from..].iter().zip(&paths.values[from..]);
+            for (id, path) in of_txn.take_while(|(id, _)| (**id as usize) < stmts.end) {
+                let (name, path) = (copier.value(paths.name), copier.value(*path));
+                draft.attrs.push((Entity::Stmt, id - stmts.start as u32, name, path));
+            }
+        }
+    }
+
     /// Tells a sink what is known of the run as a whole: the facts, and of the initial state the default and some of the
     /// values that keys start with.
     pub fn copy_meta(&self, given: &[(Key, Value)], sink: &mut dyn Sink) {

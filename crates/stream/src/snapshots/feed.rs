@@ -1,10 +1,7 @@
 //! Transactions that have their places go on to the rules of timestamps, as a batch with those places as timestamps.
 
 use isolde_check::timestamps::facts::wrote;
-use isolde_history::{
-    Event, HistoryBuilder, Key, Meta, Pool, Sink, SinkError, Timestamp, Txn, TxnDraft, Value,
-    Warning,
-};
+use isolde_history::{HistoryBuilder, Sink as _, Timestamp, Txn};
 use isolde_spec::Axiom;
 
 use super::fresh::Settled;
@@ -50,8 +47,10 @@ impl Snapshots {
         let Ready { txn, start, commit, too_late, .. } = *ready;
         let Some(body) = bodies.get(txn.batch()) else { return };
         let found = body.txn(txn.txn());
-        let mut placed = Placed { to, start, commit };
-        if body.copy_txn(txn.txn(), &mut |_| true, &mut placed).is_err() {
+        let draft = &mut self.draft;
+        body.draft_ops(draft, txn.txn(), to.pool());
+        (draft.start, draft.commit) = (start, commit);
+        if to.transaction(draft).is_err() {
             return;
         }
         picked.push(PickedTxn { txn, first_op: found.op_range().start as u32, too_late });
@@ -91,40 +90,5 @@ fn tell(notice: Notice, checker: &mut Timestamps, bodies: &mut Bodies) {
                 }
             }
         }
-    }
-}
-
-/// Gives transactions on their way their places as timestamps.
-struct Placed<'b> {
-    to: &'b mut HistoryBuilder,
-    start: Option<Timestamp>,
-    commit: Option<Timestamp>,
-}
-
-impl Sink for Placed<'_> {
-    fn pool(&mut self) -> &mut Pool {
-        self.to.pool()
-    }
-
-    fn meta(&mut self) -> &mut Meta {
-        self.to.meta()
-    }
-
-    fn transaction(&mut self, txn: &TxnDraft) -> Result<(), SinkError> {
-        let mut placed = txn.clone();
-        (placed.start, placed.commit) = (self.start, self.commit);
-        self.to.transaction(&placed)
-    }
-
-    fn event(&mut self, event: Event) -> Result<(), SinkError> {
-        self.to.event(event)
-    }
-
-    fn version_order(&mut self, key: Key, values: &[Value]) -> Result<(), SinkError> {
-        self.to.version_order(key, values)
-    }
-
-    fn warn(&mut self, warning: Warning) {
-        self.to.warn(warning);
     }
 }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use isolde_check::Options;
 use isolde_check::timestamps::facts::wrote;
-use isolde_history::{Clock, History, OpKind, Outcome, Timestamp, Txn};
+use isolde_history::{Clock, History, OpKind, Outcome, Timestamp, Txn, TxnDraft};
 use isolde_spec::{Axiom, Promise};
 
 use crate::bodies::TxnRef;
@@ -77,6 +77,8 @@ pub(crate) struct Snapshots {
     /// When snapshots came: the newest of each batch.
     came: VecDeque<(i64, Rank)>,
     ready: Vec<Ready>,
+    /// A transaction on its way.
+    draft: TxnDraft,
     notices: Vec<Notice>,
     halt: Option<Halt>,
     /// Whether rows were deleted, rows were inserted, and writers have an unknown outcome.
@@ -113,6 +115,7 @@ impl Snapshots {
             readers: BTreeSet::new(),
             came: VecDeque::new(),
             ready: Vec::new(),
+            draft: TxnDraft::default(),
             notices: Vec::new(),
             halt: None,
             again: [false; 3],

@@ -33,8 +33,12 @@ pub(super) struct Arrival<'a> {
 
 impl Arrival<'_> {
     /// What a transaction of the batch is called.
-    pub(super) fn name(&self, txn: TxnRef) -> String {
-        name_of(self.standing.batch, self.standing.id(txn))
+    pub(super) fn name(&self, txn: TxnRef, bodies: &mut Bodies) -> String {
+        // What was picked has left its names behind.
+        match bodies.get(txn.batch()) {
+            Some(batch) => name_of(&batch, txn.txn()),
+            None => name_of(self.standing.batch, self.standing.id(txn)),
+        }
     }
 
     /// How long ago the batch of a transaction came.
@@ -114,7 +118,7 @@ impl Timestamps {
         let Some(place) = arrival.standing.stand(txn.id()).place else {
             self.figures.unstamped += 1;
             if self.figures.unstamped == 1 {
-                self.trouble(Trouble::Unstamped(arrival.name(own)));
+                self.trouble(Trouble::Unstamped(arrival.name(own, bodies)));
             }
             return;
         };

@@ -88,7 +88,7 @@ impl Timestamps {
                 }
                 (Some(now), None) if late => {
                     self.figures.came_after(arrival.age(txn, bodies));
-                    self.correct(true, now, &Cause::Late(arrival.name(new.txn)));
+                    self.correct(true, now, &Cause::Late(arrival.name(new.txn, bodies)));
                 }
                 (Some(now), None) => self.tell(now),
                 (None, _) => {}
@@ -178,7 +178,7 @@ impl Timestamps {
         arrival: &Arrival<'_>,
         bodies: &mut Bodies,
     ) {
-        let cause = Cause::Late(arrival.name(late));
+        let cause = Cause::Late(arrival.name(late, bodies));
         let after = self.judge_readers(of, None, bodies);
         let readers = &self.keys[of.slot.0 as usize].1.readers[self.readers_of(of)];
         let told: Vec<(u32, Option<Anomaly>, bool)> =

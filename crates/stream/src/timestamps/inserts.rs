@@ -122,7 +122,7 @@ impl Timestamps {
         if written != absent() || !self.by_snapshots() {
             return;
         }
-        let cause = Cause::Late(arrival.name(delete));
+        let cause = Cause::Late(arrival.name(delete, bodies));
         for (txn, op, finding) in self.inserts.breaches.remove(&slot).unwrap_or_default() {
             // Of several things that a transaction did to the row, only inserts are excused.
             let told = |judged: excerpt::Judged| judged.findings.iter().any(|(at, _)| *at == op);
