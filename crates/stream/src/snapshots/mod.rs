@@ -27,7 +27,8 @@ use crate::content::{NameId, name_id};
 use fresh::Fresh;
 use row::{Added, Row};
 use sessions::{Sessions, Step, Unseen};
-use shape::{Number, Rank, Shape};
+pub(crate) use shape::Shape;
+use shape::{Number, Rank};
 
 /// A transaction that goes on to the rules of timestamps.
 #[derive(Clone, Copy, Debug)]
@@ -139,13 +140,24 @@ impl Snapshots {
         Some(shape_of(txn)?.rank.start())
     }
 
-    /// A batch has come, which is among the bodies already.
-    pub(crate) fn arrive(&mut self, batch: &History, number: u32, now: i64) {
+    /// The snapshots of a batch.
+    pub(crate) fn shapes(batch: &History) -> Vec<Option<Shape>> {
+        batch.txns().map(|txn| shape_of(&txn)).collect()
+    }
+
+    /// A batch has come, which is among the bodies already, with its snapshots.
+    pub(crate) fn arrive(
+        &mut self,
+        batch: &History,
+        shapes: Vec<Option<Shape>>,
+        number: u32,
+        now: i64,
+    ) {
         let mut newest = Rank::FIRST;
-        for txn in batch.txns() {
+        for (txn, shape) in batch.txns().zip(shapes) {
             self.timed |= txn.start_ts().is_some() || txn.commit_ts().is_some();
             let own = TxnRef::new(number, txn.id());
-            let shape = shape_of(&txn).map(Arc::new);
+            let shape = shape.map(Arc::new);
             newest = shape.as_ref().map_or(newest, |shape| newest.max(shape.rank));
             let session = name_id(batch.pool(), batch.pool().session_name(txn.session()));
             self.arrive_one(&txn, (own, session), shape);

@@ -45,7 +45,7 @@ impl Rank {
 
 /// The numbers that a snapshot shows.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     pub(super) restart: i64,
     /// All below it, of which the last is shown, ...
     pub(super) end: i64,
@@ -76,6 +76,11 @@ impl Shape {
         let restart = restart.clamp(0, RESTARTS - 1);
         let rank = Rank(restart << BITS | MOST);
         Shape { restart, end: i64::MAX, hidden: Box::default(), rank }
+    }
+
+    /// Where it stands.
+    pub(crate) fn start(&self) -> Timestamp {
+        self.rank.start()
     }
 
     pub(super) fn shows(&self, (restart, number): Number) -> bool {

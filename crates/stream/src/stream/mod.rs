@@ -21,7 +21,7 @@ use crate::numbers::{LeftOut, Numbers};
 use crate::pending_heap::PendingHeap;
 use crate::promises::{self, Promises};
 use crate::settings::{Restrictions, Settings};
-use crate::snapshots::Snapshots;
+use crate::snapshots::{Shape, Snapshots};
 use crate::status::Status;
 use crate::timestamps::excerpt::name_of;
 use crate::timestamps::{Finality, Kept, Timestamps};
@@ -366,9 +366,10 @@ impl Stream {
         let names = batch.pool().session_names().iter();
         let marks = names.map(|name| self.promises.promised(name_id(batch.pool(), *name)));
         let marks: Vec<Option<Timestamp>> = marks.collect();
+        let shapes = if by_snapshots { Snapshots::shapes(&batch) } else { Vec::new() };
         for txn in batch.txns() {
             let at = match by_snapshots {
-                true => Snapshots::place(&txn),
+                true => shapes[txn.id().index()].as_ref().map(Shape::start),
                 false => txn.commit_ts().or(txn.start_ts()),
             };
             if promises::is_broken(marks[txn.session().index()], at) {
@@ -377,7 +378,7 @@ impl Stream {
             }
         }
         match &mut self.snapshots {
-            Some(snapshots) => snapshots.arrive(&batch, number, self.now),
+            Some(snapshots) => snapshots.arrive(&batch, shapes, number, self.now),
             None => checker.take(&batch, Kept::Batch(number), self.now, &mut self.bodies),
         }
     }
