@@ -333,12 +333,7 @@ impl Columns {
         self.attrs.clear();
     }
 
-    /// Gives back what was reserved and is not needed. Of a small history, such as a witness, that is less than it costs.
     pub(crate) fn shrink(&mut self) {
-        const SMALL: usize = 64;
-        if self.op_count() <= SMALL && self.txn_count() <= SMALL {
-            return;
-        }
         self.sessions.shrink_to_fit();
         self.outcomes.shrink_to_fit();
         self.txn_ends.shrink_to_fit();

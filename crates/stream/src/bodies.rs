@@ -13,7 +13,6 @@ use isolde_history::{History, Timestamp, TxnId};
 use crate::batch_files::{SavedBatchFiles, Written};
 use crate::content::{NameId, What, Word};
 use crate::disk::{Disk, Elsewhere, LentDisk};
-use crate::divider;
 use crate::error::StreamError;
 use crate::pack::packed;
 use crate::places::{Given, Places};
@@ -70,7 +69,7 @@ pub(crate) struct Bodies {
 
 /// A search for batches on disk, from the latest back: those that have timestamps far beyond all others, and then those
 /// that a mark speaks of, in the order of arrival. Most searches end soon, and then most of what is on disk is not looked at.
-pub(crate) struct Backwards {
+pub(crate) struct BatchSearch {
     hash: u32,
     end: u32,
     /// How many runs have not been searched.
@@ -200,15 +199,6 @@ impl Bodies {
         Some(body)
     }
 
-    /// By snapshots: transactions that show in which order some others committed.
-    pub(crate) fn dividers(&mut self, writers: &[TxnRef]) -> Vec<TxnRef> {
-        let mut divider_of = |writer: &TxnRef| {
-            let places = self.body(writer.batch())?.places?;
-            divider::of(places.get(writer.txn().index())?.commit?)
-        };
-        writers.iter().filter_map(&mut divider_of).collect()
-    }
-
     /// When a batch came, if that is still known.
     pub(crate) fn arrived(&mut self, batch: u32) -> Option<i64> {
         if let Some(live) = batch.checked_sub(self.first) {
@@ -248,9 +238,9 @@ impl Bodies {
     }
 
     /// Looks for the batches on disk before a number that have to do with something, the latest first.
-    pub(crate) fn backwards(&mut self, end: u32, name: NameId, what: What) -> Backwards {
+    pub(crate) fn backwards(&mut self, end: u32, name: NameId, what: What) -> BatchSearch {
         let hash = name.mixed().hash_as(what);
-        let mut backwards = Backwards { hash, end, runs: 0, next: None, found: Vec::new() };
+        let mut backwards = BatchSearch { hash, end, runs: 0, next: None, found: Vec::new() };
         let Some(disk) = self.disk.get() else { return backwards };
         if disk.files.has_any_far() {
             // They come before all others, wherever they stand.
@@ -265,12 +255,12 @@ impl Bodies {
     }
 
     /// Goes on to the next batch.
-    pub(crate) fn step_back(&mut self, backwards: &mut Backwards) {
+    pub(crate) fn step_back(&mut self, backwards: &mut BatchSearch) {
         self.step_back_to(backwards, BEFORE_ALL);
     }
 
     /// Goes on to the next batch, if any that is left may have a timestamp as late as this.
-    pub(crate) fn step_back_to(&mut self, backwards: &mut Backwards, least: Timestamp) {
+    pub(crate) fn step_back_to(&mut self, backwards: &mut BatchSearch, least: Timestamp) {
         while backwards.found.is_empty() && backwards.runs > 0 {
             backwards.runs -= 1;
             let Some(last) = self.disk.get().and_then(|disk| disk.runs.last_of(backwards.runs))

@@ -4,7 +4,7 @@
 
 use isolde_history::{Timestamp, TxnId};
 
-use crate::bodies::TxnRef;
+use crate::bodies::{Bodies, TxnRef};
 
 /// The logical part that names a transaction: below zero, which is where those stand that see the commits.
 pub(crate) fn name(txn: TxnRef) -> i64 {
@@ -16,6 +16,15 @@ pub(crate) fn of(commit: Timestamp) -> Option<TxnRef> {
     let named = commit.logical < 0 && commit.logical != i64::MIN;
     let word = -1 - Some(commit.logical).filter(|_| named)?;
     Some(TxnRef::new((word >> 32) as u32, TxnId(word as u32)))
+}
+
+/// The transactions that show in which order some writers committed, from wherever these are.
+pub(crate) fn all_of(writers: &[TxnRef], bodies: &mut Bodies) -> Vec<TxnRef> {
+    let divider = |writer: &TxnRef| {
+        let places = bodies.body(writer.batch())?.places?;
+        of(places.get(writer.txn().index())?.commit?)
+    };
+    writers.iter().filter_map(divider).collect()
 }
 
 #[cfg(test)]

@@ -33,20 +33,20 @@ struct Wanted {
     /// Restarts of the server, and its number of the transaction.
     number: Option<(i64, i64)>,
     /// Its session, a key, and what it wrote there.
-    written: Option<Written>,
+    written: Option<LostWrite>,
     /// Whether one has been found.
     found: bool,
 }
 
 packed!(Wanted { number, written, found });
 
-type Written = (NameId, NameId, Word);
+type LostWrite = (NameId, NameId, Word);
 
 /// Where what is wanted stands.
 #[derive(Default)]
 struct Index {
     by_number: HashMap<(i64, i64), usize>,
-    by_write: HashMap<Written, usize>,
+    by_write: HashMap<LostWrite, usize>,
     told: HashSet<TxnRef>,
     /// How many of those that are wanted, and of those that were told, are in it.
     known: (usize, usize),

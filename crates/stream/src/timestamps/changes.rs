@@ -12,6 +12,7 @@ use super::standing::FindingId;
 use super::{Pending, Slot, Timestamps, pending};
 use crate::bodies::{AFTER_ALL, Bodies, TxnRef};
 use crate::content::Word;
+use crate::divider;
 use crate::event::{Cause, Finding, Trouble};
 
 /// Of more versions of a list with one commit timestamp, a read may show any elements at all.
@@ -105,7 +106,7 @@ impl Timestamps {
     ) -> Option<Finding> {
         let mut involved = vec![opponent];
         if self.about.promise.by == By::Snapshots {
-            involved.extend(bodies.dividers(&[txn, opponent]));
+            involved.extend(divider::all_of(&[txn, opponent], bodies));
         }
         let asked =
             Suspicion { axiom: Axiom::NoConflict, txn, key: Some(key), involved: &involved };

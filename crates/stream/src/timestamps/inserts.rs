@@ -12,6 +12,7 @@ use super::excerpt::{self, Suspicion};
 use super::{Inserts, Slot, Timestamps};
 use crate::bodies::{BEFORE_ALL, Bodies, TxnRef};
 use crate::content::Word;
+use crate::divider;
 use crate::event::{Cause, Finding};
 
 /// What a delete leaves.
@@ -147,7 +148,7 @@ impl Timestamps {
         bodies: &mut Bodies,
     ) {
         for (txn, opponent, finding) in self.inserts.conflicts.remove(&slot).unwrap_or_default() {
-            let mut involved = bodies.dividers(&[txn, opponent]);
+            let mut involved = divider::all_of(&[txn, opponent], bodies);
             involved.extend([opponent, delete]);
             let (axiom, key) = (Axiom::NoConflict, Some(self.keys[slot.0 as usize].0));
             let asked = Suspicion { axiom, txn, key, involved: &involved };

@@ -10,7 +10,7 @@ use super::key_records::Version;
 use super::key_state::{KeyState, from_the_end};
 use super::records::{Records, read_again};
 use super::{Slot, Timestamps};
-use crate::bodies::{AFTER_ALL, BEFORE_ALL, Backwards, Bodies, TxnRef};
+use crate::bodies::{AFTER_ALL, BEFORE_ALL, BatchSearch, Bodies, TxnRef};
 use crate::content::{ListHash, NameId, What, Word};
 use crate::event::Cause;
 
@@ -34,7 +34,7 @@ struct Again {
     /// Whether all has to be.
     whole: bool,
     /// The batches that are left.
-    batches: Backwards,
+    batches: BatchSearch,
     records: Records,
     base: Base,
     /// The floor then, and whether what was visible there is not kept any more.

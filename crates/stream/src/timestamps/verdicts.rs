@@ -12,6 +12,7 @@ use super::key_records::Version;
 use super::{Pending, Timestamps};
 use crate::bodies::{BEFORE_ALL, Bodies, TxnRef};
 use crate::content::Word;
+use crate::divider;
 use crate::event::Finding;
 
 /// Of more versions with one commit timestamp, any of which would have been right, the first are shown.
@@ -151,7 +152,7 @@ impl Timestamps {
         involved.retain(|txn| Some(*txn) != asked.but);
         if self.about.promise.by == By::Snapshots {
             involved.extend(state.last_deletes().filter(|txn| asked.counts(*txn)).take(2));
-            let dividers = bodies.dividers(&involved).into_iter();
+            let dividers = divider::all_of(&involved, bodies).into_iter();
             involved.extend(dividers.filter(|txn| Some(*txn) != asked.but));
         }
         Some(involved)
