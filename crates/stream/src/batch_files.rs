@@ -121,6 +121,7 @@ pub(crate) struct BatchRecord {
     pub(crate) newest: Timestamp,
 }
 
+/// How large a file becomes where so much may be kept.
 fn file_len(keep: u64) -> u64 {
     (keep / 8).clamp(*FILE.start(), *FILE.end()).max(keep / MOST_FILES)
 }

@@ -137,7 +137,7 @@ impl Snapshots {
 
     /// The place of a transaction, for promises.
     pub(crate) fn place(txn: &Txn<'_>) -> Option<Timestamp> {
-        Some(shape_of(txn)?.rank.start())
+        shape_of(txn).map(|shape| shape.start())
     }
 
     /// The snapshots of a batch.

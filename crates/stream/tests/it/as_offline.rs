@@ -8,6 +8,7 @@ use isolde_spec::{Answer, Level, Promise};
 use isolde_stream::{Finding, Settings, Stream, StreamEvent, Told};
 
 use crate::folder::Folder;
+use crate::killed;
 use crate::made::{Made, MadeTxn, Random};
 
 /// Rule, transaction and key.
@@ -117,17 +118,9 @@ fn online(made: &Made, txns: &[MadeTxn], promise: Promise, feeding: Feeding) -> 
             stream.checkpoint(&events.len().to_le_bytes()).unwrap();
         }
         if feeding.killed && random.chance(40) {
-            drop(stream);
             // What was told stays as it was, whatever the timeout is from now on.
             settings.timeout = [0, 15, 100_000][random.below(3) as usize];
-            let resumed = Stream::resume(&settings).unwrap().unwrap();
-            assert_eq!(resumed.mark, count.to_le_bytes());
-            let saved = resumed.saved.try_into().map_or(0, usize::from_le_bytes);
-            let told: Vec<String> = events.drain(saved..).map(|e| format!("{e:?}")).collect();
-            stream = resumed.stream;
-            events.extend(stream.take_events());
-            let again: Vec<String> = events[saved..].iter().map(|e| format!("{e:?}")).collect();
-            assert_eq!(again, told, "{feeding:?}");
+            stream = killed::goes_on(stream, &settings, count, &mut events, &feeding);
         }
     }
     if feeding.missing.is_some_and(|missing| missing >= count) {

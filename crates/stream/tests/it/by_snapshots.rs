@@ -10,6 +10,7 @@ use isolde_spec::{Answer, Level, Promise, Verdict};
 use isolde_stream::{Finding, Settings, Stream, Told};
 
 use crate::folder::Folder;
+use crate::killed;
 use crate::made::Random;
 use crate::server;
 
@@ -128,17 +129,9 @@ fn online(header: &str, lines: &[&str], feeding: Feeding) -> (Found, Stream) {
             stream.checkpoint(&events.len().to_le_bytes()).unwrap();
         }
         if feeding.killed && chances.chance(40) {
-            drop(stream);
             // What was told stays as it was, whatever the timeout is from now on.
             settings.timeout = [0, 15, 100_000][chances.below(3) as usize];
-            let resumed = Stream::resume(&settings).unwrap().unwrap();
-            assert_eq!(resumed.mark, count.to_le_bytes());
-            let saved = resumed.saved.try_into().map_or(0, usize::from_le_bytes);
-            let told: Vec<String> = events.drain(saved..).map(|e| format!("{e:?}")).collect();
-            stream = resumed.stream;
-            events.extend(stream.take_events());
-            let again: Vec<String> = events[saved..].iter().map(|e| format!("{e:?}")).collect();
-            assert_eq!(again, told, "{feeding:?}");
+            stream = killed::goes_on(stream, &settings, count, &mut events, &feeding);
         }
     }
     stream.finish(now).unwrap();

@@ -11,6 +11,7 @@ mod by_snapshots;
 mod ends;
 mod examples;
 mod folder;
+mod killed;
 mod limits;
 mod lost;
 mod made;
