@@ -44,10 +44,18 @@ impl Index {
 
     /// The operations of one key only.
     pub(crate) fn of_one(history: &History, wanted: Key) -> Index {
+        /// So many keys are compared at a time, without asking in between.
+        const LANES: usize = 64;
         let keys = history.key_count();
-        let ops = history.op_keys().iter().enumerate().filter(|(_, key)| **key == wanted);
-        let ops = ops.map(|(op, _)| OpId(op as u32));
-        let touches: Vec<Touch> = ops.map(|op| Touch { op, txn: history.txn_of(op) }).collect();
+        let mut touches = Vec::new();
+        for (chunk, first) in history.op_keys().chunks(LANES).zip((0_u32..).step_by(LANES)) {
+            if !chunk.iter().fold(false, |is_in, key| is_in | (*key == wanted)) {
+                continue;
+            }
+            let ops = (first..).zip(chunk).filter(|(_, key)| **key == wanted);
+            let touch = |op: OpId| Touch { op, txn: history.txn_of(op) };
+            touches.extend(ops.map(|(op, _)| touch(OpId(op))));
+        }
         let mut ends = vec![0; keys];
         ends.iter_mut().skip(wanted.index()).for_each(|end| *end = touches.len() as u32);
         Index { parts: vec![IndexPart { touches, ends }], keys, size: Work::Small }

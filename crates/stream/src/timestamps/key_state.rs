@@ -14,6 +14,7 @@ use isolde_check::timestamps::rules::Place;
 use isolde_history::{Timestamp, Value};
 
 use super::key_records::{Other, Reader, Version};
+use super::marks::Marks;
 use super::once::Uniqueness;
 use super::records::Records;
 use super::word_index::WordIndex;
@@ -32,6 +33,8 @@ pub(crate) struct KeyState {
     /// No reader is later than this. It is asked first, since the readers themselves are in no cache.
     pub(crate) latest: Timestamp,
     pub(crate) others: Vec<Other>,
+    /// How many of these are of unknown outcome.
+    pub(super) unknown: usize,
     /// What was there before the first version.
     pub(crate) first: Word,
     /// What has left memory is not later than this. `None`: nothing has.
@@ -61,6 +64,8 @@ pub(crate) struct KeyState {
     pub(crate) unnoted: bool,
     /// Whether every word was written once, if something is missing in the stream.
     pub(crate) once: Uniqueness,
+    /// Where to look for the writer of a word.
+    pub(super) marks: Marks,
     /// Who wrote which word, once that was asked often.
     pub(super) words: Option<Box<WordIndex>>,
     /// How many writes were looked through for that since it was trimmed last.
@@ -75,6 +80,7 @@ impl KeyState {
             readers: Vec::new(),
             latest: BEFORE_ALL,
             others: Vec::new(),
+            unknown: 0,
             first,
             floor: None,
             base_missing: false,
@@ -90,6 +96,7 @@ impl KeyState {
             refused: false,
             unnoted: false,
             once: Uniqueness::default(),
+            marks: Marks::default(),
             words: None,
             steps: 0,
         }
@@ -101,6 +108,7 @@ impl KeyState {
             + self.blocks.capacity() * size_of::<(ListHash, ListHash)>()
             + self.readers.capacity() * size_of::<Reader>()
             + self.others.capacity() * size_of::<Other>()
+            + self.marks.heap_bytes()
             + self.words.as_ref().map_or(0, |words| words.heap_bytes())
             + self.once.heap_bytes()
     }
@@ -125,13 +133,19 @@ impl KeyState {
         if let Some(words) = &mut self.words {
             words.add_other(&other);
         }
+        self.unknown += usize::from(other.unknown);
         self.others.push(other);
+    }
+
+    fn count_unknown(&mut self) {
+        self.unknown = self.others.iter().filter(|other| other.unknown).count();
     }
 
     fn put_version(&mut self, at: usize, version: Version) {
         if let Some(words) = &mut self.words {
             words.add_version(&version);
         }
+        self.marks.forget_from(at);
         self.versions.insert(at, version);
         let around = &self.versions[at.saturating_sub(1)..(at + 2).min(self.versions.len())];
         self.apart = self.apart && are_apart(around);
@@ -400,6 +414,7 @@ impl KeyState {
         });
         if self.others.iter().any(|other| gone(other.txn)) {
             self.others.retain(|other| !gone(other.txn));
+            self.count_unknown();
             floor = floor.or(Some(BEFORE_ALL));
         }
         if let Some((kept, newest)) = self.oldest_needed(gone, (from, near)) {
@@ -413,6 +428,7 @@ impl KeyState {
         }
         self.floor = floor;
         (self.words, self.steps, self.reloaded) = (None, 0, false);
+        self.marks.clear();
         self.apart = are_apart(&self.versions);
         shrink(&mut self.readers, before.0);
         shrink(&mut self.versions, before.1);
@@ -481,10 +497,12 @@ impl KeyState {
         self.apart = are_apart(&self.versions);
         self.lists_again();
         self.words = None;
+        self.marks.clear();
         let longest = self.versions.iter().map(duration).max();
         self.longest = self.longest.max(longest.unwrap_or_default());
         let here: HashSet<Other> = self.others.iter().copied().collect();
         self.others.extend(loaded.others.iter().filter(|other| !here.contains(*other)));
+        self.count_unknown();
         let is_new =
             |r: &&Reader| self.readers.binary_search_by_key(&r.order(), Reader::order).is_err();
         let mut new: Vec<Reader> = loaded.readers.iter().filter(is_new).copied().collect();

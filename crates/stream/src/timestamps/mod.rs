@@ -14,6 +14,7 @@ mod held_back;
 mod inserts;
 mod key_records;
 mod key_state;
+mod marks;
 mod once;
 mod quiet;
 mod records;

@@ -50,6 +50,7 @@ impl KeyState {
             }
             self.longest = self.longest.max(duration(version));
         }
+        self.marks.forget_from(from);
         self.merge_versions(new);
         true
     }

@@ -1,8 +1,8 @@
 //! Who wrote a word to a register, of what is in memory of it.
 //!
-//! A value that was read wrongly was mostly overwritten a moment before, so that looking back finds its writer in a few
-//! steps. Where that was not so too often, there is an index ([`WordIndex`]): all steps together are no more than a few for
-//! each write in memory.
+//! A value that was read wrongly was mostly overwritten not long before, so that looking back over the marks of versions
+//! ([`Marks`](super::marks::Marks)) finds its writer in a few steps. Where that was not so too often, there is an index
+//! ([`WordIndex`]): all steps together are no more than a few for each write in memory.
 
 use isolde_check::timestamps::rules::Place;
 use isolde_history::Timestamp;
@@ -14,6 +14,8 @@ use crate::content::Word;
 
 /// So many writes are looked through for each one that is in memory, before there is an index.
 const STEPS: usize = 4;
+/// So many marks are compared in the time that it takes to look at one write.
+const MARKS: usize = 32;
 /// So few are looked through however often.
 const FEW: usize = 64;
 
@@ -35,13 +37,21 @@ impl KeyState {
         if let Some(index) = &self.words {
             return index.seen(word, place).find(|(commit, txn)| is_wanted(*commit, *txn));
         }
-        let mut steps = 0;
-        let seen = self.versions[..self.count(place)].iter().rev().inspect(|_| steps += 1);
-        let mut of_word = seen.filter(|version| version.word == word);
-        let found = of_word.find(|version| is_wanted(version.commit, version.txn));
-        let found = found.map(|version| (version.commit, version.txn));
-        self.steps += steps;
-        found
+        let count = self.count(place);
+        let versions = &self.versions;
+        let is_it = |at: &usize| {
+            let version = &versions[*at];
+            version.word == word && is_wanted(version.commit, version.txn)
+        };
+        let near = count.saturating_sub(FEW);
+        let mut found = (near..count).rev().find(is_it);
+        if found.is_none() && near > 0 {
+            let marked = self.marks.extend(&versions[..near]);
+            let (far, compared) = self.marks.last(word, near, |at| is_it(&at));
+            self.steps += marked + compared / MARKS;
+            found = far;
+        }
+        found.map(|at| (self.versions[at].commit, self.versions[at].txn))
     }
 
     /// The writers of the first two versions of a word that a place does not see, of those that count. All that commit after
@@ -78,6 +88,9 @@ impl KeyState {
 
     /// Whether a transaction of unknown outcome that is here, other than this one, wrote a word.
     pub(super) fn may_be_written(&mut self, word: Word, but: Option<TxnRef>) -> bool {
+        if self.unknown == 0 {
+            return false;
+        }
         self.index_words();
         if let Some(index) = &self.words {
             return index.unknown(word).any(|writer| Some(writer.txn) != but);
