@@ -10,6 +10,7 @@ mod edge;
 mod excerpt;
 mod level;
 mod pattern;
+mod profile;
 mod summary;
 mod timed;
 mod verdict;
@@ -19,6 +20,9 @@ pub use edge::Edges;
 pub use excerpt::{aborted_before, excerpt};
 pub use level::{By, Level, Promise};
 pub use pattern::{Pattern, Reads};
+pub use profile::{
+    Certifier, KnownBy, LockModes, LockScope, LockingReads, PlainReads, Profile, SnapshotAt,
+};
 pub use summary::{How, Standing, Summary};
 pub use timed::{Assumed, Axiom, Seen, Timed};
 pub use verdict::{Answer, Because, Counted, Forced, Procedure, Step, Stuck, Verdict, Witness};
