@@ -20,7 +20,7 @@ pub(crate) fn add(history: &History, verdict: Verdict, most: usize) -> Verdict {
     }];
     let (answer, mut notes) = (verdict.answer, verdict.notes);
     match answer {
-        Answer::Holds => {}
+        Answer::Holds | Answer::NoViolation { .. } => {}
         Answer::Violated(others) => witnesses.extend(others),
         Answer::Unknown(reason) => {
             notes.push(format!("what else is violated is unknown: {reason}"));

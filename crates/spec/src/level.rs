@@ -191,11 +191,14 @@ pub enum By {
     /// The server's own snapshots: they say which transactions each one sees, and it has to see exactly
     /// those.
     Snapshots,
+    /// When clients sent each statement and had its answer: what the mechanisms of the server can have made of that is all
+    /// that may be seen.
+    Intervals,
 }
 
 impl By {
     /// Everything that a promise can be judged by.
-    pub const ALL: [By; 3] = [By::Values, By::Timestamps, By::Snapshots];
+    pub const ALL: [By; 4] = [By::Values, By::Timestamps, By::Snapshots, By::Intervals];
 
     /// The name on the command line and in reports.
     pub const fn name(self) -> &'static str {
@@ -203,13 +206,15 @@ impl By {
             By::Values => "values",
             By::Timestamps => "timestamps",
             By::Snapshots => "snapshots",
+            By::Intervals => "intervals",
         }
     }
 
     /// Whether there are rules for a level.
     pub const fn judges(self, level: Level) -> bool {
         match self {
-            By::Values => true,
+            // By intervals, a profile says what the mechanisms of a server amount to.
+            By::Values | By::Intervals => true,
             By::Timestamps => matches!(level, Level::SnapshotIsolation | Level::Serializable),
             By::Snapshots => matches!(level, Level::ReadCommitted | Level::SnapshotIsolation),
         }

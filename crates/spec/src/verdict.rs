@@ -45,6 +45,14 @@ pub struct Procedure {
 pub enum Answer {
     /// Some order of the transactions explains everything that was seen.
     Holds,
+    /// Nothing contradicts it, as far as client intervals can tell: of so many dependencies so many are certain. The others
+    /// may be anything.
+    NoViolation {
+        /// How many are certain.
+        decided: u64,
+        /// Of how many.
+        of: u64,
+    },
     /// None does, and these show it, the most basic first.
     Violated(Vec<Witness>),
     /// It cannot be decided, for this reason.
@@ -193,7 +201,7 @@ impl Verdict {
     pub fn witnesses(&self) -> &[Witness] {
         match &self.answer {
             Answer::Violated(witnesses) => witnesses,
-            Answer::Holds | Answer::Unknown(_) => &[],
+            Answer::Holds | Answer::NoViolation { .. } | Answer::Unknown(_) => &[],
         }
     }
 
@@ -202,7 +210,8 @@ impl Verdict {
         match self.answer {
             Answer::Holds => Some(true),
             Answer::Violated(_) => Some(false),
-            Answer::Unknown(_) => None,
+            // That nothing was found does not say that nothing is there.
+            Answer::NoViolation { .. } | Answer::Unknown(_) => None,
         }
     }
 }

@@ -15,6 +15,7 @@ mod error;
 mod event;
 mod figures;
 mod fingerprint;
+pub mod intervals;
 mod journal;
 mod lost;
 mod numbers;

@@ -109,7 +109,7 @@ pub(crate) fn decide(
                 first = first.or(Some(verdict));
             }
             // The other ways may still explain the history, but not show that none does.
-            Answer::Unknown(_) => open = true,
+            Answer::NoViolation { .. } | Answer::Unknown(_) => open = true,
         }
     }
     let verdict = first.filter(|_| !open)?;

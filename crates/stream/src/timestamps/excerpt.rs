@@ -107,7 +107,7 @@ pub(crate) fn judge(about: &About, bodies: &mut Bodies, asked: Suspicion<'_>) ->
     let mut verdict = decide(&history, about.promise);
     let mut judged = Judged::default();
     let mut witnesses = match std::mem::replace(&mut verdict.answer, Answer::Holds) {
-        Answer::Holds => Vec::new(),
+        Answer::Holds | Answer::NoViolation { .. } => Vec::new(),
         Answer::Violated(witnesses) => witnesses,
         Answer::Unknown(why) => {
             judged.doubt = Some(why);

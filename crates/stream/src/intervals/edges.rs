@@ -1,0 +1,102 @@
+//! Certain dependencies between transactions that have been decided, and the cycles that they close.
+
+use isolde_spec::{Certifier, Edges};
+
+use super::breach::{Breach, Broken, Dependency};
+use super::mirror::{Deciding, Mirror};
+use super::row::{Place, Row, TraceNo};
+use super::topology::{Link, Member};
+use super::trace::DATABASE;
+use crate::content::NameId;
+
+impl Mirror {
+    /// Adds the dependencies of a transaction on others that have been decided, and theirs on it.
+    ///
+    /// Which version follows which is final by then: what could still come between began after both had ended. So each
+    /// dependency is added once, when the second of the two is decided.
+    pub(super) fn certify(&mut self, txn: &Deciding) {
+        let trace = &txn.trace;
+        let member = Member {
+            txn: trace.txn,
+            ended: trace.turn.ended,
+            commit: trace.commit,
+            snapshot: txn.snapshot,
+            read_only: trace.read_only,
+        };
+        self.topology.add(txn.no, member);
+        self.link_reads(txn);
+        self.link_writes(txn);
+    }
+
+    /// From the writer of what it read to it, and from it to the writer of the next version.
+    fn link_reads(&mut self, txn: &Deciding) {
+        let no = txn.no;
+        for (read, place) in txn.trace.reads.iter().zip(&txn.saw) {
+            let (Some(place), op) = (*place, read.op) else { continue };
+            let row = self.row_mut(read.row);
+            let writer = row.version(place).filter(|v| v.is_certain && v.decided);
+            let writer = writer.map(|version| (version.writer, version.op));
+            let next = next_writer(row, place).filter(|(next, ..)| *next != no);
+            let readers = row.readers_mut(place);
+            if readers.last().is_none_or(|(last, _)| *last != no) {
+                readers.push((no, op));
+            }
+            if let Some((writer, write)) = writer {
+                self.depend((writer, write), (no, op), Edges::WR, read.row);
+            }
+            if let Some((next, write, _)) = next.filter(|(.., decided)| *decided) {
+                self.depend((no, op), (next, write), Edges::RW, read.row);
+            }
+        }
+    }
+
+    /// Between it and the writers of the versions before and after its own, from the readers of the version before to it,
+    /// and from it to the readers of its own.
+    fn link_writes(&mut self, txn: &Deciding) {
+        let no = txn.no;
+        for write in txn.trace.writes.iter().filter(|write| write.row != DATABASE) {
+            let Some(row) = self.rows.get(&write.row) else { continue };
+            let Some(place) = row.place_of(no) else { continue };
+            let before = row.last_certain(place);
+            let next = next_writer(row, place).filter(|(.., decided)| *decided);
+            let earlier = row.version(before).filter(|version| version.decided);
+            let earlier = earlier.map(|version| (version.writer, version.op));
+            let (missed, own) = (row.readers(before).to_vec(), row.readers(place).to_vec());
+            let (at, row) = ((no, write.op), write.row);
+            if let Some(earlier) = earlier {
+                self.depend(earlier, at, Edges::WW, row);
+            }
+            if let Some((next, write, _)) = next {
+                self.depend(at, (next, write), Edges::WW, row);
+            }
+            for reader in missed.into_iter().filter(|(reader, _)| *reader != no) {
+                self.depend(reader, at, Edges::RW, row);
+            }
+            for reader in own {
+                self.depend(at, reader, Edges::WR, row);
+            }
+        }
+    }
+
+    fn depend(&mut self, from: (TraceNo, u32), to: (TraceNo, u32), kind: Edges, row: NameId) {
+        let link = Link { kind, row, ops: (from.1, to.1) };
+        if kind == Edges::RW && self.profile.certifier == Certifier::Ssi {
+            self.conflict(from.0, to.0, link);
+        }
+        let Some(cycle) = self.topology.link(from.0, to.0, link) else { return };
+        let name = |no: TraceNo| self.topology.member(no).map(|member| member.txn);
+        let steps = cycle.iter();
+        let steps =
+            steps.map(|step| Some((name(step.from)?, name(step.to)?, Dependency::of(step))));
+        let Some(steps) = steps.collect::<Option<Vec<_>>>() else { return };
+        if let Some(txn) = name(to.0) {
+            self.found.push(Breach { txn, what: Broken::Cycle(steps) });
+        }
+    }
+}
+
+/// Who certainly wrote the next version, with which operation, and whether it has been decided.
+fn next_writer(row: &Row, place: Place) -> Option<(TraceNo, u32, bool)> {
+    let next = row.version(row.next_certain(place)?)?;
+    Some((next.writer, next.op, next.decided))
+}

@@ -1,0 +1,91 @@
+//! The reads of a transaction, when it is decided.
+
+use super::breach::Broken;
+use super::consistent_read::{self, ReadsJudged};
+use super::content::Match;
+use super::mirror::{Deciding, Mirror};
+use super::row::Row;
+use super::span::Span;
+use super::trace::{Read, Sees};
+
+impl Mirror {
+    /// Holds the reads of a transaction against the versions that they can have seen, and notes what they saw.
+    pub(super) fn judge_reads(&mut self, txn: &mut Deciding) {
+        let reads = std::mem::take(&mut txn.trace.reads);
+        let (own, others): (Vec<Read>, Vec<Read>) =
+            reads.into_iter().partition(|read| read.own.is_some());
+        for read in &own {
+            self.judge_own(txn, read);
+        }
+        for read in &others {
+            self.row_mut(read.row);
+        }
+        let rows: Vec<&Row> = others.iter().map(|read| &self.rows[&read.row]).collect();
+        let judged = consistent_read::judge(&others, txn.trace.snapshot, txn.no, |at| rows[at]);
+        self.count_reads(txn, &others, &judged);
+        self.tell_reads(txn, &others, &judged);
+        (txn.snapshot, txn.saw) = (judged.snapshot, judged.saw);
+        txn.trace.reads = others;
+    }
+
+    /// A transaction reads what it wrote.
+    fn judge_own(&mut self, txn: &Deciding, read: &Read) {
+        let Some(own) = &read.own else { return };
+        // Columns that it did not write are those of the version before its own, which is not looked for.
+        if own.matches(&read.observed, |_| None) != Match::No {
+            return;
+        }
+        if self.profile.idle_updates_vanish && self.may_have_changed_nothing(txn, read) {
+            return;
+        }
+        self.tell(&txn.trace, Broken::Own { row: read.row, op: read.op });
+    }
+
+    /// Whether the own write may have left no version, as what it wrote may have been there already: then the transaction
+    /// goes on to see what it saw before.
+    fn may_have_changed_nothing(&mut self, txn: &Deciding, read: &Read) -> bool {
+        let no = txn.no;
+        let snapshot = txn.trace.snapshot.unwrap_or(Span::ANY);
+        let own = read.own.clone();
+        let row = self.row_mut(read.row);
+        let same = row.versions.iter().any(|version| {
+            version.writer != no && own.as_ref().is_some_and(|own| *own == version.content)
+        });
+        let same = same || own.as_ref() == Some(&row.first);
+        same && row.candidates(snapshot, no).any(|at| row.matches(at, &read.observed) != Match::No)
+    }
+
+    fn count_reads(&mut self, txn: &Deciding, reads: &[Read], judged: &ReadsJudged) {
+        for (number, read) in reads.iter().enumerate() {
+            let row = &self.rows[&read.row];
+            if row.versions.iter().all(|version| version.writer == txn.no) {
+                continue;
+            }
+            let saw = judged.saw[number];
+            let is_overwritten = saw.is_none_or(|place| row.next_certain(place).is_some());
+            self.tally.reads.count(saw.is_some());
+            if is_overwritten {
+                self.tally.anti.count(saw.is_some());
+            }
+            self.tally.overlapped += u64::from(judged.overlapped[number]);
+        }
+    }
+
+    fn tell_reads(&mut self, txn: &Deciding, reads: &[Read], judged: &ReadsJudged) {
+        for wrong in &judged.wrong {
+            let read = &reads[*wrong];
+            let seen = match read.sees {
+                Sees::Snapshot => txn.trace.snapshot,
+                Sees::At(span) => Some(span),
+                Sees::Newest(_) => None,
+            };
+            self.tell(&txn.trace, Broken::Read { row: read.row, op: read.op, seen });
+        }
+        if let Some((torn, snapshot)) = judged.torn.zip(txn.trace.snapshot) {
+            let earlier = reads[..torn].iter().filter(|read| read.sees == Sees::Snapshot);
+            let others = earlier.map(|read| read.op).collect();
+            let Read { row, op, .. } = reads[torn];
+            self.tell(&txn.trace, Broken::Torn { row, op, others, snapshot });
+        }
+    }
+}

@@ -1,0 +1,439 @@
+//! From a recorded transaction to its [`Trace`]: what each statement did by the rules of the server's profile.
+
+use hashbrown::HashMap;
+use isolde_history::{
+    Effect, EndedAt, ErrorClass, History, LockMode, Op, OpKind, Outcome, Stmt, Txn, TxnId, Value,
+};
+use isolde_spec::{LockScope, LockingReads, PlainReads, Profile, SnapshotAt};
+
+use super::content::{Content, Observed};
+use super::span::Span;
+use super::trace::{DATABASE, Fate, Hold, Read, Sees, Trace, Turn, Write};
+use crate::bodies::TxnRef;
+use crate::content::{NameId, name_id};
+
+/// Reads the transactions of one batch.
+pub(crate) struct Tracer<'h> {
+    history: &'h History,
+    profile: &'h Profile,
+    batch: u32,
+    /// Whether values that are rows speak of columns.
+    by_column: bool,
+}
+
+impl<'h> Tracer<'h> {
+    pub(crate) fn new(history: &'h History, profile: &'h Profile, batch: u32) -> Tracer<'h> {
+        let by_column = history.info_text("rows") == Some("by-column");
+        Tracer { history, profile, batch, by_column }
+    }
+
+    /// Whether values that are rows speak of columns.
+    pub(crate) fn by_column(&self) -> bool {
+        self.by_column
+    }
+
+    /// What is known of a transaction.
+    pub(crate) fn trace(&self, id: TxnId) -> Trace {
+        let txn = self.history.txn(id);
+        let times = Times::of(self.history, &txn, self.profile);
+        let mut course = Course::new(self, &times);
+        for (number, stmt) in txn.stmts().enumerate() {
+            course.statement(number, &stmt);
+        }
+        course.finish(&txn, self.turn(&txn))
+    }
+
+    fn turn(&self, txn: &Txn<'_>) -> Turn {
+        let interval = txn.interval();
+        let pool = self.history.pool();
+        Turn {
+            ended: interval.end.unwrap_or(i64::MAX),
+            began: interval.begin.unwrap_or(i64::MIN),
+            session: name_id(pool, pool.session_name(txn.session())),
+            position: txn.position() as u32,
+        }
+    }
+
+    fn row(&self, op: &Op<'_>) -> NameId {
+        let pool = self.history.pool();
+        name_id(pool, pool.key_name(op.key()))
+    }
+}
+
+/// When the parts of a transaction were sent and answered.
+struct Times {
+    began: i64,
+    stmts: Vec<Span>,
+    /// COMMIT or ROLLBACK.
+    end: Span,
+    /// What it had locked it certainly held until then.
+    until: i64,
+    /// Statements from this one on may have failed: they certainly locked nothing.
+    failed: usize,
+    fate: Fate,
+}
+
+impl Times {
+    fn of(history: &History, txn: &Txn<'_>, profile: &Profile) -> Times {
+        let whole = txn.interval();
+        let (began, ended) = (whole.begin.unwrap_or(i64::MIN), whole.end.unwrap_or(i64::MAX));
+        let span = |stmt: Stmt<'_>| {
+            let interval = stmt.interval();
+            Span { sent: interval.begin.unwrap_or(began), answered: interval.end.unwrap_or(ended) }
+        };
+        let stmts: Vec<Span> = txn.stmts().map(span).collect();
+        let last = stmts.last().copied();
+        // Whatever ends it is sent after the last answer; if that never came, after it was asked for.
+        let known = |last: Span| if last.answered < i64::MAX { last.answered } else { last.sent };
+        let at_least = last.map_or(began, known);
+        let ending = txn.ending();
+        let end = Span { sent: ending.begin.unwrap_or(at_least), answered: ended };
+        let fate = match txn.outcome() {
+            Outcome::Committed => Fate::Committed,
+            Outcome::Aborted => Fate::Aborted,
+            Outcome::Unknown => Fate::Unknown,
+        };
+        let answered = if fate == Fate::Unknown { i64::MAX } else { end.answered };
+        let (failed, until, end) = (stmts.len(), end.sent, Span { answered, ..end });
+        let mut times = Times { began, stmts, end, until, failed, fate };
+        times.cut_short(history, txn, profile);
+        times
+    }
+
+    /// Locks go when the server ends the transaction, which may be long before the client says ROLLBACK; and when the
+    /// connection is lost, or the server dies, perhaps right after its last answer.
+    fn cut_short(&mut self, history: &History, txn: &Txn<'_>, profile: &Profile) {
+        if self.fate == Fate::Committed {
+            return;
+        }
+        let last = self.stmts.len().saturating_sub(1);
+        let lost =
+            txn.error_class() == Some(ErrorClass::ConnectionLost) || self.fate == Fate::Unknown;
+        let has_error = txn.attr("error").is_some();
+        let ended_at = match txn.ended_at() {
+            None if has_error && self.is_ended_by_error(history, txn, profile) => {
+                Some(EndedAt::Statement(last as u32))
+            }
+            said => said,
+        };
+        match ended_at {
+            Some(EndedAt::Begin) => (self.failed, self.until) = (0, i64::MIN),
+            Some(EndedAt::Statement(number)) => {
+                self.failed = number as usize;
+                self.until = self.stmts.get(number as usize).map_or(i64::MIN, |stmt| stmt.sent);
+            }
+            // The last statement may be the one that failed.
+            None if has_error => self.failed = last,
+            Some(EndedAt::Commit) | None => {}
+        }
+        if lost {
+            // A statement without an answer may not have been done.
+            let answered = |stmt: &&Span| stmt.answered < i64::MAX;
+            let alive = self.stmts[..self.failed].iter().filter(answered).next_back();
+            self.until = self.until.min(alive.map_or(i64::MIN, |stmt| stmt.sent));
+        }
+    }
+
+    /// Whether the error is one after which the server has ended the transaction itself. For records that do not say so.
+    fn is_ended_by_error(&self, history: &History, txn: &Txn<'_>, profile: &Profile) -> bool {
+        let Some(error) = txn.attr("error") else { return false };
+        let ends = |code: &String| code == "*" || is_code(history, error, code);
+        !self.stmts.is_empty() && profile.ending_errors.iter().any(ends)
+    }
+}
+
+fn is_code(history: &History, error: Value, code: &str) -> bool {
+    match error.as_int() {
+        Some(number) => number.to_string() == code,
+        None => history.pool().as_text(error) == Some(code),
+    }
+}
+
+/// A transaction, statement by statement.
+struct Course<'t, 'h> {
+    tracer: &'t Tracer<'h>,
+    times: &'t Times,
+    reads: Vec<Read>,
+    writes: Vec<Write>,
+    /// Which writes of a row stand so far, the last one last.
+    own: HashMap<NameId, Vec<usize>>,
+    /// Writes that were rolled back to a savepoint.
+    undone: Vec<bool>,
+    holds: Vec<Hold>,
+    /// Names of savepoints, how much had been written by then, and how many locks had been taken.
+    savepoints: Vec<(Value, usize, usize)>,
+    snapshot: Option<Span>,
+    /// From the first statement on that may have taken the snapshot, if none certainly has.
+    may_have_snapshot: Option<Span>,
+}
+
+impl<'t, 'h> Course<'t, 'h> {
+    fn new(tracer: &'t Tracer<'h>, times: &'t Times) -> Course<'t, 'h> {
+        Course {
+            tracer,
+            times,
+            reads: Vec::new(),
+            writes: Vec::new(),
+            own: HashMap::new(),
+            undone: Vec::new(),
+            holds: Vec::new(),
+            savepoints: Vec::new(),
+            snapshot: None,
+            may_have_snapshot: None,
+        }
+    }
+
+    fn statement(&mut self, number: usize, stmt: &Stmt<'h>) {
+        let span = self.times.stmts[number];
+        let lock = stmt.lock().filter(|mode| *mode != LockMode::None);
+        self.note_snapshot(number, stmt, span, lock);
+        for op in stmt.ops() {
+            match op.kind() {
+                OpKind::Savepoint => {
+                    self.savepoints.push((op.value(), self.writes.len(), self.holds.len()));
+                }
+                OpKind::RollbackTo => self.roll_back_to(op.value(), span),
+                OpKind::Release => self.release(op.value()),
+                OpKind::PredicateRead => self.rows_of_predicate(&op, span, lock),
+                kind if kind.writes() => self.write(number, &op, span),
+                _ => {
+                    let pool = self.tracer.history.pool();
+                    if let Some(seen) = Observed::read(pool, &op, self.tracer.by_column) {
+                        self.read(number, self.tracer.row(&op), op.id().0, seen, span, lock);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Which statement takes the snapshot depends on the server.
+    fn note_snapshot(
+        &mut self,
+        number: usize,
+        stmt: &Stmt<'h>,
+        span: Span,
+        lock: Option<LockMode>,
+    ) {
+        if self.snapshot.is_some() {
+            return;
+        }
+        let took = match self.tracer.profile.snapshot_at {
+            // BEGIN travels with the first statement, unless it is said when it was sent.
+            SnapshotAt::Begin => Some(Span { sent: self.times.began, ..span }),
+            SnapshotAt::FirstStatement => (number == 0).then_some(span),
+            SnapshotAt::FirstRead => self.first_read(stmt, span, lock),
+        };
+        self.snapshot = took;
+    }
+
+    /// The statement that reads first. One of which only the text is known may have read something before.
+    fn first_read(&mut self, stmt: &Stmt<'h>, span: Span, lock: Option<LockMode>) -> Option<Span> {
+        let reads = |op: Op<'_>| {
+            matches!(op.kind(), OpKind::Read | OpKind::ListRead | OpKind::PredicateRead)
+        };
+        let from = self.may_have_snapshot.map_or(span, |earlier| earlier.hull(span));
+        if stmt.ops().len() == 0 {
+            self.may_have_snapshot = Some(from);
+        }
+        (lock.is_none() && stmt.ops().any(reads)).then_some(from)
+    }
+
+    fn read(
+        &mut self,
+        number: usize,
+        row: NameId,
+        op: u32,
+        observed: Observed,
+        span: Span,
+        lock: Option<LockMode>,
+    ) {
+        let profile = self.tracer.profile;
+        let mode = lock.unwrap_or(profile.modes.read);
+        let is_locked = profile.locks == LockScope::Rows && mode != LockMode::None;
+        let is_there = observed != Observed::Absent;
+        let sees = match (lock, profile.reads) {
+            (None, PlainReads::Uncommitted) => None,
+            (None, PlainReads::StatementSnapshot) => Some(Sees::At(span)),
+            (None, PlainReads::TransactionSnapshot) => Some(Sees::Snapshot),
+            (Some(_), _) if profile.locking_reads == LockingReads::Snapshot => Some(Sees::Snapshot),
+            // What is not there is not locked: it was not there at some instant.
+            (None, PlainReads::Locked) if !is_there => Some(Sees::At(span)),
+            // The row may have been deleted and inserted again while the statement waited for it.
+            (Some(_), _) if !is_there => None,
+            _ if is_locked => Some(Sees::Newest(span.answered)),
+            _ => Some(Sees::At(span)),
+        };
+        if is_locked && is_there {
+            self.hold(number, row, op, mode, span);
+        }
+        if let Some(sees) = sees {
+            let own = self.own(row);
+            self.reads.push(Read { row, op, sees, observed, own });
+        }
+    }
+
+    /// What the transaction has written to a row so far.
+    fn own(&self, row: NameId) -> Option<Content> {
+        let stands = self.own.get(&row)?;
+        let mut content = self.writes[*stands.first()?].content.clone();
+        for next in &stands[1..] {
+            content = content.overwritten_by(&self.writes[*next].content);
+        }
+        Some(content)
+    }
+
+    /// The rows that a predicate read returned were there. Which ones it might have returned is not decided here.
+    fn rows_of_predicate(&mut self, op: &Op<'h>, span: Span, lock: Option<LockMode>) {
+        let pool = self.tracer.history.pool();
+        let rows = op.result_set().into_iter().flatten();
+        let rows: Vec<(NameId, Option<Observed>)> = rows
+            .map(|(key, value)| {
+                let seen = Observed::of(pool, value, self.tracer.by_column);
+                (name_id(pool, pool.key_name(key)), seen)
+            })
+            .collect();
+        for (row, seen) in rows {
+            if let Some(seen) = seen {
+                self.read(usize::MAX, row, op.id().0, seen, span, lock);
+            }
+        }
+    }
+
+    fn write(&mut self, number: usize, op: &Op<'h>, span: Span) {
+        // What a statement that failed would have written was never there.
+        if op.effect() != Effect::Done || number >= self.times.failed {
+            return;
+        }
+        let (history, profile) = (self.tracer.history, self.tracer.profile);
+        let Some(content) = Content::written(history.pool(), op, self.tracer.by_column) else {
+            return;
+        };
+        let row = self.tracer.row(op);
+        let (mode, inserts) = match op.kind() {
+            OpKind::InsertIfAbsent => (profile.modes.insert, true),
+            OpKind::Delete => (profile.modes.delete, false),
+            _ => (profile.modes.update, false),
+        };
+        self.saw_before_writing(row, op, span);
+        if profile.locks == LockScope::Rows {
+            self.hold(number, row, op.id().0, mode, span);
+        }
+        let at = self.writes.len();
+        self.writes.push(Write { row, op: op.id().0, content, locked: span.answered, inserts });
+        self.undone.push(false);
+        self.own.entry(row).or_default().push(at);
+    }
+
+    /// An insert saw that the row was not there, and a compare-and-set what it compared with: each of the newest version,
+    /// with the row locked.
+    fn saw_before_writing(&mut self, row: NameId, op: &Op<'h>, span: Span) {
+        let pool = self.tracer.history.pool();
+        let seen = match op.kind() {
+            OpKind::InsertIfAbsent => Some(Observed::Absent),
+            OpKind::Cas => {
+                op.expected().and_then(|old| Observed::of(pool, old, self.tracer.by_column))
+            }
+            _ => None,
+        };
+        let profile = self.tracer.profile;
+        let Some(observed) = seen else { return };
+        let sees = match profile.locks {
+            LockScope::Rows => Sees::Newest(span.answered),
+            LockScope::Database | LockScope::WholeTransactions => Sees::Snapshot,
+            LockScope::None => return,
+        };
+        let own = self.own(row);
+        self.reads.push(Read { row, op: op.id().0, sees, observed, own });
+    }
+
+    fn hold(&mut self, number: usize, row: NameId, op: u32, mode: LockMode, span: Span) {
+        // Of a predicate read the statement is not numbered: it returned, so it did not fail.
+        let failed = number != usize::MAX && number >= self.times.failed;
+        let until = self.times.until;
+        if mode != LockMode::None && !failed && span.answered <= until {
+            self.holds.push(Hold { row, op, mode, from: span.answered, until });
+        }
+    }
+
+    fn roll_back_to(&mut self, name: Value, span: Span) {
+        let Some(at) = self.savepoints.iter().rposition(|(own, ..)| *own == name) else { return };
+        let (_, writes, holds) = self.savepoints[at];
+        self.savepoints.truncate(at + 1);
+        self.undone[writes..].fill(true);
+        for stands in self.own.values_mut() {
+            stands.retain(|write| *write < writes);
+        }
+        self.own.retain(|_, stands| !stands.is_empty());
+        if self.tracer.profile.savepoints_release_locks {
+            for hold in &mut self.holds[holds..] {
+                hold.until = hold.until.min(span.sent);
+            }
+        }
+    }
+
+    fn release(&mut self, name: Value) {
+        if let Some(at) = self.savepoints.iter().rposition(|(own, ..)| *own == name) {
+            self.savepoints.truncate(at);
+        }
+    }
+
+    fn finish(mut self, txn: &Txn<'_>, turn: Turn) -> Trace {
+        let read_only = txn.read_only() == Some(true) || self.writes.is_empty();
+        let writes = self.last_writes();
+        self.lock_database(&writes);
+        // A snapshot that no statement certainly took may have been taken by any of them, or never.
+        let snapshot = match self.tracer.profile.reads {
+            PlainReads::TransactionSnapshot => self.snapshot,
+            _ => None,
+        };
+        self.reads.retain(|read| read.sees != Sees::Snapshot || snapshot.is_some());
+        let Times { end: commit, fate, .. } = *self.times;
+        Trace {
+            txn: TxnRef::new(self.tracer.batch, txn.id()),
+            turn,
+            fate,
+            commit,
+            snapshot,
+            read_only,
+            reads: self.reads,
+            writes,
+            holds: self.holds,
+        }
+    }
+
+    /// Of each row what was written last and stands, locked since the first write that stands.
+    fn last_writes(&mut self) -> Vec<Write> {
+        let mut rows: Vec<(usize, Write)> = Vec::new();
+        for stands in self.own.values() {
+            let first = &self.writes[stands[0]];
+            let mut content = first.content.clone();
+            for next in &stands[1..] {
+                content = content.overwritten_by(&self.writes[*next].content);
+            }
+            let last = &self.writes[stands[stands.len() - 1]];
+            let (locked, inserts) = (first.locked, first.inserts);
+            rows.push((stands[0], Write { row: last.row, op: last.op, content, locked, inserts }));
+        }
+        rows.sort_unstable_by_key(|(first, _)| *first);
+        rows.into_iter().map(|(_, write)| write).collect()
+    }
+
+    /// Where the whole database is locked, it is so from the first write on, or from the beginning.
+    fn lock_database(&mut self, writes: &[Write]) {
+        let first = match self.tracer.profile.locks {
+            LockScope::Database => {
+                let first = writes.iter().min_by_key(|write| write.locked);
+                first.map(|write| (write.locked, write.op))
+            }
+            LockScope::WholeTransactions => {
+                self.times.stmts.first().map(|first| (first.answered, u32::MAX))
+            }
+            LockScope::Rows | LockScope::None => None,
+        };
+        let until = self.times.until;
+        if let Some((from, op)) = first.filter(|(from, _)| self.times.failed > 0 && *from <= until)
+        {
+            self.holds.push(Hold { row: DATABASE, op, mode: LockMode::Exclusive, from, until });
+        }
+    }
+}
