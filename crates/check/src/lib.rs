@@ -27,6 +27,7 @@ mod unordered;
 mod weak;
 
 pub use checker::{Checker, check};
+pub use explain::name_of_cycle;
 pub use limits::{Limit, Limits};
 pub use linear::{Linearized, Model, Timed, linearize};
 pub use options::{Method, Options};

@@ -80,6 +80,14 @@ pub enum Anomaly {
     StaleSnapshot,
     /// A commit that the server had confirmed is gone.
     LostCommit,
+    /// No one snapshot shows all that a transaction read.
+    TornSnapshot,
+    /// Two locks that exclude each other were held at the same time.
+    BrokenLock,
+    /// Two anti-dependencies in a row committed that the server's certifier refuses.
+    DangerousStructure,
+    /// A dependency that the server's certifier refuses committed.
+    SkippedValidation,
 }
 
 /// How a pattern is found.
@@ -97,6 +105,8 @@ pub enum Finding {
     Timestamps,
     /// By comparing what was done, and when, with the server's snapshots.
     Snapshots,
+    /// By comparing what was done, and when, with the mechanisms of the server.
+    Intervals,
     /// The server itself says so when it is asked.
     Told,
 }
@@ -413,6 +423,38 @@ pub static CATALOGUE: &[Catalogued] = &[
         Level::SnapshotIsolation,
         Finding::Snapshots,
         "a snapshot misses a commit that had been confirmed before it was taken",
+    ),
+    entry(
+        Anomaly::TornSnapshot,
+        "TornSnapshot",
+        None,
+        Level::SnapshotIsolation,
+        Finding::Intervals,
+        "each read of a transaction may be right, but no one snapshot shows all that it read",
+    ),
+    entry(
+        Anomaly::BrokenLock,
+        "BrokenLock",
+        None,
+        Level::ReadUncommitted,
+        Finding::Intervals,
+        "two transactions held locks on one row at the same time that exclude each other",
+    ),
+    entry(
+        Anomaly::DangerousStructure,
+        "DangerousStructure",
+        None,
+        Level::Serializable,
+        Finding::Intervals,
+        "two anti-dependencies in a row committed that serializable snapshot isolation refuses",
+    ),
+    entry(
+        Anomaly::SkippedValidation,
+        "SkippedValidation",
+        None,
+        Level::Serializable,
+        Finding::Intervals,
+        "a transaction committed although the server's certifier had to refuse it",
     ),
 ];
 

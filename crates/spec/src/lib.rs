@@ -9,6 +9,7 @@ mod anomaly;
 mod edge;
 mod excerpt;
 mod level;
+mod mirrored;
 mod pattern;
 mod profile;
 mod summary;
@@ -19,6 +20,7 @@ pub use anomaly::{Anomaly, CATALOGUE, Catalogued, Finding};
 pub use edge::Edges;
 pub use excerpt::{aborted_before, excerpt};
 pub use level::{By, Level, Promise};
+pub use mirrored::{Mechanism, Mirrored, Stretch, StretchOf};
 pub use pattern::{Pattern, Reads};
 pub use profile::{
     Certifier, KnownBy, LockModes, LockScope, LockingReads, PlainReads, Profile, SnapshotAt,

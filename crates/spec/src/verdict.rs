@@ -5,6 +5,7 @@ use isolde_history::{Key, OpId, TxnId};
 use crate::anomaly::Anomaly;
 use crate::edge::Edges;
 use crate::level::{Level, Promise};
+use crate::mirrored::Mirrored;
 use crate::timed::Timed;
 
 /// The answer to one question, never a bare yes or no.
@@ -98,6 +99,8 @@ pub struct Witness {
     pub stuck: Option<Stuck>,
     /// What the server's timestamps show, if the promise is judged by them.
     pub timed: Option<Timed>,
+    /// What client intervals show, if the promise is judged by them.
+    pub mirrored: Option<Mirrored>,
 }
 
 /// Why an inferred step must be: a reader read one of two versions and had seen the other.
@@ -136,6 +139,7 @@ impl Witness {
             forced: Vec::new(),
             stuck: None,
             timed: None,
+            mirrored: None,
         }
     }
 

@@ -380,6 +380,7 @@ fn wanted(question: &Question<'_, '_>) -> Vec<Wanted> {
         | Finding::Orders
         | Finding::Timestamps
         | Finding::Snapshots
+        | Finding::Intervals
         | Finding::Told => &[],
     });
     let adjacent = question.visibility.snapshots();

@@ -7,3 +7,5 @@ pub(crate) mod local;
 pub(crate) mod name;
 pub(crate) mod violations;
 pub(crate) mod witness;
+
+pub use name::name_of_cycle;

@@ -16,10 +16,22 @@ pub(crate) fn of_cycle(steps: &[Step], earlier: impl Fn(OpId, OpId) -> bool) -> 
         | Finding::Orders
         | Finding::Timestamps
         | Finding::Snapshots
+        | Finding::Intervals
         | Finding::Told => false,
     });
     // The last entry takes every cycle with adjacent anti-dependencies, those before it the others.
     named.map_or(Anomaly::G2Item, |entry| entry.anomaly)
+}
+
+/// The name of a cycle of dependencies in a history, for procedures that find cycles in other ways than the checker does.
+pub fn name_of_cycle(history: &isolde_history::History, steps: &[Step]) -> Anomaly {
+    let stmt = |op: OpId| {
+        history
+            .txn(history.txn_of(op))
+            .stmts()
+            .position(|stmt| stmt.ops().any(|other| other.id() == op))
+    };
+    of_cycle(steps, |a, b| history.txn_of(a) == history.txn_of(b) && stmt(a) < stmt(b))
 }
 
 /// Whether a cycle with the right anti-dependencies looks like a pattern.

@@ -3,7 +3,7 @@
 use isolde_spec::Edges;
 
 use super::span::Span;
-use super::topology::CycleStep;
+use super::topology::Link;
 use crate::bodies::TxnRef;
 use crate::content::NameId;
 
@@ -19,7 +19,14 @@ pub(crate) struct Breach {
 #[derive(Clone, Debug)]
 pub(crate) enum Broken {
     /// A read returned no version that it can have seen.
-    Read { row: NameId, op: u32, seen: Option<Span> },
+    Read {
+        row: NameId,
+        op: u32,
+        /// When its snapshot was taken; nothing if it saw the newest version, under a lock.
+        snapshot: Option<Span>,
+        /// The writes of the versions that it can have seen; nothing is what was there at first.
+        possible: Vec<Option<(TxnRef, u32)>>,
+    },
     /// A read did not return what the transaction itself had written.
     Own { row: NameId, op: u32 },
     /// No snapshot explains a read together with those before it.
@@ -38,6 +45,8 @@ pub(crate) enum Broken {
     },
     /// Certain dependencies in a cycle.
     Cycle(Vec<(TxnRef, TxnRef, Dependency)>),
+    /// A dependency on a transaction that the certifier would certainly have refused.
+    Refused { from: TxnRef, to: TxnRef, dependency: Dependency },
     /// Two anti-dependencies in a row that PostgreSQL's serializable level does not let commit.
     Dangerous {
         first: TxnRef,
@@ -56,9 +65,9 @@ pub(crate) struct Dependency {
     pub(crate) ops: (u32, u32),
 }
 
-impl Dependency {
-    pub(crate) fn of(step: &CycleStep) -> Dependency {
-        Dependency { kind: step.link.kind, row: step.link.row, ops: step.link.ops }
+impl From<Link> for Dependency {
+    fn from(link: Link) -> Dependency {
+        Dependency { kind: link.kind, row: link.row, ops: link.ops }
     }
 }
 

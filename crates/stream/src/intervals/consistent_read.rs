@@ -20,8 +20,8 @@ const MOST_WINDOWS: usize = 16;
 /// What the reads of a transaction show.
 #[derive(Default, Debug)]
 pub(crate) struct ReadsJudged {
-    /// Reads that saw none of their candidates, by number.
-    pub(crate) wrong: Vec<usize>,
+    /// Reads that saw none of their candidates, by number, with these.
+    pub(crate) wrong: Vec<(usize, Vec<Place>)>,
     /// The first read that no snapshot explains together with those before it.
     pub(crate) torn: Option<usize>,
     /// For each read the version that it certainly saw, if that is known.
@@ -46,7 +46,8 @@ pub(crate) fn judge<'r>(
         judged.overlapped.push(candidates.places.len() > 1);
         judged.saw.push(candidates.only_match());
         if candidates.is_refuted() {
-            judged.wrong.push(number);
+            let places = candidates.places.iter().map(|(place, _)| *place);
+            judged.wrong.push((number, places.collect()));
         } else if read.sees == Sees::Snapshot && judged.torn.is_none() {
             let left = candidates.narrow(&windows);
             match left.is_empty() {

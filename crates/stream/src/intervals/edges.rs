@@ -18,6 +18,7 @@ impl Mirror {
         let trace = &txn.trace;
         let member = Member {
             txn: trace.txn,
+            began: trace.turn.began,
             ended: trace.turn.ended,
             commit: trace.commit,
             snapshot: txn.snapshot,
@@ -80,18 +81,49 @@ impl Mirror {
 
     fn depend(&mut self, from: (TraceNo, u32), to: (TraceNo, u32), kind: Edges, row: NameId) {
         let link = Link { kind, row, ops: (from.1, to.1) };
-        if kind == Edges::RW && self.profile.certifier == Certifier::Ssi {
-            self.conflict(from.0, to.0, link);
+        match self.profile.certifier {
+            Certifier::Ssi if kind == Edges::RW => self.conflict(from.0, to.0, link),
+            Certifier::BackwardValidation | Certifier::TimestampOrder => {
+                self.validate(from.0, to.0, link);
+            }
+            _ => {}
         }
         let Some(cycle) = self.topology.link(from.0, to.0, link) else { return };
         let name = |no: TraceNo| self.topology.member(no).map(|member| member.txn);
         let steps = cycle.iter();
         let steps =
-            steps.map(|step| Some((name(step.from)?, name(step.to)?, Dependency::of(step))));
+            steps.map(|step| Some((name(step.from)?, name(step.to)?, Dependency::from(step.link))));
         let Some(steps) = steps.collect::<Option<Vec<_>>>() else { return };
         if let Some(txn) = name(to.0) {
             self.found.push(Breach { txn, what: Broken::Cycle(steps) });
         }
+    }
+
+    /// Holds a dependency against what the certifier lets commit.
+    fn validate(&mut self, from: TraceNo, to: TraceNo, link: Link) {
+        let (Some(one), Some(two)) = (self.topology.member(from), self.topology.member(to)) else {
+            return;
+        };
+        if is_refused(self.profile.certifier, one, two, link.kind) {
+            let (from, to) = (one.txn, two.txn);
+            let txn = if one.ended > two.ended { from } else { to };
+            let dependency = Dependency::from(link);
+            self.found.push(Breach { txn, what: Broken::Refused { from, to, dependency } });
+        }
+    }
+}
+
+/// Whether a certifier lets both transactions of a dependency commit.
+fn is_refused(certifier: Certifier, from: &Member, to: &Member, kind: Edges) -> bool {
+    match certifier {
+        // What it read was certainly overwritten between its snapshot and its own commit.
+        Certifier::BackwardValidation if kind == Edges::RW => {
+            from.snapshot.is_some_and(|snapshot| snapshot.must_precede(to.commit))
+                && to.commit.must_precede(from.commit)
+        }
+        // The one that comes after the other had certainly committed before that began.
+        Certifier::TimestampOrder => to.commit.answered < from.began,
+        _ => false,
     }
 }
 

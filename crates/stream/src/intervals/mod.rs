@@ -28,4 +28,4 @@ mod tracer;
 mod trial;
 mod witness;
 
-pub use offline::{Mirrored, decide};
+pub use offline::decide;

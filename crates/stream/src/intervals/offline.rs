@@ -1,5 +1,6 @@
 //! The same for a whole history.
 
+use isolde_check::Options;
 use isolde_history::{History, TxnId};
 use isolde_spec::{By, Profile, Promise, Verdict};
 
@@ -9,13 +10,10 @@ use super::mirror::Mirror;
 use super::tracer::Tracer;
 use crate::content::name_id;
 
-/// What the mechanisms of a server say of a history.
-pub struct Mirrored;
-
 /// Holds a history to the mechanisms of its server.
-pub fn decide(history: &History, profile: &Profile) -> Verdict {
+pub fn decide(history: &History, profile: &Profile, options: &Options) -> Verdict {
     let (found, tally) = breaches(history, profile);
-    super::witness::verdict(history, profile, &found, tally)
+    super::witness::verdict(history, profile, &found, tally, options)
 }
 
 pub(super) fn breaches(

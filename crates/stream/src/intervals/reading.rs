@@ -4,9 +4,12 @@ use super::breach::Broken;
 use super::consistent_read::{self, ReadsJudged};
 use super::content::Match;
 use super::mirror::{Deciding, Mirror};
-use super::row::Row;
+use super::row::{Place, Row};
 use super::span::Span;
 use super::trace::{Read, Sees};
+
+/// Of more versions that a read can have seen, the newest are told.
+const MOST_POSSIBLE: usize = 10;
 
 impl Mirror {
     /// Holds the reads of a transaction against the versions that they can have seen, and notes what they saw.
@@ -72,14 +75,19 @@ impl Mirror {
     }
 
     fn tell_reads(&mut self, txn: &Deciding, reads: &[Read], judged: &ReadsJudged) {
-        for wrong in &judged.wrong {
+        for (wrong, places) in &judged.wrong {
             let read = &reads[*wrong];
-            let seen = match read.sees {
+            let snapshot = match read.sees {
                 Sees::Snapshot => txn.trace.snapshot,
                 Sees::At(span) => Some(span),
                 Sees::Newest(_) => None,
             };
-            self.tell(&txn.trace, Broken::Read { row: read.row, op: read.op, seen });
+            let row = &self.rows[&read.row];
+            let write =
+                |place: &Place| row.version(*place).map(|version| (version.txn, version.op));
+            let possible = places.iter().take(MOST_POSSIBLE).map(write).collect();
+            let what = Broken::Read { row: read.row, op: read.op, snapshot, possible };
+            self.tell(&txn.trace, what);
         }
         if let Some((torn, snapshot)) = judged.torn.zip(txn.trace.snapshot) {
             let earlier = reads[..torn].iter().filter(|read| read.sees == Sees::Snapshot);

@@ -35,6 +35,7 @@ pub(crate) struct CycleStep {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Member {
     pub(crate) txn: TxnRef,
+    pub(crate) began: i64,
     pub(crate) ended: i64,
     pub(crate) commit: Span,
     pub(crate) snapshot: Option<Span>,
@@ -209,7 +210,7 @@ mod tests {
 
     fn member() -> Member {
         let txn = TxnRef(0);
-        Member { txn, ended: 0, commit: Span::ANY, snapshot: None, read_only: false }
+        Member { txn, began: 0, ended: 0, commit: Span::ANY, snapshot: None, read_only: false }
     }
 
     /// Random numbers that are the same everywhere.
