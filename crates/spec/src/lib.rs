@@ -3,7 +3,8 @@
 //!
 //! This crate decides nothing. It holds the lattice of [`Level`]s, the catalogue of [`Anomaly`]s as
 //! data, the kinds of dependency between transactions ([`Edges`]), and the [`Verdict`] with its
-//! [`Witness`]es that every procedure returns and every report shows, and the [`Summary`] of several.
+//! [`Witness`]es that every procedure returns and every report shows, and the [`Summary`] of several; and, as data, the
+//! mechanisms by which servers keep their levels ([`Profile`]).
 
 mod anomaly;
 mod edge;
@@ -23,7 +24,8 @@ pub use level::{By, Level, Promise};
 pub use mirrored::{Mechanism, Mirrored, Stretch, StretchOf};
 pub use pattern::{Pattern, Reads};
 pub use profile::{
-    Certifier, KnownBy, LockModes, LockScope, LockingReads, PlainReads, Profile, SnapshotAt,
+    Certifier, KnownBy, LockModes, LockScope, LockingReads, PlainReads, Profile, ProfileError,
+    ProfileProblem, SnapshotAt, UnknownProfile,
 };
 pub use summary::{How, Standing, Summary};
 pub use timed::{Assumed, Axiom, Seen, Timed};

@@ -3,9 +3,20 @@
 //! A client that knows only when it sent a statement and when the answer came can still hold a server to its own
 //! mechanisms. What these are is data: one [`Profile`] for each server and level, compiled in or read from a file.
 
+mod builtin;
+mod error;
+mod parse;
+mod spelling;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
 use isolde_history::LockMode;
 
 use crate::level::Level;
+
+pub use error::{ProfileError, ProfileProblem, UnknownProfile};
 
 /// The mechanisms of one isolation level of one server.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -130,8 +141,10 @@ impl Profile {
         format!("{} {}", self.server, self.level)
     }
 
-    /// Whether a history of that server at that level is one of this profile's. Case does not matter.
+    /// Whether a history of that server at that level is one of this profile's. Case does not matter, nor whether
+    /// words are put together by spaces, hyphens or underscores.
     pub fn is_of(&self, server: &str, level: &str) -> bool {
-        self.server.eq_ignore_ascii_case(server) && self.level.eq_ignore_ascii_case(level)
+        spelling::server(&self.server) == spelling::server(server)
+            && spelling::level(&self.level) == spelling::level(level)
     }
 }
