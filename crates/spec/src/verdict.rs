@@ -53,6 +53,8 @@ pub enum Answer {
         decided: u64,
         /// Of how many.
         of: u64,
+        /// Whether that is as large a share as was asked for.
+        enough: bool,
     },
     /// None does, and these show it, the most basic first.
     Violated(Vec<Witness>),
@@ -207,6 +209,11 @@ impl Verdict {
             Answer::Violated(witnesses) => witnesses,
             Answer::Holds | Answer::NoViolation { .. } | Answer::Unknown(_) => &[],
         }
+    }
+
+    /// Whether nothing can be said: it is unknown, or too little was decided.
+    pub fn is_open(&self) -> bool {
+        matches!(self.answer, Answer::Unknown(_) | Answer::NoViolation { enough: false, .. })
     }
 
     /// Whether the promise was kept, as far as anyone knows.

@@ -28,14 +28,13 @@ pub(crate) enum Broken {
         possible: Vec<Option<(TxnRef, u32)>>,
     },
     /// A read did not return what the transaction itself had written.
-    Own { row: NameId, op: u32 },
+    Own { op: u32 },
     /// No snapshot explains a read together with those before it.
-    Torn { row: NameId, op: u32, others: Vec<u32>, snapshot: Span },
+    Torn { op: u32, others: Vec<u32>, snapshot: Span },
     /// Two transactions held locks that exclude each other.
-    Locks { row: NameId, op: u32, held: Span, other: TxnRef, other_op: u32, other_held: Span },
+    Locks { op: u32, held: Span, other: TxnRef, other_op: u32, other_held: Span },
     /// Two transactions wrote a row, and each began before the other had committed.
     BothWrote {
-        row: NameId,
         op: u32,
         other: TxnRef,
         other_op: u32,

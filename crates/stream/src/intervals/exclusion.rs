@@ -41,7 +41,6 @@ impl Mirror {
             let (other, other_op) = (held.txn, held.hold.op);
             let span = |hold: &Hold| Span { sent: hold.from, answered: hold.until };
             let what = Broken::Locks {
-                row: hold.row,
                 op: hold.op,
                 held: span(&hold),
                 other,

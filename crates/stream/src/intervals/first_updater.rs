@@ -37,7 +37,6 @@ fn both_wrote(write: &Write, trace: &Trace, snapshot: Span, other: &Version) -> 
     let neither_first =
         trace.commit.sent > others.answered && other.commit.sent > snapshot.answered;
     neither_first.then(|| Broken::BothWrote {
-        row: write.row,
         op: write.op,
         other: other.txn,
         other_op: other.op,

@@ -10,10 +10,11 @@ use super::mirror::Mirror;
 use super::tracer::Tracer;
 use crate::content::name_id;
 
-/// Holds a history to the mechanisms of its server.
-pub fn decide(history: &History, profile: &Profile, options: &Options) -> Verdict {
+/// Holds a history to the mechanisms of its server. If nothing contradicts them, that is enough if at least this share of all
+/// dependencies could be decided (from 0 to 1).
+pub fn decide(history: &History, profile: &Profile, options: &Options, share: f64) -> Verdict {
     let (found, tally) = breaches(history, profile);
-    super::witness::verdict(history, profile, &found, tally, options)
+    super::witness::verdict(history, profile, &found, tally, options, share)
 }
 
 pub(super) fn breaches(

@@ -41,7 +41,7 @@ impl Mirror {
         if self.profile.idle_updates_vanish && self.may_have_changed_nothing(txn, read) {
             return;
         }
-        self.tell(&txn.trace, Broken::Own { row: read.row, op: read.op });
+        self.tell(&txn.trace, Broken::Own { op: read.op });
     }
 
     /// Whether the own write may have left no version, as what it wrote may have been there already: then the transaction
@@ -92,8 +92,8 @@ impl Mirror {
         if let Some((torn, snapshot)) = judged.torn.zip(txn.trace.snapshot) {
             let earlier = reads[..torn].iter().filter(|read| read.sees == Sees::Snapshot);
             let others = earlier.map(|read| read.op).collect();
-            let Read { row, op, .. } = reads[torn];
-            self.tell(&txn.trace, Broken::Torn { row, op, others, snapshot });
+            let op = reads[torn].op;
+            self.tell(&txn.trace, Broken::Torn { op, others, snapshot });
         }
     }
 }

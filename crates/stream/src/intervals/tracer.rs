@@ -149,6 +149,15 @@ fn is_code(history: &History, error: Value, code: &str) -> bool {
     }
 }
 
+/// A savepoint, and what had been done by then.
+struct Savepoint {
+    name: Value,
+    writes: usize,
+    holds: usize,
+    /// Whether it was the first thing that the transaction did.
+    is_first: bool,
+}
+
 /// A transaction, statement by statement.
 struct Course<'t, 'h> {
     tracer: &'t Tracer<'h>,
@@ -157,11 +166,10 @@ struct Course<'t, 'h> {
     writes: Vec<Write>,
     /// Which writes of a row stand so far, the last one last.
     own: HashMap<NameId, Vec<usize>>,
-    /// Writes that were rolled back to a savepoint.
-    undone: Vec<bool>,
     holds: Vec<Hold>,
-    /// Names of savepoints, how much had been written by then, and how many locks had been taken.
-    savepoints: Vec<(Value, usize, usize)>,
+    savepoints: Vec<Savepoint>,
+    /// Whether the snapshot may have been given back.
+    is_without_snapshot: bool,
     snapshot: Option<Span>,
     /// From the first statement on that may have taken the snapshot, if none certainly has.
     may_have_snapshot: Option<Span>,
@@ -175,9 +183,9 @@ impl<'t, 'h> Course<'t, 'h> {
             reads: Vec::new(),
             writes: Vec::new(),
             own: HashMap::new(),
-            undone: Vec::new(),
             holds: Vec::new(),
             savepoints: Vec::new(),
+            is_without_snapshot: false,
             snapshot: None,
             may_have_snapshot: None,
         }
@@ -190,7 +198,7 @@ impl<'t, 'h> Course<'t, 'h> {
         for op in stmt.ops() {
             match op.kind() {
                 OpKind::Savepoint => {
-                    self.savepoints.push((op.value(), self.writes.len(), self.holds.len()));
+                    self.set_savepoint(number, op.value());
                 }
                 OpKind::RollbackTo => self.roll_back_to(op.value(), span),
                 OpKind::Release => self.release(op.value()),
@@ -251,11 +259,14 @@ impl<'t, 'h> Course<'t, 'h> {
         let mode = lock.unwrap_or(profile.modes.read);
         let is_locked = profile.locks == LockScope::Rows && mode != LockMode::None;
         let is_there = observed != Observed::Absent;
+        // Before the transaction has its snapshot, a locking read sees what is newest.
+        let by_snapshot =
+            profile.locking_reads == LockingReads::Snapshot && self.snapshot.is_some();
         let sees = match (lock, profile.reads) {
             (None, PlainReads::Uncommitted) => None,
             (None, PlainReads::StatementSnapshot) => Some(Sees::At(span)),
             (None, PlainReads::TransactionSnapshot) => Some(Sees::Snapshot),
-            (Some(_), _) if profile.locking_reads == LockingReads::Snapshot => Some(Sees::Snapshot),
+            (Some(_), _) if by_snapshot => Some(Sees::Snapshot),
             // What is not there is not locked: it was not there at some instant.
             (None, PlainReads::Locked) if !is_there => Some(Sees::At(span)),
             // The row may have been deleted and inserted again while the statement waited for it.
@@ -320,7 +331,6 @@ impl<'t, 'h> Course<'t, 'h> {
         }
         let at = self.writes.len();
         self.writes.push(Write { row, op: op.id().0, content, locked: span.answered, inserts });
-        self.undone.push(false);
         self.own.entry(row).or_default().push(at);
     }
 
@@ -355,16 +365,23 @@ impl<'t, 'h> Course<'t, 'h> {
         }
     }
 
+    fn set_savepoint(&mut self, number: usize, name: Value) {
+        let (writes, holds) = (self.writes.len(), self.holds.len());
+        self.savepoints.push(Savepoint { name, writes, holds, is_first: number == 0 });
+    }
+
+    /// After a rollback to a savepoint before all other statements, servers may have given back everything: the
+    /// transaction is as good as new, and may take another snapshot.
     fn roll_back_to(&mut self, name: Value, span: Span) {
-        let Some(at) = self.savepoints.iter().rposition(|(own, ..)| *own == name) else { return };
-        let (_, writes, holds) = self.savepoints[at];
+        let Some(at) = self.savepoints.iter().rposition(|own| own.name == name) else { return };
         self.savepoints.truncate(at + 1);
-        self.undone[writes..].fill(true);
+        let Savepoint { writes, holds, is_first, .. } = self.savepoints[at];
         for stands in self.own.values_mut() {
             stands.retain(|write| *write < writes);
         }
         self.own.retain(|_, stands| !stands.is_empty());
-        if self.tracer.profile.savepoints_release_locks {
+        self.is_without_snapshot |= is_first;
+        if is_first || self.tracer.profile.savepoints_release_locks {
             for hold in &mut self.holds[holds..] {
                 hold.until = hold.until.min(span.sent);
             }
@@ -372,7 +389,7 @@ impl<'t, 'h> Course<'t, 'h> {
     }
 
     fn release(&mut self, name: Value) {
-        if let Some(at) = self.savepoints.iter().rposition(|(own, ..)| *own == name) {
+        if let Some(at) = self.savepoints.iter().rposition(|own| own.name == name) {
             self.savepoints.truncate(at);
         }
     }
@@ -383,7 +400,7 @@ impl<'t, 'h> Course<'t, 'h> {
         self.lock_database(&writes);
         // A snapshot that no statement certainly took may have been taken by any of them, or never.
         let snapshot = match self.tracer.profile.reads {
-            PlainReads::TransactionSnapshot => self.snapshot,
+            PlainReads::TransactionSnapshot if !self.is_without_snapshot => self.snapshot,
             _ => None,
         };
         self.reads.retain(|read| read.sees != Sees::Snapshot || snapshot.is_some());

@@ -25,6 +25,7 @@ pub(super) fn verdict(
     found: &[Breach],
     tally: Tally,
     options: &Options,
+    share: f64,
 ) -> Verdict {
     let tracer = Tracer::new(history, profile, 0);
     let explainer = Explainer::new(history, &tracer, found);
@@ -51,12 +52,18 @@ pub(super) fn verdict(
     let mut counts: Vec<Counted> = counts.into_values().collect();
     counts.iter_mut().for_each(|counted| counted.positions.sort_unstable());
     kept.sort_by_key(|witness| witness.anomaly.rank());
-    let answer = answer(history, kept, doubtful, tally);
+    let answer = answer(history, kept, doubtful, tally, share);
     let procedure = procedure(profile, tally);
     Verdict { promise: promise(profile), answer, counts, notes: notes(profile), procedure }
 }
 
-fn answer(history: &History, kept: Vec<Witness>, doubtful: u64, tally: Tally) -> Answer {
+fn answer(
+    history: &History,
+    kept: Vec<Witness>,
+    doubtful: u64,
+    tally: Tally,
+    share: f64,
+) -> Answer {
     let unknown = |why: &str| Answer::Unknown(why.to_owned());
     if !kept.is_empty() {
         return Answer::Violated(kept);
@@ -73,7 +80,8 @@ fn answer(history: &History, kept: Vec<Witness>, doubtful: u64, tally: Tally) ->
         );
     }
     let all = tally.all();
-    Answer::NoViolation { decided: all.decided, of: all.of }
+    let enough = all.of > 0 && all.decided as f64 >= share * all.of as f64;
+    Answer::NoViolation { decided: all.decided, of: all.of, enough }
 }
 
 fn notes(profile: &Profile) -> Vec<String> {
