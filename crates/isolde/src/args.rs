@@ -29,7 +29,7 @@ pub(crate) use explaining::ExplainArgs;
 pub(crate) use probing::ProbeArgs;
 pub(crate) use reading::ReadArgs;
 pub(crate) use replaying::ReplayArgs;
-pub(crate) use running::{RecordArgs, RunArgs, TargetsArgs, TestArgs};
+pub(crate) use running::{RecordArgs, RunArgs, ShowName, TargetsArgs, TestArgs};
 pub(crate) use stamping::StampArgs;
 pub(crate) use watching::WatchArgs;
 

@@ -60,7 +60,7 @@ fn check_file(
     interrupts: &Interrupts,
 ) -> Result<u8> {
     let began = Instant::now();
-    let asking = args.ask.asking(interrupts.stop());
+    let asking = args.ask.asking(interrupts.stop())?;
     let loaded = reading::load(file, &args.ask.read)?;
     let spinner = Progress::spinner(&format!("checking {}", shown(file)));
     interrupts.check_begins();

@@ -28,7 +28,8 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
 /// Where no level was named, one that holds is enough.
 pub(crate) fn exit_code(decided: &[Decided], any: bool) -> u8 {
     let holds = |wanted: Option<bool>| decided.iter().any(|d| d.verdict.holds() == wanted);
-    match (any && holds(Some(true)), holds(Some(false)), holds(None)) {
+    let open = decided.iter().any(|d| d.verdict.is_open());
+    match (any && holds(Some(true)), holds(Some(false)), open) {
         (true, _, _) => EXIT_OK,
         (_, true, _) => EXIT_VIOLATED,
         (_, _, true) => EXIT_UNKNOWN,

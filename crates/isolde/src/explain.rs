@@ -137,7 +137,7 @@ fn of_history(args: &ExplainArgs, file: &Path, interrupts: &Interrupts) -> Resul
     let loaded = reading::load_or_tell(file, &args.ask.read, args.json)?;
     let history = &loaded.history;
     let spinner = Progress::spinner(&format!("checking {}", isolde_job::shown(file)));
-    let mut asking = args.ask.asking(interrupts.stop());
+    let mut asking = args.ask.asking(interrupts.stop())?;
     let promise = match wanted {
         Some(Wanted::Number(promise, _)) => promise,
         _ => None,

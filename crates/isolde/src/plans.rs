@@ -7,7 +7,7 @@ use isolde_job::{
 use isolde_run::Fault;
 use isolde_spec::Anomaly;
 
-use crate::args::{RunArgs, TestArgs};
+use crate::args::{RunArgs, ShowName, TestArgs};
 use crate::typed::Wrong;
 
 /// One run.
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &RunArgs) -> RunPlan {
         },
         faults: faults(args),
         planted: planted(args),
-        show: args.evidence.map(Into::into),
+        show: args.evidence.and_then(ShowName::shown),
         server: ServerPlan {
             server_bin: s.server_bin.clone(),
             port: s.port,
@@ -71,7 +71,13 @@ pub(crate) fn test(args: &TestArgs) -> Result<TestPlan> {
         keep_all: args.keep_history,
         all_witnesses: args.all,
         online: args.online.then_some(OnlinePlan { stop: args.stop }),
+        intervals: by_intervals(args).then(|| args.intervals.question()).transpose()?,
     })
+}
+
+/// Whether runs are judged by client intervals.
+fn by_intervals(args: &TestArgs) -> bool {
+    args.run.evidence == Some(ShowName::Intervals)
 }
 
 /// What goes wrong with servers and connections.

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use isolde_job::{Event, Stage, output, ran, shown};
 use serde_json::json;
 
-use crate::args::RecordArgs;
+use crate::args::{RecordArgs, ShowName};
 use crate::event_log::EventLog;
 use crate::exit::{EXIT_FAULT, EXIT_OK};
 use crate::interrupt::Interrupts;
@@ -18,6 +18,12 @@ pub(crate) fn run(args: &RecordArgs, interrupts: &Interrupts) -> Result<u8> {
         bail!(
             "a run is recorded as .isolde or .jsonl, not as {}\n  hint: `isolde convert` makes others of them",
             shown(&args.to)
+        );
+    }
+    if args.run.evidence == Some(ShowName::Intervals) {
+        bail!(
+            "when statements are sent and answered is recorded anyway\n  hint: isolde check --evidence intervals FILE \
+             judges the record by it"
         );
     }
     let log = args.events.as_deref().map(|to| EventLog::new(to, args.force)).transpose()?;

@@ -196,9 +196,25 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
     share.filter(|s| (0.0..=1.0).contains(s)).ok_or_else(|| "expected 0 to 1".to_owned())
 }
 
+/// A share, from 0 to 1 or as a percentage.
+pub(crate) fn percent(text: &str) -> Result<f64, String> {
+    let (number, whole) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    let share = number.parse().map(|number: f64| number / whole);
+    let share = share.ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "expected 0 to 1, or 0% to 100%".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_may_be_percentages() {
+        assert_eq!(["0.9", "90%", "1", "0%"].map(percent), [Ok(0.9), Ok(0.9), Ok(1.0), Ok(0.0)]);
+        for wrong in ["", "%", "2", "101%", "-1%", "nan"] {
+            assert!(percent(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn the_skew_of_clocks_may_have_a_unit() {

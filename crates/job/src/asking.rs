@@ -11,6 +11,7 @@ use isolde_spec::{Anomaly, By, Counted, Edges, Level, Promise, Verdict, Witness}
 
 use crate::bounds::Bounds;
 use crate::chosen::Chosen;
+use crate::mirrored::IntervalQuestion;
 
 /// The levels of those names.
 pub fn levels(names: &[String]) -> Result<Vec<Level>> {
@@ -42,6 +43,8 @@ pub struct Asking {
     /// What promises are judged by; if empty, by values, and by timestamps and snapshots where
     /// they are there.
     pub evidence: Vec<By>,
+    /// What is asked by client intervals, if anything is.
+    pub intervals: IntervalQuestion,
     /// What bounds it.
     pub bounds: Bounds,
     /// What of it must be typed to ask the same again, with a space before each word.
@@ -55,6 +58,7 @@ impl Asking {
             options: Options::default(),
             session_order: true,
             evidence: Vec::new(),
+            intervals: IntervalQuestion::default(),
             bounds,
             typed: String::new(),
         }
@@ -62,6 +66,12 @@ impl Asking {
 
     /// Asks one promise about a history, within a time of its own.
     pub fn ask(&self, history: &History, promise: Promise) -> Verdict {
+        if promise.by == By::Intervals
+            && let Ok(profiles) = self.intervals.profiles(history, &[promise.level])
+            && let Some(profile) = profiles.first()
+        {
+            return self.intervals.ask(history, profile, &self.options);
+        }
         let bounds = self.bounds.again();
         let late = || bounds.is_late();
         let checker = Checker::with_limits(history, self.options, bounds.limits(&late));
@@ -84,6 +94,15 @@ impl Asking {
         // What holds by timestamps holds by values, so it is asked first.
         let mut decided: Vec<Decided> =
             chosen.by_the_server.iter().map(|promise| desk.ask(*promise)).collect();
+        if self.evidence.contains(&By::Intervals) {
+            for profile in self.intervals.profiles(history, levels)? {
+                let began = Instant::now();
+                let verdict = self.intervals.ask(history, &profile, &self.options);
+                (desk.told)(&verdict);
+                let seconds = began.elapsed().as_secs_f64();
+                decided.push(Decided { verdict, holds_without_session_order: false, seconds });
+            }
+        }
         if chosen.values {
             let by_values = if levels.is_empty() { desk.all(history) } else { desk.each(levels) };
             decided.extend(by_values);
@@ -96,7 +115,7 @@ impl Asking {
 /// Whether all violations of a verdict by the server's word, which counts every one, are of session order.
 fn only_sessions(verdict: &Verdict) -> bool {
     let of_session = |counted: &Counted| counted.anomaly == Anomaly::SessionGuaranteeViolation;
-    verdict.promise.by != By::Values
+    matches!(verdict.promise.by, By::Timestamps | By::Snapshots)
         && verdict.holds() == Some(false)
         && verdict.counts.iter().all(of_session)
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use isolde_history::History;
 use isolde_report::{Decided, HtmlReport, Style};
 use isolde_run::Ran;
-use isolde_spec::Level;
+use isolde_spec::{By, Level};
 use isolde_target::Failure;
 
 use crate::asking::Asking;
@@ -54,7 +54,10 @@ pub(crate) fn run(
     }
     let history = loaded.history;
     let bounds = Bounds::new(plan.check_timeout, plan.check_memory, None, stop);
-    let asking = Asking::within(bounds);
+    let mut asking = Asking::within(bounds);
+    if let Some(intervals) = &plan.intervals {
+        (asking.evidence, asking.intervals) = (vec![By::Intervals], intervals.clone());
+    }
     let mut told = |verdict: &_| watch(&Event::Decided { verdict });
     let decided = asking.decide(&history, levels, &mut told)?;
     let verification = began.elapsed();
@@ -179,7 +182,9 @@ fn outcome(ran: &Ran, decided: &[Decided]) -> TrialOutcome {
     match TrialOutcome::of(decided) {
         TrialOutcome::Violated => TrialOutcome::Violated,
         _ if impossible || ran.hung.is_some() || !ran.gave_up.is_empty() => TrialOutcome::AtFault,
-        TrialOutcome::Holds if ran.progress.committed == 0 => TrialOutcome::Unknown,
+        TrialOutcome::Holds | TrialOutcome::NoViolation if ran.progress.committed == 0 => {
+            TrialOutcome::Unknown
+        }
         outcome => outcome,
     }
 }

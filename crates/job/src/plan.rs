@@ -10,6 +10,7 @@ use isolde_target::{OpenOptions, Path, Show};
 use isolde_workload::{Distribution, Kind, Settings};
 
 use crate::command_line::CommandLine;
+use crate::mirrored::IntervalQuestion;
 
 /// How many transactions a run has if nothing else limits it.
 const DEFAULT_TXNS: u64 = 20_000;
@@ -255,6 +256,8 @@ pub struct TestPlan {
     pub all_witnesses: bool,
     /// Whether runs are checked while they go on, and how.
     pub online: Option<OnlinePlan>,
+    /// Whether runs are judged by client intervals alone, and how.
+    pub intervals: Option<IntervalQuestion>,
 }
 
 /// Runs that are checked while they go on.
@@ -277,6 +280,7 @@ impl TestPlan {
             keep_all: false,
             all_witnesses: false,
             online: None,
+            intervals: None,
         }
     }
 }

@@ -8,6 +8,8 @@ pub enum TrialOutcome {
     /// Every level holds.
     #[default]
     Holds,
+    /// Nothing contradicts what the mechanisms of the server promise, and enough of it was decided.
+    NoViolation,
     /// A level is violated.
     Violated,
     /// The database or the environment is at fault: sessions gave up or hang.
@@ -20,10 +22,11 @@ impl TrialOutcome {
     /// What the levels say that were asked.
     pub fn of(decided: &[Decided]) -> TrialOutcome {
         let any = |wanted: Option<bool>| decided.iter().any(|d| d.verdict.holds() == wanted);
-        match (any(Some(false)), any(None)) {
-            (true, _) => TrialOutcome::Violated,
-            (false, true) => TrialOutcome::Unknown,
-            (false, false) => TrialOutcome::Holds,
+        match (any(Some(false)), decided.iter().any(|d| d.verdict.is_open()), any(None)) {
+            (true, ..) => TrialOutcome::Violated,
+            (false, true, _) => TrialOutcome::Unknown,
+            (false, false, true) => TrialOutcome::NoViolation,
+            (false, false, false) => TrialOutcome::Holds,
         }
     }
 
@@ -31,6 +34,7 @@ impl TrialOutcome {
     pub fn name(self) -> &'static str {
         match self {
             TrialOutcome::Holds => "holds",
+            TrialOutcome::NoViolation => "no-violation",
             TrialOutcome::Violated => "violated",
             TrialOutcome::AtFault => "at-fault",
             TrialOutcome::Unknown => "unknown",
@@ -40,7 +44,7 @@ impl TrialOutcome {
     /// The exit code of a command that found it.
     pub fn exit_code(self) -> u8 {
         match self {
-            TrialOutcome::Holds => 0,
+            TrialOutcome::Holds | TrialOutcome::NoViolation => 0,
             TrialOutcome::Violated => 1,
             TrialOutcome::AtFault => 2,
             TrialOutcome::Unknown => 3,

@@ -16,6 +16,7 @@ pub struct Trials {
     levels: Vec<Level>,
     trials: u64,
     violated: u64,
+    no_violation: u64,
     unknown: u64,
     at_fault: u64,
     committed: u64,
@@ -44,6 +45,7 @@ impl Trials {
             }
             TrialOutcome::Unknown => self.unknown += 1,
             TrialOutcome::AtFault => self.at_fault += 1,
+            TrialOutcome::NoViolation => self.no_violation += 1,
             TrialOutcome::Holds => {}
         }
     }
@@ -55,6 +57,7 @@ impl Trials {
             (0, 1.., _) => TrialOutcome::AtFault,
             (0, 0, 1..) => TrialOutcome::Unknown,
             _ if self.trials == 0 => TrialOutcome::Unknown,
+            _ if self.no_violation > 0 => TrialOutcome::NoViolation,
             _ => TrialOutcome::Holds,
         }
     }

@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
+use anyhow::{Result, ensure};
 use clap::ValueEnum;
 use isolde_check::{Limits, Method, Options};
-use isolde_job::{Asking, Bounds, Stop};
+use isolde_job::{Asking, Bounds, IntervalQuestion, Stop, USUAL_SHARE, quoted};
 use isolde_spec::By;
 use serde_json::{Value, json};
 
 use super::ReadArgs;
-use crate::typed::{duration, skew};
+use crate::typed::{duration, percent, skew};
 
 /// How a history is checked.
 #[derive(clap::Args, Debug)]
@@ -22,10 +23,12 @@ pub(crate) struct AskArgs {
     #[arg(long, value_name = "TIME", default_value = "0", allow_negative_numbers = true,
           value_parser = skew)]
     pub(crate) clock_skew: i64,
-    /// What to judge by: values, timestamps or snapshots (of the server), or several; a history without it is
-    /// refused [default: values, and timestamps or snapshots where every transaction has them]
+    /// What to judge by: values, timestamps or snapshots (of the server), intervals (of the clients), or several; a
+    /// history without it is refused [default: values, and timestamps or snapshots where every transaction has them]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "EVIDENCE")]
     pub(crate) evidence: Vec<EvidenceName>,
+    #[command(flatten)]
+    pub(crate) intervals: IntervalArgs,
     /// Force a decision procedure [default: chosen by the evidence]
     #[arg(long, value_enum)]
     pub(crate) procedure: Option<Procedure>,
@@ -73,6 +76,38 @@ pub(crate) enum EvidenceName {
     /// Which transactions the server says that each snapshot shows: they have to see exactly those
     /// (snapshot-isolation; read-committed where each statement has a snapshot)
     Snapshots,
+    /// When clients sent each statement and had its answer: only what the mechanisms of the server (--profile) can have
+    /// made of that may be seen
+    Intervals,
+}
+
+/// How a history is judged by client intervals.
+#[derive(clap::Args, Debug)]
+pub(crate) struct IntervalArgs {
+    /// With --evidence intervals: how the server works, as SERVER/LEVEL (postgresql/repeatable-read) or a file
+    /// (docs/profiles.md) [default: as the history's header says; with --level, as that of its levels that promises it]
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) profile: Option<String>,
+    /// With --evidence intervals: which share of all dependencies has to be decided, so that finding nothing
+    /// counts (exit code 0, else 3), such as 0.9 or 90%
+    #[arg(long, value_name = "SHARE", default_value = "90%", value_parser = percent)]
+    pub(crate) decided: f64,
+}
+
+impl IntervalArgs {
+    /// What is asked.
+    pub(crate) fn question(&self) -> Result<IntervalQuestion> {
+        let profile = self.profile.as_deref().map(isolde_job::profile).transpose()?;
+        Ok(IntervalQuestion { profile, share: self.decided })
+    }
+
+    /// What must be typed to ask the same again.
+    pub(crate) fn typed(&self) -> Vec<String> {
+        let profile = self.profile.as_ref().map(|name| format!("--profile {}", quoted(name)));
+        let usual = self.decided == USUAL_SHARE;
+        let decided = (!usual).then(|| format!("--decided {}", self.decided));
+        profile.into_iter().chain(decided).collect()
+    }
 }
 
 impl From<EvidenceName> for By {
@@ -81,6 +116,7 @@ impl From<EvidenceName> for By {
             EvidenceName::Values => By::Values,
             EvidenceName::Timestamps => By::Timestamps,
             EvidenceName::Snapshots => By::Snapshots,
+            EvidenceName::Intervals => By::Intervals,
         }
     }
 }
@@ -105,14 +141,19 @@ impl From<Procedure> for Method {
 
 impl AskArgs {
     /// How levels are asked. The time begins to run now.
-    pub(crate) fn asking(&self, stop: &Stop) -> Asking {
-        Asking {
+    pub(crate) fn asking(&self, stop: &Stop) -> Result<Asking> {
+        ensure!(
+            self.intervals.profile.is_none() || self.evidence.contains(&EvidenceName::Intervals),
+            "--profile says how a server works, which matters with --evidence intervals only"
+        );
+        Ok(Asking {
             options: self.options(),
             session_order: !self.no_session_order,
             evidence: self.evidence(),
+            intervals: self.intervals.question()?,
             bounds: Bounds::new(self.timeout, self.read.memory, Some(self.order_steps), stop),
             typed: self.typed_options(),
-        }
+        })
     }
 
     fn evidence(&self) -> Vec<By> {
@@ -150,6 +191,8 @@ impl AskArgs {
             "facts": self.read.facts.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>(),
             "max_input": self.read.max_input,
             "low_memory": self.low_memory,
+            "profile": self.intervals.profile,
+            "decided": self.intervals.decided,
         })
     }
 
@@ -168,6 +211,7 @@ impl AskArgs {
         say(self.low_memory, "--low-memory".to_owned());
         let evidence: Vec<&str> = self.evidence().iter().map(|by| by.name()).collect();
         say(!evidence.is_empty(), format!("--evidence {}", evidence.join(",")));
+        self.intervals.typed().into_iter().for_each(|word| say(true, word));
         if let Some(procedure) = self.procedure {
             say(true, format!("--procedure {}", Method::from(procedure).name()));
         }

@@ -8,6 +8,7 @@ use isolde_spec::Anomaly;
 use isolde_target::{Path, Show};
 use isolde_workload::{Distribution, Kind};
 
+use super::asking::IntervalArgs;
 use crate::typed;
 
 /// Test a database: run a workload, record what the clients saw, check it
@@ -50,6 +51,8 @@ pub(crate) struct TestArgs {
     /// Start no other run after this time; alone, run again until a violation is found
     #[arg(long, value_name = "TIME", value_parser = typed::duration)]
     pub(crate) budget: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) intervals: IntervalArgs,
     /// Check each run while it goes on, and tell violations at once: by the timestamps of the database, for si and ser (etcd,
     /// faulty, drivers that tell timestamps), or by its snapshots, for si (postgres with --evidence snapshots). At the end
     /// the record is checked as well, and has to say the same
@@ -120,13 +123,18 @@ pub(crate) enum ShowName {
     Snapshots,
     /// Every version of every row (MariaDB: tables are system-versioned, which changes how the server writes; etcd)
     Versions,
+    /// Nothing more, but when clients sent each statement and had its answer is what the run is judged by: only what the
+    /// mechanisms of the server can have made of that may be seen
+    Intervals,
 }
 
-impl From<ShowName> for Show {
-    fn from(name: ShowName) -> Show {
-        match name {
-            ShowName::Snapshots => Show::Snapshots,
-            ShowName::Versions => Show::Versions,
+impl ShowName {
+    /// What the server shows.
+    pub(crate) fn shown(self) -> Option<Show> {
+        match self {
+            ShowName::Snapshots => Some(Show::Snapshots),
+            ShowName::Versions => Some(Show::Versions),
+            ShowName::Intervals => None,
         }
     }
 }
@@ -144,7 +152,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) isolation: Option<String>,
     /// Have the server show more than its answers, and record it: snapshots (PostgreSQL) or versions
-    /// (MariaDB, etcd). Then runs with blind writes are decided, and lost commits are found
+    /// (MariaDB, etcd). Then runs with blind writes are decided, and lost commits are found. Or: intervals, to judge the
+    /// run by nothing but when each statement was sent and answered and what it returned (test only)
     #[arg(long, value_enum, value_name = "EVIDENCE")]
     pub(crate) evidence: Option<ShowName>,
     /// Faults to inject; several with commas. Of servers: kill, pause, stop, isolate (a node of a
