@@ -1,9 +1,10 @@
 //! A verdict for machines: whatever the text says, and all witnesses.
 
 use isolde_history::{Event, History, OpId, TxnId};
-use isolde_spec::{Answer, Counted, Forced, Procedure, Step, Verdict, Witness};
+use isolde_spec::{Counted, Forced, Procedure, Step, Verdict, Witness};
 use serde_json::{Map, Value, json};
 
+use crate::answers;
 use crate::case::Case;
 use crate::decided::Decided;
 use crate::exhibit::{Basis, Exhibit, Row, What};
@@ -70,11 +71,6 @@ pub fn fault_to_json(name: &str, error: &str) -> Value {
 /// The verdict as JSON.
 pub fn to_json(history: &History, decided: &Decided) -> Value {
     let verdict = &decided.verdict;
-    let (answer, reason) = match &verdict.answer {
-        Answer::Holds => ("holds", None),
-        Answer::Unknown(reason) => ("unknown", Some(reason)),
-        Answer::Violated(_) => ("violated", None),
-    };
     let txns = history.txn_count();
     let count = |c: &Counted| {
         json!({
@@ -84,19 +80,23 @@ pub fn to_json(history: &History, decided: &Decided) -> Value {
             "over_the_run": over_the_run(&c.positions, txns),
         })
     };
-    json!({
+    let mut told = json!({
         "level": verdict.promise.level.name(),
         "by": verdict.promise.by.name(),
         "session_order": verdict.promise.session_order,
-        "answer": answer,
-        "reason": reason,
+        "answer": answers::name(&verdict.answer),
+        "reason": answers::reason(&verdict.answer),
         "holds_without_session_order": decided.holds_without_session_order,
         "counts": verdict.counts.iter().map(count).collect::<Vec<_>>(),
         "witnesses": witnesses(history, verdict),
         "notes": verdict.notes,
         "procedure": procedure(&verdict.procedure, txns),
         "seconds": decided.seconds,
-    })
+    });
+    for (name, figure) in answers::figures(&verdict.answer) {
+        told[name] = figure;
+    }
+    told
 }
 
 /// How many equal parts a run is divided into.

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use isolde_spec::{Answer, Promise};
 
+use crate::answers;
 use crate::case::Case;
 use crate::text::{Telling, to_text};
 use crate::xml::escape;
@@ -33,7 +34,9 @@ impl Junit {
             let promise = Promise { session_order: true, ..decided.verdict.promise };
             let text = || escape(&to_text(case.history, decided, &Telling::default()));
             let (element, message, kind) = match answer {
-                Answer::Holds => ("", String::new(), String::new()),
+                Answer::Holds | Answer::NoViolation { enough: true, .. } => {
+                    ("", String::new(), String::new())
+                }
                 Answer::Violated(witnesses) => {
                     counts[FAILURES] += 1;
                     let story = case.story(decided).unwrap_or_default();
@@ -44,6 +47,12 @@ impl Junit {
                     counts[ERRORS] += 1;
                     ("error", reason.clone(), "unknown".to_owned())
                 }
+                // Too little was decided: that is as good as not known.
+                Answer::NoViolation { enough: false, .. } => {
+                    counts[ERRORS] += 1;
+                    let among = answers::among(answer).unwrap_or_default();
+                    ("error", format!("no violation {among}"), "unknown".to_owned())
+                }
             };
             // Writing to a String cannot fail.
             let _ = write!(
@@ -52,7 +61,13 @@ impl Junit {
                 escape(&case.name),
                 decided.seconds
             );
-            let _ = if element.is_empty() {
+            let _ = if let (true, Some(figures)) = (element.is_empty(), properties(answer)) {
+                let text = text();
+                writeln!(
+                    tests,
+                    ">\n{figures}      <system-out>{text}</system-out>\n    </testcase>"
+                )
+            } else if element.is_empty() {
                 writeln!(tests, "/>")
             } else {
                 let (message, kind) = (escape(&message), escape(&kind));
@@ -99,4 +114,21 @@ impl Junit {
             self.seconds, self.suites
         )
     }
+}
+
+/// The figures of a test that passed because nothing was found: that is less than that it holds.
+fn properties(answer: &Answer) -> Option<String> {
+    let figures = answers::figures(answer);
+    if figures.is_empty() {
+        return None;
+    }
+    let answered = [("answer", answers::name(answer).to_owned())];
+    let figures = figures.into_iter().map(|(name, figure)| (name, figure.to_string()));
+    let mut out = String::from("      <properties>\n");
+    for (name, value) in answered.into_iter().chain(figures) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "        <property name=\"{name}\" value=\"{value}\"/>");
+    }
+    out.push_str("      </properties>\n");
+    Some(out)
 }

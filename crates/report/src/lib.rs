@@ -1,5 +1,6 @@
 //! Showing a verdict to people and to machines. How it was found is not known here.
 
+mod answers;
 mod case;
 mod course;
 mod curve;

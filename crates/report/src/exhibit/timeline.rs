@@ -31,8 +31,8 @@ pub(super) fn of(
 ) -> Timeline {
     let clock = match (by, history.meta().clock) {
         (By::Timestamps, _) => Basis::Timestamps,
-        (By::Values | By::Snapshots, Clock::Events) => Basis::Events,
-        (By::Values | By::Snapshots, Clock::Nanoseconds) => Basis::Nanoseconds,
+        (By::Values | By::Snapshots | By::Intervals, Clock::Events) => Basis::Events,
+        (By::Values | By::Snapshots | By::Intervals, Clock::Nanoseconds) => Basis::Nanoseconds,
     };
     let (columns, column_of) = columns(parts, clock);
     let nodes = (0..columns.len()).map(|column| {

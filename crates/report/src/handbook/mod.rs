@@ -86,5 +86,21 @@ pub fn promise(promise: Promise) -> &'static str {
             "a transaction sees exactly what its snapshot shows, the snapshot shows all that had been confirmed, \
              and of two transactions that update a row one sees the other"
         }
+        (By::Intervals, Level::ReadUncommitted) => {
+            "no two transactions hold locks on one row at the same time that exclude each other"
+        }
+        (By::Intervals, Level::ReadCommitted) => {
+            "each statement sees what its snapshot can show, or what it locked, and locks that exclude each other are \
+             not held at the same time"
+        }
+        (By::Intervals, Level::Serializable | Level::StrictSerializable) => {
+            "each mechanism of the server does what it is there for: snapshots, locks, and the one that refuses what is \
+             not serializable"
+        }
+        (By::Intervals, _) => {
+            "a transaction sees what one snapshot can show that was taken when it says, locks that exclude each other \
+             are not held at the same time, and of two transactions that write a row one had committed before the \
+             other took its snapshot"
+        }
     }
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::tables::Tables;
 use super::{body, chart};
+use crate::answers;
 use crate::case::Case;
 use crate::course::Course;
 use crate::decided::{self, Decided, by_values};
@@ -159,9 +160,22 @@ fn headline(case: &Case<'_>, summary: &Summary, violated: Option<usize>) -> (u8,
     names.extend(summary.strongest.iter().map(ToString::to_string));
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     match names.len() {
-        0 => (2, "Nothing could be decided".to_owned()),
+        0 => nothing_found(case),
         1 => (0, format!("{} holds", all_of(&names))),
         _ => (0, format!("{} hold", all_of(&names))),
+    }
+}
+
+/// What the page says first where nothing is known to hold: that nothing was found, if that is so.
+fn nothing_found(case: &Case<'_>) -> (u8, String) {
+    let enough =
+        |d: &&Decided| matches!(d.verdict.answer, Answer::NoViolation { enough: true, .. });
+    let names: Vec<String> =
+        case.decided.iter().filter(enough).map(|d| named(d.verdict.promise)).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    match names.is_empty() {
+        true => (2, "Nothing could be decided".to_owned()),
+        false => (3, format!("No violation of {} was found", all_of(&names))),
     }
 }
 
@@ -213,7 +227,7 @@ fn verdict(case: &Case<'_>, decided: &Decided) -> Value {
         "word": promise.word(),
         "by": promise.by.name(),
         "state": state,
-        "asked": if verdict.promise.session_order { "" } else { "without session order" },
+        "asked": if answers::promised(verdict.promise).session_order { "" } else { "without session order" },
         "found": verdict.counts.iter().map(counted).collect::<Vec<_>>(),
         "kept": kept(verdict),
         "reason": reason,
@@ -227,11 +241,12 @@ fn verdict(case: &Case<'_>, decided: &Decided) -> Value {
     })
 }
 
-/// 0 for holds, 1 for violated, 2 for unknown; and why, if that needs words.
+/// 0 for holds, 1 for violated, 2 for unknown, 3 if nothing was found; and why, if that needs words.
 fn standing(case: &Case<'_>, verdict: &Verdict) -> (u8, String) {
     match &verdict.answer {
         Answer::Holds => (0, String::new()),
         Answer::Violated(_) => (1, String::new()),
+        answer @ Answer::NoViolation { .. } => (3, answers::among(answer).unwrap_or_default()),
         Answer::Unknown(reason) => {
             let summary = Summary::of(case.decided.iter().map(|d| &d.verdict));
             let level = verdict.promise.level;

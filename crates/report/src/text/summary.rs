@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::Telling;
 use super::{timed_summary, verdict, witness};
+use crate::answers;
 use crate::decided::{self, Decided, by_values};
 use crate::exhibit::Exhibit;
 use crate::sentence;
@@ -60,10 +61,7 @@ pub fn summary_to_json(decided: &[Decided]) -> Value {
     let other = |other: &Standing| {
         let d = by_values(other.level, decided);
         let by = d.map(|d| anomalies(&d.verdict)).unwrap_or_default();
-        let reason = d.and_then(|d| match &d.verdict.answer {
-            Answer::Unknown(reason) => Some(reason.as_str()),
-            Answer::Holds | Answer::Violated(_) => None,
-        });
+        let reason = d.and_then(|d| answers::reason(&d.verdict.answer));
         json!({
             "level": other.level.name(),
             "answer": if other.how == How::Unknown { "unknown" } else { "violated" },
@@ -82,6 +80,7 @@ pub fn summary_to_json(decided: &[Decided]) -> Value {
         "plainest_violation_of": summary.plainest.map(Level::name),
         "by_timestamps": timed_summary::to_json(By::Timestamps, decided),
         "by_snapshots": timed_summary::to_json(By::Snapshots, decided),
+        "by_intervals": timed_summary::to_json(By::Intervals, decided),
         "compared": timed_summary::compared(decided),
     })
 }

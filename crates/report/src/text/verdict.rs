@@ -5,6 +5,7 @@ use isolde_spec::{Answer, Counted, Procedure, Verdict};
 
 use super::Telling;
 use super::witness;
+use crate::answers;
 use crate::decided::Decided;
 use crate::exhibit::Exhibit;
 use crate::style::{Ink, Style};
@@ -20,10 +21,14 @@ const SEARCH: [&str; 2] = ["search budget", "search spent"];
 pub fn to_text(history: &History, decided: &Decided, telling: &Telling) -> String {
     let mut out = String::new();
     let verdict = &decided.verdict;
-    let promise = verdict.promise;
+    let promise = answers::promised(verdict.promise);
     let word = answer(&verdict.answer, telling.style);
     match &verdict.answer {
         Answer::Holds => line(&mut out, &format!("{promise}: {word}")),
+        answer @ Answer::NoViolation { .. } => {
+            let among = answers::among(answer).unwrap_or_default();
+            paragraph(&mut out, "", 2, usize::MAX, &format!("{promise}: {word} {among}"));
+        }
         Answer::Unknown(reason) => {
             let text = format!("{promise}: {word}, because {reason}");
             paragraph(&mut out, "", 2, usize::MAX, &text);
@@ -40,10 +45,13 @@ pub fn to_text(history: &History, decided: &Decided, telling: &Telling) -> Strin
     out
 }
 
-/// "holds", "violated" or "unknown", in its colour.
+/// "holds", "no violation", "violated" or "unknown", in its colour. That nothing was found is no good news where too little was
+/// looked at, and never as good as that it holds.
 pub(super) fn answer(answer: &Answer, style: Style) -> String {
     match answer {
         Answer::Holds => style.paint(Ink::Good, "holds"),
+        Answer::NoViolation { enough: true, .. } => style.paint(Ink::Strong, "no violation"),
+        Answer::NoViolation { enough: false, .. } => style.paint(Ink::Open, "no violation"),
         Answer::Unknown(_) => style.paint(Ink::Open, "unknown"),
         Answer::Violated(_) => style.paint(Ink::Bad, "violated"),
     }
@@ -85,10 +93,7 @@ fn violation(history: &History, verdict: &Verdict, telling: &Telling, out: &mut 
 
 fn notes(verdict: &Verdict, all: bool, out: &mut String) {
     // The reason is often one of them, and has been said.
-    let reason = match &verdict.answer {
-        Answer::Unknown(reason) => reason.as_str(),
-        Answer::Holds | Answer::Violated(_) => "",
-    };
+    let reason = answers::reason(&verdict.answer).unwrap_or_default();
     let told = |note: &&String| !reason.starts_with(note.as_str());
     let notes: Vec<&String> = verdict.notes.iter().filter(told).collect();
     let shown = if all { notes.len() } else { NOTES };
@@ -144,6 +149,7 @@ pub(crate) fn method(name: &str) -> &str {
         "local" => "single transactions",
         "timestamps" => "the server's timestamps",
         "snapshots" => "the server's snapshots",
+        "intervals" => "the server's mechanisms, mirrored",
         other => other,
     }
 }

@@ -1,9 +1,9 @@
 // The verdicts of a history, what is known of it, and how they were found.
 
-const MARKS = ["✓", "✕", "?"];
+const MARKS = ["✓", "✕", "?", "○"];
 
 const stateNode = (state) => el(`span.state.${STATES[state]}`, null,
-  el("span", { "aria-hidden": "true" }, MARKS[state]), ` ${STATES[state]}`);
+  el("span", { "aria-hidden": "true" }, MARKS[state]), ` ${STATES[state].replace("-", " ")}`);
 
 function levelRow(verdict, at, choose) {
   const found = verdict.found.map(([count, name]) => el("span.found", null, el("b", null, count), ` ${name}`));
@@ -17,7 +17,7 @@ function levelRow(verdict, at, choose) {
       verdict.aside && el("span.muted", null, verdict.aside)));
 }
 
-/** What was asked by the server's timestamps and snapshots, before what was asked by values. */
+/** What was asked by the server's timestamps and snapshots and the clients' intervals, before what was asked by values. */
 function levelsNode(history, choose) {
   const list = (by, title) => {
     const rows = history.verdicts.map((verdict, at) => verdict.by === by && levelRow(verdict, at, choose));
@@ -25,6 +25,7 @@ function levelsNode(history, choose) {
   };
   if (history.verdicts.every((verdict) => verdict.by === "values")) return list("values");
   return [list("timestamps", "By the server's timestamps"), list("snapshots", "By the server's snapshots"),
+    list("intervals", "By the clients' intervals"),
     history.compared && el("p.compared", null, history.compared), list("values", "By values")].flat();
 }
 

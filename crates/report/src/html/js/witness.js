@@ -7,7 +7,7 @@ const KINDS = {
   ww: "overwrote what was written",
   rw: "overwrote what was read",
 };
-const STATES = ["holds", "violated", "unknown"];
+const STATES = ["holds", "violated", "unknown", "no-violation"];
 
 const escapeXml = (label) => label
   // Characters that XML does not allow would spoil the file.
