@@ -13,6 +13,9 @@
 #
 # scripts/soak.sh stream, for about a quarter of an hour: streams against whole histories. The twins of crates/stream on ISOLDE_STREAM histories
 # (50,000) that nobody has tried yet, and a watch of a file and one of HTTP that are killed ISOLDE_KILLS times (50).
+#
+# scripts/soak.sh intervals [postgres|mariadb|myrocks|sqlite], for about an hour: servers held to their mechanisms by client intervals, 100,000
+# commits at each level over all workloads, without faults and while the server is killed. Every answer has to be "no violation".
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -129,6 +132,40 @@ shown() {
   done
   return "$failed"
 }
+
+# Levels as TARGET/OFFER, by the mechanisms that their profiles say.
+intervals() {
+  local isolde=$1 folder=$2 failed=0 faults=("" kill:about=2s)
+  shift 2
+  for level in "$@"; do
+    local target=${level%%/*} offer=${level#*/}
+    # An embedded database has no server to kill.
+    [ "$target" = sqlite ] && faults=("")
+    for workload in mini general register append cas twitter rubis tpcc; do
+      for fault in "${faults[@]}"; do
+        shown_run "$isolde" "$folder" "$target" intervals "$offer" "$workload" "$fault" "${ISOLDE_SOAK_COMMITS:-8k}" || failed=1
+      done
+    done
+  done
+  return "$failed"
+}
+
+if [ "${1:-}" = intervals ]; then
+  cargo build --quiet --release -p isolde
+  isolde=$(realpath "${CARGO_TARGET_DIR:-target}")/release/isolde
+  folder=$(mktemp -d "${TMPDIR:-/tmp}/isolde-soak.XXXXXX")
+  all=(postgres/read-committed postgres/repeatable-read postgres/serializable mariadb/read-uncommitted mariadb/read-committed
+    mariadb/repeatable-read mariadb/repeatable-read-snapshot mariadb/serializable myrocks/read-committed myrocks/repeatable-read
+    sqlite/deferred sqlite/immediate)
+  wanted=()
+  for level in "${all[@]}"; do
+    [[ $level == ${2:-}* ]] && wanted+=("$level")
+  done
+  failed=0
+  intervals "$isolde" "$folder" "${wanted[@]}" || failed=1
+  echo "what did not hold stays in $folder"
+  exit "$failed"
+fi
 
 if [ "${1:-}" = shown ]; then
   cargo build --quiet --release -p isolde

@@ -37,7 +37,7 @@ pub(crate) fn promise(name: &str) -> Option<Promise> {
         let level = name.strip_suffix(by.name())?.strip_suffix("-by-")?;
         Some(Promise { by, ..Promise::of(Level::named(level)?) })
     };
-    let by_the_server = [By::Timestamps, By::Snapshots].into_iter().find_map(by);
+    let by_the_server = [By::Timestamps, By::Snapshots, By::Intervals].into_iter().find_map(by);
     by_the_server.or_else(|| Level::named(name).map(Promise::of))
 }
 
