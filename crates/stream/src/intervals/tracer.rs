@@ -109,7 +109,8 @@ impl Times {
         let last = self.stmts.len().saturating_sub(1);
         let lost =
             txn.error_class() == Some(ErrorClass::ConnectionLost) || self.fate == Fate::Unknown;
-        let has_error = txn.attr("error").is_some();
+        // Where the outcome is unknown COMMIT was sent, so that no statement had failed.
+        let has_error = self.fate == Fate::Aborted && txn.attr("error").is_some();
         let ended_at = match txn.ended_at() {
             None if has_error && self.is_ended_by_error(history, txn, profile) => {
                 Some(EndedAt::Statement(last as u32))
