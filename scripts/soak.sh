@@ -14,7 +14,7 @@
 # scripts/soak.sh stream, for about a quarter of an hour: streams against whole histories. The twins of crates/stream on ISOLDE_STREAM histories
 # (50,000) that nobody has tried yet, and a watch of a file and one of HTTP that are killed ISOLDE_KILLS times (50).
 #
-# scripts/soak.sh intervals [postgres|mariadb|myrocks|sqlite], for about an hour: servers held to their mechanisms by client intervals, 100,000
+# scripts/soak.sh intervals [postgres|mariadb|mariadb-rocksdb|sqlite], for about an hour: servers held to their mechanisms by client intervals, 100,000
 # commits at each level over all workloads, without faults and while the server is killed. Every answer has to be "no violation".
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -155,7 +155,7 @@ if [ "${1:-}" = intervals ]; then
   isolde=$(realpath "${CARGO_TARGET_DIR:-target}")/release/isolde
   folder=$(mktemp -d "${TMPDIR:-/tmp}/isolde-soak.XXXXXX")
   all=(postgres/read-committed postgres/repeatable-read postgres/serializable mariadb/read-uncommitted mariadb/read-committed
-    mariadb/repeatable-read mariadb/repeatable-read-snapshot mariadb/serializable myrocks/read-committed myrocks/repeatable-read
+    mariadb/repeatable-read mariadb/repeatable-read-snapshot mariadb/serializable mariadb-rocksdb/read-committed mariadb-rocksdb/repeatable-read
     sqlite/deferred sqlite/immediate)
   wanted=()
   for level in "${all[@]}"; do

@@ -8,6 +8,7 @@
 //! cargo run --release -p isolde-bench -- report --violations 1,10000
 //! cargo run --release -p isolde-bench -- timestamps --only commands,stages --large
 //! cargo run --release -p isolde-bench -- stream --only rate --txns 2000000
+//! cargo run --release -p isolde-bench -- intervals --txns 10m
 //! cargo run --release -p isolde-bench -- weak --levels causal --keys 100,1000,10000
 //! cargo run --release -p isolde-bench -- cas --concurrency 10,100 --format jsonl
 //! cargo run --release -p isolde-bench -- limits --only nested,ring --cap 60
@@ -21,6 +22,8 @@ mod cas;
 mod check;
 mod command;
 mod counting;
+mod gauge;
+mod intervals;
 mod limits;
 mod live;
 mod logs;
@@ -70,6 +73,8 @@ enum What {
     Timestamps(timestamps::TimestampsArgs),
     /// How fast an endless stream is judged, and with how much memory (the experiments on Aion)
     Stream(stream::StreamArgs),
+    /// How fast transactions are held to the mechanisms of their server, by client intervals (the experiments on Leopard)
+    Intervals(intervals::IntervalsArgs),
     /// How long the whole command takes for weak levels of a file of reads and writes
     Weak(weak::WeakArgs),
     /// How long the whole command takes for linearizability of a file of compare-and-set, by how many
@@ -105,6 +110,7 @@ fn main() -> anyhow::Result<()> {
         What::Report(args) => report::run(&args),
         What::Timestamps(args) => timestamps::run(&args),
         What::Stream(args) => stream::run(&args),
+        What::Intervals(args) => intervals::run(&args),
         What::Weak(args) => weak::run(&args),
         What::Cas(args) => cas::run(&args),
         What::Limits(args) => limits::run(&args),

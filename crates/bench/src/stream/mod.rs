@@ -5,7 +5,6 @@
 
 mod args;
 mod arrival;
-mod gauge;
 mod held;
 mod offline;
 mod one;

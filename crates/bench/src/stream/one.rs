@@ -12,8 +12,8 @@ use isolde_stream::{Settings, Status, Stream, Told};
 use serde_json::{Value, json};
 
 use super::args::StreamCase;
-use super::gauge::{Resident, thread_seconds};
 use super::source::{Batch, Fed, Source};
+use crate::gauge::{Resident, thread_seconds};
 use crate::measure::round;
 use crate::plan;
 

@@ -25,8 +25,6 @@ pub(crate) enum Content {
 pub(crate) enum Observed {
     /// Nothing.
     Absent,
-    /// Something, whatever it is.
-    Present,
     /// This value.
     Value(Word),
     /// These columns, and perhaps others that were not asked for.
@@ -66,13 +64,12 @@ impl Content {
     pub(crate) fn of(pool: &Pool, value: Value, by_column: bool) -> Content {
         match pool.datum(value) {
             Datum::Absent => Content::Absent,
-            Datum::Unobserved => Content::Unknown,
             Datum::Row(row) if by_column => {
                 let cells = row.pairs().map(|(name, value)| cell(pool, name, value)).collect();
                 Content::Columns { cells, whole: true }
             }
             // How a list that was there at first is read is not decided here.
-            Datum::List(_) => Content::Unknown,
+            Datum::Unobserved | Datum::List(_) => Content::Unknown,
             _ => Content::Value(word(pool, value)),
         }
     }
@@ -110,11 +107,11 @@ impl Content {
         match (self, observed) {
             (Content::Unknown, _) => Match::Perhaps,
             (Content::Absent, Observed::Absent | Observed::List(None)) => Match::Yes,
-            (Content::Absent, _) | (_, Observed::Absent) => Match::No,
-            (_, Observed::Present) => Match::Yes,
-            (Content::Value(a), Observed::Value(b)) => Match::of(a == b),
-            (Content::Element(a), Observed::List(Some(b))) => Match::of(a == b),
-            (Content::Element(_), Observed::List(None)) => Match::No,
+            (Content::Absent, _)
+            | (_, Observed::Absent)
+            | (Content::Element(_), Observed::List(None)) => Match::No,
+            (Content::Value(a), Observed::Value(b))
+            | (Content::Element(a), Observed::List(Some(b))) => Match::of(a == b),
             (Content::Columns { cells, whole }, Observed::Columns(seen)) => {
                 let held = |column: NameId| {
                     let own = cells.iter().find(|(name, _)| *name == column);

@@ -11,13 +11,13 @@ use super::trace::Hold;
 /// Whether two locks on one row may be there at the same time (PostgreSQL's four modes; where there are two only, these are
 /// `Share` and `Exclusive`).
 pub(super) fn are_compatible(a: LockMode, b: LockMode) -> bool {
-    use LockMode::{Exclusive, KeyShare, NoKeyUpdate, None, Share};
+    use LockMode::{Exclusive, NoKeyUpdate, None, Share};
     match (a, b) {
         (None, _) | (_, None) => true,
         (Exclusive, _) | (_, Exclusive) => false,
-        (KeyShare, _) | (_, KeyShare) => true,
-        (Share, Share) => true,
-        (NoKeyUpdate, _) | (_, NoKeyUpdate) => false,
+        // What is left with a key-share lock only keeps the key as it is.
+        (Share | NoKeyUpdate, Share | NoKeyUpdate) => (a, b) == (Share, Share),
+        _ => true,
     }
 }
 

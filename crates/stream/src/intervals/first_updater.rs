@@ -36,7 +36,7 @@ fn both_wrote(write: &Write, trace: &Trace, snapshot: Span, other: &Version) -> 
     let others = other.snapshot.filter(|_| other.decided && other.is_certain)?;
     let neither_first =
         trace.commit.sent > others.answered && other.commit.sent > snapshot.answered;
-    neither_first.then(|| Broken::BothWrote {
+    neither_first.then_some(Broken::BothWrote {
         op: write.op,
         other: other.txn,
         other_op: other.op,

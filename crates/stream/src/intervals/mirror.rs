@@ -7,10 +7,10 @@ use hashbrown::{HashMap, HashSet};
 use isolde_spec::{Certifier, LockScope, Profile};
 
 use super::breach::{Breach, Broken, Tally};
+use super::conflicts::Conflicts;
 use super::content::Content;
 use super::row::{Place, Row, TraceNo, Version, may_have_committed};
 use super::span::Span;
-use super::ssi::Conflicts;
 use super::topology::Topology;
 use super::trace::{DATABASE, Fate, Trace, Turn, Write};
 use crate::content::NameId;
@@ -78,6 +78,12 @@ impl Mirror {
     /// How much could be decided so far.
     pub(crate) fn tally(&self) -> Tally {
         self.tally
+    }
+
+    /// How many transactions wait, how many rows and versions are kept, and how many dependencies.
+    pub(crate) fn kept(&self) -> [usize; 4] {
+        let versions = self.rows.values().map(|row| row.versions.len()).sum();
+        [self.entered.len(), self.rows.len(), versions, self.topology.size().1]
     }
 
     /// A transaction has come.

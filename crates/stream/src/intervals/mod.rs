@@ -9,11 +9,13 @@
 //! Only certain orders are used. What is not certain loses detections, and never makes a violation up.
 
 mod breach;
+mod conflicts;
 mod consistent_read;
 mod content;
 mod edges;
 mod exclusion;
 mod first_updater;
+mod flow;
 mod mirror;
 mod offline;
 mod reading;
@@ -23,9 +25,7 @@ mod ssi;
 mod topology;
 mod trace;
 mod tracer;
-#[cfg(test)]
-#[allow(clippy::all)]
-mod trial;
 mod witness;
 
+pub use flow::IntervalFlow;
 pub use offline::decide;

@@ -4,32 +4,10 @@
 //! three committed first, and exempts a first that only read and whose snapshot is older than that commit
 //! (specification C.5). All of that has to be certain here.
 
-use hashbrown::HashMap;
-
 use super::breach::{Breach, Broken};
 use super::mirror::Mirror;
 use super::row::TraceNo;
 use super::topology::{Link, Member};
-
-/// Anti-dependencies between transactions, both ways.
-#[derive(Default, Debug)]
-pub(super) struct Conflicts {
-    /// Of a transaction those that overwrote what it had read.
-    out: HashMap<TraceNo, Vec<(TraceNo, Link)>>,
-    /// Of a transaction those that had read what it overwrote.
-    into: HashMap<TraceNo, Vec<(TraceNo, Link)>>,
-    /// Transactions in the middle that were told of.
-    told: HashMap<TraceNo, ()>,
-}
-
-impl Conflicts {
-    /// Forgets the anti-dependencies of transactions that do not matter any more.
-    pub(super) fn forget(&mut self, matters: impl Fn(TraceNo) -> bool) {
-        self.out.retain(|no, _| matters(*no));
-        self.into.retain(|no, _| matters(*no));
-        self.told.retain(|no, ()| matters(*no));
-    }
-}
 
 impl Mirror {
     /// An anti-dependency between two transactions that have been decided: whether it makes two in a row with another one.
@@ -53,7 +31,7 @@ impl Mirror {
             return;
         };
         let is_same = first == last;
-        if !is_forbidden(one, two, three, is_same) || self.conflicts.told.contains_key(&pivot) {
+        if !is_forbidden(one, two, three, is_same) || self.conflicts.told.contains(&pivot) {
             return;
         }
         let txn = [one, two, three].into_iter().max_by_key(|member| member.ended);
@@ -65,7 +43,7 @@ impl Mirror {
             ops: links.map(|link| link.ops),
         };
         if let Some(txn) = txn.map(|member| member.txn) {
-            self.conflicts.told.insert(pivot, ());
+            self.conflicts.told.insert(pivot);
             self.found.push(Breach { txn, what });
         }
     }

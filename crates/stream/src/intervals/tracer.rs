@@ -130,7 +130,7 @@ impl Times {
         if lost {
             // A statement without an answer may not have been done.
             let answered = |stmt: &&Span| stmt.answered < i64::MAX;
-            let alive = self.stmts[..self.failed].iter().filter(answered).next_back();
+            let alive = self.stmts[..self.failed].iter().rfind(answered);
             self.until = self.until.min(alive.map_or(i64::MIN, |stmt| stmt.sent));
         }
     }

@@ -6,13 +6,12 @@ use hashbrown::{HashMap, HashSet};
 use isolde_check::{Options, name_of_cycle};
 use isolde_history::{Effect, History, Key, Op, OpId, Outcome, TxnId};
 use isolde_spec::{
-    Anomaly, Answer, Because, Counted, Edges, Mechanism, Mirrored, Procedure, Profile, Seen, Step,
-    Stretch, StretchOf, Verdict, Witness,
+    Anomaly, Answer, Because, By, Counted, Edges, Mechanism, Mirrored, Procedure, Profile, Promise,
+    Seen, Step, Stretch, StretchOf, Verdict, Witness,
 };
 
 use super::breach::{Breach, Broken, Dependency, Tally};
 use super::content::{Content, Match, Observed};
-use super::offline::promise;
 use super::span::Span;
 use super::tracer::Tracer;
 use crate::bodies::TxnRef;
@@ -82,6 +81,11 @@ fn answer(
     let all = tally.all();
     let enough = all.of > 0 && all.decided as f64 >= share * all.of as f64;
     Answer::NoViolation { decided: all.decided, of: all.of, enough }
+}
+
+/// The promise that a profile is about.
+fn promise(profile: &Profile) -> Promise {
+    Promise { level: profile.promises, session_order: false, by: By::Intervals }
 }
 
 fn notes(profile: &Profile) -> Vec<String> {
