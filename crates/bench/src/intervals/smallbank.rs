@@ -168,12 +168,10 @@ fn fill(draft: &mut TxnDraft, txn: &Ended, names: &EvidenceNames, pool: &mut Poo
     for (writes, row, value, sent, answered) in &txn.steps {
         let key = pool.key(Value::from_u32(*row));
         let value = pool.int(*value as i64);
-        draft.begin_statement();
         match writes {
             true => draft.write(key, value),
             false => draft.read(key, value),
         }
         draft.statement_interval(Interval::new(*sent, *answered));
-        draft.end_statement();
     }
 }
