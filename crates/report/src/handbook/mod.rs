@@ -16,7 +16,8 @@ use isolde_spec::{Anomaly, By, Level, Promise};
 pub use gallery::{Page, Scene, Shown, gallery};
 pub use json::{anomaly_to_json, level_to_json};
 pub use lattice::{
-    allowing, beyond, forbidding, forbidding_by_snapshots, forbidding_by_timestamps, next_stronger,
+    allowing, beyond, forbidding, forbidding_by_intervals, forbidding_by_snapshots,
+    forbidding_by_timestamps, next_stronger,
 };
 pub use page::{AnomalyPage, ByDesign, LevelPage, Recipe};
 pub use text::{anomaly_to_text, index_to_text, level_to_text};
