@@ -29,7 +29,9 @@ pub(super) fn of(
     clerk.versions(&mut facts);
     clerk.stretches(&mut facts);
     if !mirrored.semantic {
-        let text = "it shows by intervals only; by values this may be allowed".to_owned();
+        let text =
+            "intervals show it, and that says nothing about values: by values it may be allowed"
+                .to_owned();
         facts.push(Fact { name: "values", text });
     }
     facts

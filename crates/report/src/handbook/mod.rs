@@ -99,7 +99,7 @@ pub fn promise(promise: Promise) -> &'static str {
              not serializable"
         }
         (By::Intervals, _) => {
-            "a transaction sees what one snapshot can show that was taken when it says, locks that exclude each other \
+            "a transaction sees what one snapshot shows that its server can have taken, locks that exclude each other \
              are not held at the same time, and of two transactions that write a row one had committed before the \
              other took its snapshot"
         }

@@ -38,7 +38,9 @@ impl AnomalyPage {
         match entry.finding {
             Finding::Timestamps => Promise::by_timestamps(entry.forbidden_from),
             Finding::Snapshots => Promise::by_snapshots(entry.forbidden_from),
-            Finding::Intervals => Promise { by: By::Intervals, ..Promise::of(entry.forbidden_from) },
+            Finding::Intervals => {
+                Promise { by: By::Intervals, ..Promise::of(entry.forbidden_from) }
+            }
             _ => Promise::of(entry.forbidden_from),
         }
     }

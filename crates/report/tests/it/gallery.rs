@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::{env, fs};
 
 use isolde_history::notation::parse;
-use isolde_report::handbook::{anomaly, Scene, Shown, gallery};
+use isolde_report::handbook::{Scene, Shown, anomaly, gallery};
 use isolde_report::{Decided, Exhibit, Telling, svg, to_text};
 use isolde_spec::{Anomaly, Answer, Promise};
 

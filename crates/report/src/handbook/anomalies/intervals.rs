@@ -32,13 +32,13 @@ pub(super) static PAGES: [AnomalyPage; 4] = [
             shows a parcel that is on its way and not paid for.",
         remedy: "Look at how a snapshot is put together: from several shards that are asked one after another, or from \
             a list of running transactions that is read while it changes.",
-        history: "# The payment was confirmed at 12, before the parcel was sent at 20. The overview shows the parcel only.\n\
+        history: "# The payment was confirmed before the parcel was sent. The page shows only the parcel.\n\
             clock events\n\
             given paid no\n\
             given sent no\n\
-            shop      1: w(paid,yes)@[8,9] @[8,12] {end-sent=10}\n\
-            post      2: w(sent,yes)@[16,17] @[16,22] {end-sent=20}\n\
-            overview  3: [r(paid,no) r(sent,yes)]@[5,30] @[5,40] {end-sent=35}\n",
+            shop  1: w(paid,yes)@[8,9] @[8,12] {end-sent=10}\n\
+            post  2: w(sent,yes)@[16,17] @[16,22] {end-sent=20}\n\
+            page  3: [r(paid,no) r(sent,yes)]@[5,30] @[5,40] {end-sent=35}\n",
         shown_by: &[],
         reproduce: &[
             run("save the smallest history", "isolde explain TornSnapshot --history > torn.txt"),
@@ -89,14 +89,14 @@ pub(super) static PAGES: [AnomalyPage; 4] = [
         remedy: "Look at how the certifier learns of reads: through which index or scan they went, whether their marks \
             are given up before all transactions that overlap have ended, and whether each transaction asked for \
             SERIALIZABLE.",
-        history: "# The plan read the old stock, the order the old price. The price was committed first of all.\n\
+        history: "# The plan read the old stock, the sale the old price. The new price was committed first.\n\
             clock events\n\
             given stock 5\n\
             given price 10\n\
             given plan none\n\
-            plan   1: r(stock,5)@[1,2] w(plan,done)@[15,16] @[1,32] {end-sent=30}\n\
-            order  2: r(price,10)@[3,4] w(stock,4)@[13,14] @[3,22] {end-sent=20}\n\
-            price  3: w(price,12)@[5,6] @[5,12] {end-sent=10}\n",
+            plan    1: r(stock,5)@[1,2] w(plan,done)@[15,16] @[1,32] {end-sent=30}\n\
+            sale    2: r(price,10)@[3,4] w(stock,4)@[13,14] @[3,22] {end-sent=20}\n\
+            prices  3: w(price,12)@[5,6] @[5,12] {end-sent=10}\n",
         shown_by: &[by(
             "PostgreSQL",
             "REPEATABLE READ, held against what SERIALIZABLE promises",
