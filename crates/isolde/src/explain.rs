@@ -9,14 +9,15 @@ use isolde_history::notation::parse;
 use isolde_job::excerpts::{As, ShownWitness};
 use isolde_job::{output, quoted};
 use isolde_report::handbook::{
-    AnomalyPage, Entry, LevelPage, anomaly_to_json, anomaly_to_text, index_to_text, level_to_json,
-    level_to_text,
+    AnomalyPage, Entry, LevelPage, anomaly, anomaly_to_json, anomaly_to_text, index_to_text,
+    level_to_json, level_to_text,
 };
 use isolde_report::{
     Decided, Exhibit, Telling, exhibit_to_text, notes_to_text, number, transactions_to_text,
     witness_to_json,
 };
 use isolde_spec::{Anomaly, By, Level, Promise, Summary, Witness};
+use isolde_stream::intervals::decide;
 use isolde_target::without_password;
 
 use crate::args::ExplainArgs;
@@ -93,7 +94,12 @@ fn of_level(args: &ExplainArgs, page: &LevelPage) -> Result<()> {
 /// The first witness of a small history that breaks a promise, in words; nothing if none does.
 fn shown(text: &str, promise: Promise, wanted: Option<Anomaly>) -> Result<String> {
     let history = parse(text).context("in the handbook")?;
-    let verdict = check(&history, promise, &Options::default());
+    let profile = wanted.and_then(|wanted| anomaly(wanted).profile());
+    let verdict = match profile {
+        // What only intervals show is held against the mechanisms of a server.
+        Some(profile) => decide(&history, profile, &Options::default(), 0.0),
+        None => check(&history, promise, &Options::default()),
+    };
     let telling = Telling { style: terminal::style(), ..Telling::default() };
     let shows = |w: &&Witness| wanted.is_none_or(|wanted| w.anomaly == wanted);
     let first = verdict.witnesses().iter().find(shows);

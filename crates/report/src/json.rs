@@ -9,6 +9,7 @@ use crate::case::Case;
 use crate::decided::Decided;
 use crate::exhibit::{Basis, Exhibit, Row, What};
 use crate::forced;
+use crate::mirrored;
 use crate::names;
 use crate::sentence::sentence;
 use crate::stamps;
@@ -163,6 +164,7 @@ pub fn witness_to_json(history: &History, w: &Witness, exhibit: &Exhibit) -> Val
         "cycle": w.steps.iter().enumerate().map(|(at, s)| forced_step(history, w, at, s)).collect::<Vec<_>>(),
         "stuck": w.stuck.as_ref().map(|found| stuck::to_json(history, found)),
         "timed": w.timed.as_ref().map(|found| timed::to_json(history, found, exhibit)),
+        "mirrored": w.mirrored.as_ref().map(|found| mirrored::to_json(history, found)),
         "timeline": timeline(exhibit),
     })
 }

@@ -11,6 +11,7 @@ pub mod handbook;
 mod html;
 mod json;
 mod junit;
+mod mirrored;
 mod names;
 mod picture;
 mod sentence;
@@ -27,7 +28,8 @@ pub use case::Case;
 pub use curve::Curve;
 pub use decided::Decided;
 pub use exhibit::{
-    Basis, Blamed, Exhibit, Fact, Link, Part, PartOp, Role, Row, StuckOrder, Timeline, What,
+    Basis, Blamed, Exhibit, Fact, Lasting, Link, Part, PartOp, Role, Row, StuckOrder, Timeline,
+    What,
 };
 pub use html::HtmlReport;
 pub use json::{REPORT_VERSION, case_to_json, fault_to_json, to_json, witness_to_json};

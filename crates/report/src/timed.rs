@@ -30,7 +30,7 @@ pub(crate) fn to_json(history: &History, timed: &Timed, exhibit: &Exhibit) -> Va
     })
 }
 
-fn seen(history: &History, seen: &Seen) -> Value {
+pub(crate) fn seen(history: &History, seen: &Seen) -> Value {
     let text = |value: &isolde_history::Value| names::value(history, *value);
     json!({
         "value": text(&seen.value),

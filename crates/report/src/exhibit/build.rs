@@ -3,11 +3,17 @@
 use std::collections::{HashMap, HashSet};
 
 use isolde_history::{History, OpId, TxnId};
-use isolde_spec::{Anomaly, Axiom, By, Edges, Finding, Promise, Step, Witness};
+use isolde_spec::{
+    Anomaly, Axiom, By, Edges, Finding, Mechanism, Mirrored, Promise, Step, Witness,
+};
 
+use super::moments::Moments;
+use super::phrase::Phrases;
 use super::sources::Sources;
-use super::{Blamed, Exhibit, Link, Part, PartOp, Role, StuckOrder};
-use super::{cited, story, timed_facts, timed_story, timeline};
+use super::{Blamed, Exhibit, Fact, Link, Part, PartOp, Role, StuckOrder};
+use super::{
+    cited, lasting, mirrored_facts, mirrored_story, story, timed_facts, timed_story, timeline,
+};
 use crate::wrap::shorten;
 use crate::{forced, handbook, names, sentence};
 
@@ -24,6 +30,8 @@ impl Exhibit {
         let sources = Sources::new(history, witness);
         let builder = Builder::new(history, witness, &sources);
         let links = builder.links();
+        let timeline = timeline::of(history, asked.by, &builder.parts, &links, &sources);
+        let moments = Moments::of(&timeline);
         let mut exhibit = Exhibit {
             id: format!("{}-{number}", asked.word()),
             asked,
@@ -31,11 +39,13 @@ impl Exhibit {
             title: title(witness, asked.by),
             meaning: meaning(witness, asked.by),
             story: timed_story::tell(history, asked, witness, &sources)
+                .or_else(|| mirrored_story::tell(history, witness, &sources, &moments))
                 .unwrap_or_else(|| story::tell_whole(history, witness, &sources)),
             promise: handbook::promise(asked),
             breach: breach(witness, asked.by).to_owned(),
-            timeline: timeline::of(history, asked.by, &builder.parts, &links, &sources),
-            facts: timed_facts::of(history, asked, witness, &sources),
+            timeline,
+            facts: facts(history, asked, witness, &sources, &moments),
+            lasting: lasting::of(history, witness, &builder.at),
             blamed: builder.blamed(),
             links,
             stuck: builder.stuck(),
@@ -46,6 +56,20 @@ impl Exhibit {
         };
         exhibit.parts = builder.parts;
         exhibit
+    }
+}
+
+/// What timestamps, snapshots or client intervals show, row by row.
+fn facts(
+    history: &History,
+    asked: Promise,
+    witness: &Witness,
+    sources: &Sources<'_>,
+    moments: &Moments,
+) -> Vec<Fact> {
+    match &witness.mirrored {
+        Some(_) => mirrored_facts::of(history, witness, sources, moments),
+        None => timed_facts::of(history, asked, witness, sources),
     }
 }
 
@@ -156,13 +180,27 @@ impl<'a> Builder<'a> {
         steps.filter(|step| !shown(step.from) || !shown(step.to)).count()
     }
 
-    /// Which transaction's timestamps do not fit.
+    /// Which transaction's timestamps do not fit, or with which one a mechanism failed.
     fn blamed(&self) -> Option<Blamed> {
+        if let Some(mirrored) = &self.witness.mirrored {
+            return self.failed(mirrored);
+        }
         let timed = self.witness.timed.as_ref()?;
         let conflict = timed.axiom == Axiom::NoConflict;
         let other = timed.opponent.filter(|_| conflict).and_then(|txn| self.at.get(&txn).copied());
         let words = timed_facts::in_short(self.history, self.witness, self.sources)?;
         Some(Blamed { part: *self.at.get(&timed.txn)?, other, words })
+    }
+
+    /// With which transaction a mechanism failed; of two that do not go together, both.
+    fn failed(&self, mirrored: &Mirrored) -> Option<Blamed> {
+        let words = mirrored_facts::in_short(
+            &Phrases { history: self.history, sources: self.sources },
+            self.witness,
+        )?;
+        let both = mirrored.mechanism != Mechanism::ConsistentRead;
+        let other = mirrored.opponent.filter(|_| both).and_then(|txn| self.at.get(&txn).copied());
+        Some(Blamed { part: *self.at.get(&mirrored.txn)?, other, words })
     }
 
     fn stuck(&self) -> Option<StuckOrder> {
@@ -214,8 +252,15 @@ fn is_unseen(witness: &Witness) -> bool {
 /// The name of the anomaly; where it can be found by values, too, it says that it was not.
 fn title(witness: &Witness, by: By) -> String {
     let name = sentence::variant(witness.anomaly, witness.needs);
-    let only = matches!(witness.anomaly.entry().finding, Finding::Timestamps | Finding::Snapshots);
-    match witness.timed.is_some() && !only {
+    let finding = witness.anomaly.entry().finding;
+    let only = match witness.mirrored {
+        // What timestamps show and what intervals show may have the same name, and are not the same.
+        Some(_) => finding == Finding::Intervals,
+        None => {
+            witness.timed.is_none() || matches!(finding, Finding::Timestamps | Finding::Snapshots)
+        }
+    };
+    match !only {
         true => format!("{name} by {}", by.name()),
         false => name,
     }
@@ -228,6 +273,9 @@ fn meaning(witness: &Witness, by: By) -> String {
         return format!("a transaction does not come, by {by}, after what its session did before");
     }
     if let Some((meaning, _)) = only_by_timestamps(witness) {
+        return meaning.to_owned();
+    }
+    if let Some(meaning) = by_intervals(witness) {
         return meaning.to_owned();
     }
     let meaning = witness.anomaly.entry().meaning;
@@ -258,6 +306,20 @@ fn only_by_timestamps(witness: &Witness) -> Option<(&'static str, &'static str)>
             "an operation was refused although the key never held anything but what it asked for",
             "an operation is refused only if the key holds something else, and there never was anything else",
         )),
+        _ => None,
+    }
+}
+
+/// What something means by intervals that the catalogue explains by the server's own word.
+fn by_intervals(witness: &Witness) -> Option<&'static str> {
+    witness.mirrored.as_ref()?;
+    match witness.anomaly {
+        Anomaly::StaleRead => {
+            Some("a transaction read a version that had certainly been overwritten by then")
+        }
+        Anomaly::UncommittedVersionRead => {
+            Some("a transaction read a version that cannot have been committed by then")
+        }
         _ => None,
     }
 }

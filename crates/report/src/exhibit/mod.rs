@@ -3,6 +3,10 @@
 
 mod build;
 mod cited;
+mod lasting;
+mod mirrored_facts;
+mod mirrored_story;
+mod moments;
 mod parts;
 mod phrase;
 mod rows;
@@ -17,6 +21,7 @@ mod times;
 
 use isolde_spec::{Anomaly, Promise};
 
+pub use lasting::Lasting;
 pub use parts::{Blamed, Fact, Link, Part, PartOp, Role, StuckOrder};
 pub use rows::{Basis, Row, Timeline, What};
 pub(crate) use times::Times;
@@ -46,11 +51,13 @@ pub struct Exhibit {
     pub links: Vec<Link>,
     /// What happened when, in the sessions.
     pub timeline: Timeline,
+    /// How long locks and snapshots lasted, if it was judged by client intervals.
+    pub lasting: Vec<Lasting>,
     /// How far single operations can be put in order, if that is what fails.
     pub stuck: Option<StuckOrder>,
-    /// What the server's timestamps show: the rule, what should have been read and what was.
+    /// What the server's timestamps or client intervals show: the rule, what should have been read and what was.
     pub facts: Vec<Fact>,
-    /// Which transaction's timestamps do not fit, if it was judged by them.
+    /// Which transaction's timestamps do not fit, or which one its mechanisms failed, if it was judged by those.
     pub blamed: Option<Blamed>,
     /// How many transactions were left out, because they are too many to look at.
     pub left_out: usize,

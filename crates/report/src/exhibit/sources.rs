@@ -99,9 +99,11 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// What timestamps say of the read that is wrong, which is the first operation to look at.
+/// What timestamps or intervals say of the read that is wrong, which is the first operation to look at.
 fn by_timestamps(history: &History, witness: &Witness) -> Option<(TxnId, TxnId, Option<Key>)> {
-    let write = witness.timed.as_ref()?.read.as_ref()?.write?;
+    let timed = witness.timed.as_ref().and_then(|timed| timed.read.as_ref());
+    let mirrored = witness.mirrored.as_ref().and_then(|mirrored| mirrored.read.as_ref());
+    let write = timed.or(mirrored)?.write?;
     let read = *witness.ops.first()?;
     Some((history.txn_of(write), history.txn_of(read), Some(history.op(read).key())))
 }

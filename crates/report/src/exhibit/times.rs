@@ -56,6 +56,11 @@ impl Times {
         }
     }
 
+    /// Whether times are told from the first one on.
+    pub(crate) fn is_relative(&self) -> bool {
+        matches!(self.how, How::Nanoseconds | How::Microseconds | How::Milliseconds)
+    }
+
     /// What the rows rest on, in a sentence.
     pub(crate) fn basis(&self, basis: Basis) -> &'static str {
         match (basis, self.how) {
@@ -74,13 +79,14 @@ impl Times {
     /// One time.
     pub(crate) fn tell(&self, time: Timestamp) -> String {
         let since = time.physical.saturating_sub(self.first).unsigned_abs();
+        let sign = if time.physical < self.first { '-' } else { '+' };
         match self.how {
             How::AsTheyAre => signed(time.physical),
             How::Stamps => stamps::tell(time),
-            How::Nanoseconds => format!("+{}", number(since)),
-            How::Microseconds => format!("+{}.{}", number(since / 1000), since % 1000 / 100),
+            How::Nanoseconds => format!("{sign}{}", number(since)),
+            How::Microseconds => format!("{sign}{}.{}", number(since / 1000), since % 1000 / 100),
             How::Milliseconds => {
-                format!("+{}.{:03}", number(since / 1_000_000), since / 1000 % 1000)
+                format!("{sign}{}.{:03}", number(since / 1_000_000), since / 1000 % 1000)
             }
         }
     }

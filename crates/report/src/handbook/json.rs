@@ -23,6 +23,7 @@ pub fn anomaly_to_json(page: &AnomalyPage) -> Value {
         "forbidden_by": levels(&lattice::forbidding(page.anomaly)),
         "forbidden_by_timestamps": levels(&lattice::forbidding_by_timestamps(page.anomaly)),
         "forbidden_by_snapshots": levels(&lattice::forbidding_by_snapshots(page.anomaly)),
+        "forbidden_by_intervals": levels(&lattice::forbidding_by_intervals(page.anomaly)),
         "allowed_by": levels(&lattice::allowing(page.anomaly)),
         "history": page.history,
         "shown_by": databases(page.shown_by),

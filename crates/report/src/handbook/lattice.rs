@@ -1,22 +1,23 @@
 //! What follows from the catalogue: which level is next to which, and which forbids what.
 
-use isolde_spec::{Anomaly, By, CATALOGUE, Finding, Level};
+use isolde_spec::{Anomaly, By, CATALOGUE, Finding, Level, Profile};
 
 /// The levels that imply this one directly.
 pub fn next_stronger(level: Level) -> Vec<Level> {
     Level::ALL.into_iter().filter(|other| other.next_weaker().contains(&level)).collect()
 }
 
-/// What the server has to say for an anomaly to be seen: by values no level knows it then.
+/// What has to be known beside values for an anomaly to be seen: by values no level knows it then.
 pub(super) fn shown_only_by(anomaly: Anomaly) -> Option<By> {
     match anomaly.entry().finding {
         Finding::Timestamps => Some(By::Timestamps),
         Finding::Snapshots => Some(By::Snapshots),
+        Finding::Intervals => Some(By::Intervals),
         _ => None,
     }
 }
 
-/// Whether only the server's timestamps or snapshots show an anomaly.
+/// Whether only the server's timestamps or snapshots, or client intervals, show an anomaly.
 pub(super) fn is_timed(anomaly: Anomaly) -> bool {
     shown_only_by(anomaly).is_some()
 }
@@ -52,6 +53,15 @@ pub fn forbidding_by_snapshots(anomaly: Anomaly) -> Vec<Level> {
         Anomaly::ConcurrentWrites | Anomaly::StaleSnapshot => vec![Level::SnapshotIsolation],
         _ => Vec::new(),
     }
+}
+
+/// The levels that forbid by intervals what only they show: of those that profiles of servers promise.
+pub fn forbidding_by_intervals(anomaly: Anomaly) -> Vec<Level> {
+    if shown_only_by(anomaly) != Some(By::Intervals) {
+        return Vec::new();
+    }
+    let promised = |level: &Level| Profile::builtin().iter().any(|it| it.promises == *level);
+    Level::ALL.into_iter().filter(|l| promised(l) && anomaly.forbidden_at(*l)).collect()
 }
 
 /// What such an anomaly means for serializability by timestamps, if that is not that it is violated.

@@ -16,7 +16,8 @@ use isolde_spec::{Anomaly, By, Level, Promise};
 pub use gallery::{Page, Scene, Shown, gallery};
 pub use json::{anomaly_to_json, level_to_json};
 pub use lattice::{
-    allowing, beyond, forbidding, forbidding_by_snapshots, forbidding_by_timestamps, next_stronger,
+    allowing, beyond, forbidding, forbidding_by_intervals, forbidding_by_snapshots,
+    forbidding_by_timestamps, next_stronger,
 };
 pub use page::{AnomalyPage, ByDesign, LevelPage, Recipe};
 pub use text::{anomaly_to_text, index_to_text, level_to_text};
@@ -98,7 +99,7 @@ pub fn promise(promise: Promise) -> &'static str {
              not serializable"
         }
         (By::Intervals, _) => {
-            "a transaction sees what one snapshot can show that was taken when it says, locks that exclude each other \
+            "a transaction sees what one snapshot shows that its server can have taken, locks that exclude each other \
              are not held at the same time, and of two transactions that write a row one had committed before the \
              other took its snapshot"
         }

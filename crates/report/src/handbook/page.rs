@@ -1,6 +1,8 @@
 //! What a page of the handbook holds.
 
-use isolde_spec::{Anomaly, Finding, Level, Promise};
+use isolde_spec::{Anomaly, By, Finding, Level, Profile, Promise};
+
+use super::anomalies;
 
 /// What the handbook says of an anomaly.
 #[derive(Clone, Copy, Debug)]
@@ -29,15 +31,23 @@ pub struct AnomalyPage {
 }
 
 impl AnomalyPage {
-    /// The weakest promise that its history breaks: by timestamps or snapshots where only they show the
-    /// anomaly.
+    /// The weakest promise that its history breaks: by timestamps, snapshots or intervals where only
+    /// they show the anomaly.
     pub fn promise(&self) -> Promise {
         let entry = self.anomaly.entry();
         match entry.finding {
             Finding::Timestamps => Promise::by_timestamps(entry.forbidden_from),
             Finding::Snapshots => Promise::by_snapshots(entry.forbidden_from),
+            Finding::Intervals => {
+                Promise { by: By::Intervals, ..Promise::of(entry.forbidden_from) }
+            }
             _ => Promise::of(entry.forbidden_from),
         }
+    }
+
+    /// The server whose mechanisms its history is held against, if only client intervals show the anomaly.
+    pub fn profile(&self) -> Option<&'static Profile> {
+        Profile::named(anomalies::profile(self.anomaly)?).ok()
     }
 }
 

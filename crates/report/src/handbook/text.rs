@@ -1,6 +1,6 @@
 //! The handbook on a terminal: plain text, 100 columns.
 
-use isolde_spec::{Anomaly, CATALOGUE, Edges, Finding, Level, Pattern, Promise, Reads};
+use isolde_spec::{Anomaly, By, CATALOGUE, Edges, Finding, Level, Pattern, Promise, Reads};
 
 use super::lattice::{self, DRAWING};
 use super::{
@@ -100,7 +100,10 @@ fn forbidden_by(anomaly: Anomaly) -> String {
     let timed = timed.map(|level| Promise::by_timestamps(level).to_string());
     let shown = lattice::forbidding_by_snapshots(anomaly).into_iter();
     let shown = shown.map(|level| Promise::by_snapshots(level).to_string());
-    let by: Vec<String> = timed.chain(shown).collect();
+    let mirrored = lattice::forbidding_by_intervals(anomaly).into_iter();
+    let mirrored = mirrored.map(|level| Promise { by: By::Intervals, ..Promise::of(level) });
+    let mirrored = mirrored.map(|promise| promise.to_string());
+    let by: Vec<String> = timed.chain(shown).chain(mirrored).collect();
     all_of(&by.iter().map(String::as_str).collect::<Vec<_>>())
 }
 

@@ -192,10 +192,11 @@ fn strongest(case: &Case<'_>, summary: &Summary) -> String {
         return String::new();
     }
     let names: Vec<&str> = summary.strongest.iter().map(|level| level.name()).collect();
-    let without = match case.decided.iter().all(|d| d.verdict.promise.session_order) {
-        true => "",
-        false => ", without session order",
-    };
+    let without =
+        match case.decided.iter().all(|d| answers::promised(d.verdict.promise).session_order) {
+            true => "",
+            false => ", without session order",
+        };
     let asked = |level: &Level| by_values(*level, case.decided).is_some();
     let follows = |level: &Level| summary.strongest.iter().any(|strong| strong.implies(*level));
     let others = Level::ALL.into_iter().filter(|level| follows(level) && !asked(level));

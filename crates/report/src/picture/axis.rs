@@ -43,7 +43,11 @@ impl Axis {
         } else {
             in_sessions(parts)
         };
-        let known = spans.iter().flat_map(|(begin, end)| [*begin, *end]).flatten();
+        let own = spans.iter().flat_map(|(begin, end)| [*begin, *end]).flatten();
+        let lasting = exhibit.lasting.iter().filter(|it| it.part < parts.len());
+        let lasting =
+            lasting.flat_map(|it| [it.certain.0, it.certain.1, it.possible.0, it.possible.1]);
+        let known = own.chain(lasting.flatten().map(Timestamp::plain));
         let mut moments: Vec<Timestamp> = known.collect();
         moments.sort_unstable();
         moments.dedup();
@@ -70,6 +74,13 @@ impl Axis {
         let left = begin.map_or(self.left - BEYOND, |begin| self.x(begin));
         let right = end.map_or(self.right(), |end| self.x(end));
         (left, right.max(left + SHORTEST))
+    }
+
+    /// Where something begins and ends that lasted.
+    pub(super) fn between(&self, (from, until): (Option<i64>, Option<i64>)) -> (f64, f64) {
+        let x = |time: Option<i64>| time.map(|time| self.x(Timestamp::plain(time)));
+        let left = x(from).unwrap_or(self.left - BEYOND);
+        (left, x(until).unwrap_or(self.right()).max(left))
     }
 
     /// Whether its begin and its end are not known.

@@ -9,6 +9,7 @@ use super::face::{badge, told};
 use super::geometry::{Rect, Size};
 use super::graph::{Drawn, MARGIN};
 use super::sheet::Sheet;
+use super::strip::{self, Strip, strips};
 use super::text::{cut, width, width_class};
 use crate::exhibit::{Basis, Blamed, Exhibit, Part, StuckOrder};
 use crate::stamps;
@@ -71,6 +72,8 @@ struct Call<'a> {
     place: Option<usize>,
     /// Whether it cannot be put in order, and has a cross.
     crossed: bool,
+    /// What lasted within it: locks, snapshots.
+    strips: Vec<Strip>,
     /// By which clock its begin and end are told.
     clock: Basis,
 }
@@ -83,11 +86,18 @@ pub(super) fn draw(exhibit: &Exhibit, marks: &Marks) -> Drawn {
     let names: Vec<String> = sessions.iter().map(|name| cut(name, SESSION)).collect();
     let widest = names.iter().map(|name| width(name, 12.0)).fold(0.0, f64::max);
     let axis = Axis::new(exhibit, parts, MARGIN + width_class(widest + 24.0));
-    let mut calls: Vec<Call<'_>> =
-        parts.iter().enumerate().map(|(at, part)| call((at, part), clock, &axis, marks)).collect();
+    let with_strips = |(at, part)| {
+        let strips = strips(exhibit, &axis, at);
+        Call { strips, ..call((at, part), clock, &axis, marks) }
+    };
+    let mut calls: Vec<Call<'_>> = parts.iter().enumerate().map(with_strips).collect();
     let rows = give_rows(&mut calls, &sessions);
     let reach = calls.iter().map(|call| call.reach).fold(axis.right(), f64::max);
-    let width = reach + MARGIN;
+    let legend = match exhibit.lasting.is_empty() {
+        true => 0.0,
+        false => width_class(width(strip::LEGEND, 10.0)) + MARGIN,
+    };
+    let width = reach.max(legend) + MARGIN;
     let mut sheet = Sheet::default();
     let mut tops = Vec::new();
     let mut top = MARGIN;
@@ -101,10 +111,14 @@ pub(super) fn draw(exhibit: &Exhibit, marks: &Marks) -> Drawn {
         tops.push(top + LANE_PAD);
         top += height;
     }
-    let bottom = axis.draw(&mut sheet, MARGIN, top);
+    let mut bottom = axis.draw(&mut sheet, MARGIN, top);
     for call in &calls {
         let lane = tops.get(call.lane).copied().unwrap_or(MARGIN);
         call.draw(&mut sheet, lane + call.row as f64 * ROW);
+    }
+    if !exhibit.lasting.is_empty() {
+        bottom += 14.0;
+        sheet.text("time", (MARGIN, bottom), strip::LEGEND);
     }
     let size = Size { width, height: bottom + MARGIN / 2.0 };
     let stuck = marks.order.is_some();
@@ -158,6 +172,7 @@ fn call<'a>(
         bad,
         place: place.filter(|_| bad.is_none()),
         crossed: bad.is_some() && marks.order.is_some(),
+        strips: Vec::new(),
         clock,
     }
 }
@@ -206,6 +221,9 @@ impl Call<'_> {
         ));
         sheet.title(self.told());
         self.draw_bar(sheet, top + 20.0);
+        for (number, strip) in self.strips.iter().enumerate() {
+            strip.draw(sheet, number, top + 20.0);
+        }
         self.draw_place(sheet, top + 20.0);
         self.draw_text(sheet, top + 14.0);
         sheet.put("</g>");
@@ -270,6 +288,8 @@ impl Call<'_> {
             }
             ((begin, end), _) => format!("\n[{}, {}]", time(begin), time(end)),
         };
-        told(self.part).replace(", beside the cycle", "") + &times + &place
+        let lasted: String =
+            self.strips.iter().map(|strip| format!("\n{}", strip.told())).collect();
+        told(self.part).replace(", beside the cycle", "") + &times + &lasted + &place
     }
 }

@@ -19,6 +19,7 @@ mod route;
 mod sheet;
 mod space;
 mod standalone;
+mod strip;
 mod text;
 
 pub(crate) use course::course;

@@ -1,6 +1,7 @@
 //! Verdicts in words, for a terminal or a pipe: at most 100 columns, and nothing that needs colour.
 
 mod faults;
+mod lasting;
 mod summary;
 mod timed_summary;
 mod timeline;

@@ -91,7 +91,7 @@ fn strongest(summary: &Summary, decided: &[Decided]) -> String {
         return out;
     }
     let names: Vec<&str> = summary.strongest.iter().map(|level| level.name()).collect();
-    let sessions = decided.iter().all(|d| d.verdict.promise.session_order);
+    let sessions = decided.iter().all(|d| answers::promised(d.verdict.promise).session_order);
     let without = if sessions { "" } else { ", without session order" };
     let said = match names.len() {
         0 => format!("no level is known to hold{without}"),

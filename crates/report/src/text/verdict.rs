@@ -156,7 +156,8 @@ pub(crate) fn method(name: &str) -> &str {
 
 /// "1 key", "2 keys".
 fn figure(name: &str, n: u64) -> String {
-    let one = name.replace("dependencies", "dependency").replace("points", "point");
+    let one = [("dependencies", "dependency"), ("points", "point"), ("s decided", " decided")];
+    let one = one.iter().fold(name.to_owned(), |name, (many, one)| name.replace(many, one));
     let name = if n == 1 { one.strip_suffix('s').unwrap_or(&one) } else { name };
     unbroken(&format!("{} {name}", number(n)))
 }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use isolde_history::History;
 use isolde_spec::Edges;
 
-use super::{Telling, timeline};
+use super::{Telling, lasting, timeline};
 use crate::exhibit::{Exhibit, Link, Role};
 use crate::names;
 use crate::style::{Ink, Style};
@@ -29,6 +29,7 @@ pub(super) fn to_text(history: &History, exhibit: &Exhibit, telling: &Telling, o
     out.push('\n');
     timeline::to_text(exhibit, style, out);
     out.push('\n');
+    lasting::to_text(exhibit, style, out);
     order(exhibit, out);
     links(exhibit, style, out);
     exhibit.facts.iter().for_each(|fact| row(out, fact.name, &fact.text));

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use std::{env, fs};
 
 use isolde_history::notation::parse;
-use isolde_report::handbook::{Scene, Shown, gallery};
+use isolde_report::handbook::{Scene, Shown, anomaly, gallery};
 use isolde_report::{Decided, Exhibit, Telling, svg, to_text};
 use isolde_spec::{Anomaly, Answer, Promise};
 
-use crate::shown::ask_promise;
+use crate::shown::{ask_page, ask_promise};
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/handbook")
@@ -28,7 +28,11 @@ fn about(wanted: Option<Anomaly>, mut decided: Decided) -> Decided {
 /// What the terminal says of a history, without how it was found out.
 fn show(scene: &Scene) -> Shown {
     let history = parse(scene.history).unwrap();
-    let ask = |asked: &Promise| about(scene.wanted, ask_promise(&history, *asked));
+    let page = scene.wanted.map(anomaly).filter(|page| page.profile().is_some());
+    let ask = |asked: &Promise| match page {
+        Some(page) => about(scene.wanted, ask_page(&history, page)),
+        None => about(scene.wanted, ask_promise(&history, *asked)),
+    };
     let decided: Vec<Decided> = scene.promises.iter().map(ask).collect();
     let violated = decided.iter().find(|decided| decided.verdict.holds() == Some(false));
     let text = to_text(&history, violated.unwrap_or(decided.last().unwrap()), &Telling::default());

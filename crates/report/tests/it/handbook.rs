@@ -9,7 +9,7 @@ use isolde_spec::{Anomaly, By, CATALOGUE, Level, Promise, Verdict};
 use isolde_workload::simulate::{Planted, plantable};
 use isolde_workload::{Kind, favoured};
 
-use crate::shown::ask_promise;
+use crate::shown::{ask_page, ask_promise};
 
 fn asked(history: &str, promise: Promise) -> Verdict {
     let history = parse(history).unwrap_or_else(|e| panic!("{e}\n{history}"));
@@ -35,6 +35,12 @@ fn violated(history: &str, level: Level) -> bool {
 /// The first name that a promise has for what is wrong.
 fn first(history: &str, promise: Promise) -> Option<Anomaly> {
     asked(history, promise).witnesses().first().map(|witness| witness.anomaly)
+}
+
+/// The same of what a page is about.
+fn first_of(history: &str, page: &handbook::AnomalyPage) -> Option<Anomaly> {
+    let history = parse(history).unwrap_or_else(|e| panic!("{e}\n{history}"));
+    ask_page(&history, page).verdict.witnesses().first().map(|witness| witness.anomaly)
 }
 
 /// Where transactions are single operations these pairs mean the same, so that no history tells
@@ -143,9 +149,26 @@ fn snapshots_show_what_values_do_not() {
 }
 
 #[test]
+fn intervals_show_what_values_do_not() {
+    let shown: Vec<_> = all_anomalies().filter(|page| is_by(page, By::Intervals)).collect();
+    assert_eq!(shown.len(), 4);
+    for page in shown {
+        let name = page.anomaly;
+        let verdict = ask_page(&parse(page.history).unwrap(), page).verdict;
+        assert_eq!(verdict.witnesses().len(), 1, "{name}: {:?}", verdict.witnesses());
+        assert_eq!(first_of(page.history, page), Some(name));
+        assert!(handbook::forbidding(name).is_empty());
+        let profile = page.profile().unwrap();
+        assert!(handbook::forbidding_by_intervals(name).contains(&profile.promises), "{name}");
+        for level in Level::ALL.into_iter().filter(|l| !l.needs_real_time() && !l.of_operations()) {
+            assert!(holds(page.history, level), "{name} at {level} by values");
+        }
+    }
+}
+
+#[test]
 fn no_transaction_can_be_left_out_of_it() {
     for page in all_anomalies() {
-        let from = page.promise();
         let lines: Vec<&str> = page.history.lines().collect();
         let is_txn = |line: &str| line.contains(": ") && !line.starts_with(['#', 'o']);
         for left_out in (0..lines.len()).filter(|at| is_txn(lines[*at])) {
@@ -157,7 +180,7 @@ fn no_transaction_can_be_left_out_of_it() {
             };
             // An order of versions may name what is no longer written.
             let history = if parse(&rest(true)).is_ok() { rest(true) } else { rest(false) };
-            assert_ne!(first(&history, from), Some(page.anomaly), "{}\n{history}", page.anomaly);
+            assert_ne!(first_of(&history, page), Some(page.anomaly), "{}\n{history}", page.anomaly);
         }
     }
 }

@@ -8,6 +8,7 @@ mod gallery;
 mod handbook;
 mod html;
 mod junit;
+mod mirrored;
 mod operations;
 mod pictures;
 mod schema;

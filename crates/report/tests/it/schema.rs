@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use isolde_check::{Checker, Options};
 use isolde_history::History;
 use isolde_history::notation::parse;
-use isolde_report::{Case, Decided, REPORT_VERSION, case_to_json, fault_to_json};
+use isolde_report::{Case, Decided, REPORT_VERSION, case_to_json, fault_to_json, handbook};
 use isolde_spec::{Anomaly, CATALOGUE, Level, Promise};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use crate::shown::decided;
+use crate::shown::{ask_page, ask_profile, decided};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -47,11 +47,15 @@ fn report(name: &str, history: &History, every_level: bool) -> Value {
     let timed = [Level::SnapshotIsolation, Level::Serializable].map(Promise::by_timestamps);
     let promises = Level::ALL.map(Promise::of).into_iter().chain(timed);
     let asked: Vec<Decided> = promises.map(|promise| decided(checker.check(promise))).collect();
+    report_of(name, history, &asked, every_level)
+}
+
+fn report_of(name: &str, history: &History, asked: &[Decided], every_level: bool) -> Value {
     case_to_json(&Case {
         history,
         name: name.to_owned(),
         format: "notation".to_owned(),
-        decided: &asked,
+        decided: asked,
         about: vec![("size".to_owned(), "small".to_owned())],
         warnings: vec!["a line was torn".to_owned()],
         warning_count: 1,
@@ -94,6 +98,17 @@ fn reports_are_as_the_schema_says() {
     let timed = &reports.last().unwrap()["verdicts"][14]["witnesses"];
     assert_eq!(timed[0]["transactions"][0]["commit_ts"], json!([2, 1]));
     assert!(timed.as_array().unwrap().iter().any(|w| w["timed"]["assumed"][0].is_object()));
+    for page in CATALOGUE.iter().map(|entry| handbook::anomaly(entry.anomaly)) {
+        if let Some(profile) = page.profile() {
+            let history = parse(page.history).unwrap();
+            let alone = parse("given x 0\na: r(x,0)@[1,2] @[1,5]\n").unwrap();
+            reports.push(report_of("page", &history, &[ask_page(&history, page)], true));
+            reports.push(report_of("alone", &alone, &[ask_profile(&alone, profile)], true));
+        }
+    }
+    let mirrored = &reports[reports.len() - 2]["verdicts"][0]["witnesses"][0]["mirrored"];
+    assert_eq!(mirrored["mechanism"], "serialization certifier");
+    assert_eq!(reports.last().unwrap()["summary"]["by_intervals"][0]["answer"], "no-violation");
     assert!(reports.len() > 10);
     for report in &reports {
         assert_eq!(complaints(&validator, report), Vec::<String>::new(), "{}", report["history"]);

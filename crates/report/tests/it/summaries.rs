@@ -263,6 +263,7 @@ fn json_has_everything_of_a_verdict() {
               "forbidden_from": "strong-snapshot-isolation",
               "id": "strict-serializable-1",
               "meaning": "a cycle with exactly one anti-dependency",
+              "mirrored": null,
               "needs": [
                 "rt"
               ],

@@ -142,6 +142,7 @@ fn figure_11_for_machines() {
     "#]].assert_eq(&format!("{:#}\n", witness["timed"]));
     expect![[r#"
         {
+          "by_intervals": [],
           "by_snapshots": [],
           "by_timestamps": [
             {

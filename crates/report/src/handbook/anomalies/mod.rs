@@ -2,6 +2,7 @@
 
 mod conflicts;
 mod cycles;
+mod intervals;
 mod lists;
 mod local;
 mod missed;
@@ -15,7 +16,7 @@ use isolde_spec::Anomaly;
 use super::page::AnomalyPage;
 
 /// All of them.
-static PAGES: [&[AnomalyPage]; 9] = [
+static PAGES: [&[AnomalyPage]; 10] = [
     &local::PAGES,
     &nowhere::PAGES,
     &lists::PAGES,
@@ -25,12 +26,18 @@ static PAGES: [&[AnomalyPage]; 9] = [
     &operations::PAGES,
     &timestamps::PAGES,
     &snapshots::PAGES,
+    &intervals::PAGES,
 ];
 
 /// The page of an anomaly.
 pub(super) fn page(anomaly: Anomaly) -> &'static AnomalyPage {
     // Every anomaly has a page (a test checks it); the first stands in for none.
     pages().find(|page| page.anomaly == anomaly).unwrap_or(&local::PAGES[0])
+}
+
+/// The profile of the server whose mechanisms the history of a page is held against, if only intervals show what it is about.
+pub(super) fn profile(anomaly: Anomaly) -> Option<&'static str> {
+    intervals::profile(anomaly)
 }
 
 /// Every page.

@@ -29,8 +29,11 @@ function pictureFile(picture) {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${svg}\n`;
 }
 
+/** Whether the picture is one of dependencies, and not of times. */
+const hasArrows = (body) => body.facts.length === 0 || raw.pictures[body.picture.template].includes('class="graph"');
+
 function pictureNode(body) {
-  const label = body.facts.length > 0 ? "What the server says" : "Dependencies";
+  const label = hasArrows(body) ? "Dependencies" : "What happened when";
   const holder = el("div.picture.scroll", { tabindex: "0", role: "group", "aria-label": label });
   holder.innerHTML = pictureText(body.picture);
   // What an edge says is its title; the button is told by it.
@@ -177,7 +180,7 @@ function witnessNode(witness) {
       plain(meaning) !== plain(body.story) && el("p.meaning", null, meaning)),
     el("p.story", null, body.story),
     promiseNode(witness, body),
-    el("figure", null, pictureNode(body), body.facts.length === 0 && el("figcaption", null, legend(body))),
+    el("figure", null, pictureNode(body), hasArrows(body) && el("figcaption", null, legend(body))),
     el("section.when", null,
       el("h3", null, "Time line"), el("p.muted", null, body.timeline.basis), timelineNode(body)),
     edgesNode(body),

@@ -6,8 +6,10 @@ use expect_test::Expect;
 use isolde_check::{Checker, Options, check};
 use isolde_history::History;
 use isolde_history::notation::parse;
+use isolde_report::handbook::AnomalyPage;
 use isolde_report::{Decided, Telling, summary_to_text, to_text};
-use isolde_spec::{Level, Promise, Verdict};
+use isolde_spec::{Level, Profile, Promise, Verdict};
+use isolde_stream::intervals::decide;
 
 pub fn decided(verdict: Verdict) -> Decided {
     Decided { verdict, holds_without_session_order: false, seconds: 0.5 }
@@ -19,6 +21,19 @@ pub fn ask(history: &History, level: Level) -> Decided {
 
 pub fn ask_promise(history: &History, promise: Promise) -> Decided {
     decided(check(history, promise, &Options::default()))
+}
+
+/// Holds a history against the mechanisms of a server.
+pub fn ask_profile(history: &History, profile: &Profile) -> Decided {
+    decided(decide(history, profile, &Options::default(), 0.9))
+}
+
+/// What a page of the handbook asks of a history: its promise, by intervals of its server.
+pub fn ask_page(history: &History, page: &AnomalyPage) -> Decided {
+    match page.profile() {
+        Some(profile) => ask_profile(history, profile),
+        None => ask_promise(history, page.promise()),
+    }
 }
 
 /// Snapshot isolation and, if commit order is serial, serializability by timestamps; then all levels by values.
