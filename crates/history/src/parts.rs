@@ -10,7 +10,7 @@ use crate::evidence::Interval;
 use crate::history::History;
 use crate::ids::Key;
 use crate::lost_commit::LostCommit;
-use crate::meta::{Event, InitialState};
+use crate::meta::{Event, InitialState, info};
 use crate::notation::write_value;
 use crate::op::OpKind;
 use crate::pool::Pool;
@@ -104,7 +104,10 @@ impl History {
                 let (start, commit) = (&columns.start_ts.physical, &columns.commit_ts.physical);
                 some(!start.is_empty() || !commit.is_empty(), "of the database")
             }
-            HistoryPart::Meta => self.listed(self.meta().info.iter().map(|(name, _)| *name)),
+            HistoryPart::Meta => {
+                let facts = self.meta().info.iter().map(|(name, _)| *name);
+                self.listed(facts.filter(|name| !says_what_values_are(self.pool(), *name)))
+            }
             HistoryPart::Events => {
                 let count = self.events().len();
                 some(count > 0, &format!("{count} on the time line"))
@@ -211,6 +214,11 @@ impl History {
     }
 }
 
+/// Whether a fact says how values are to be read: without it, the operations would mean something else.
+fn says_what_values_are(pool: &Pool, fact: Value) -> bool {
+    pool.as_text(fact) == Some(info::ROWS)
+}
+
 fn all_numbers(pool: &Pool, names: &[Value]) -> bool {
     names.iter().all(|name| pool.as_wide_int(*name).is_some_and(|number| number >= 0))
 }
@@ -259,7 +267,8 @@ impl Less<'_> {
     fn meta(&self, history: &History, map: &Remap, builder: &mut HistoryBuilder) {
         builder.meta = history.meta().mapped(map);
         if self.drops(HistoryPart::Meta) {
-            builder.meta.info.clear();
+            let kept = |name: Value| says_what_values_are(&builder.pool, name);
+            builder.meta.info.retain(|(name, _)| kept(*name));
         }
         if self.initial.is_some() {
             builder.meta.initial = InitialState::every(Value::ABSENT);
@@ -370,6 +379,14 @@ mod tests {
             without(ALL, &HistoryPart::ALL),
             "1: r(1,absent) w(1,1) w(2,2)\n2: r(2,2) abort\n"
         );
+    }
+
+    #[test]
+    fn what_values_mean_is_never_left_out() {
+        let text = "meta rows by-column\nmeta server x\na: w(r,{v:1})\n";
+        assert_eq!(without(text, &[HistoryPart::Meta]), "meta rows by-column\na: w(r,{v:1})\n");
+        let text = "meta rows by-column\na: w(r,{v:1})\n";
+        assert!(!parse(text).unwrap().parts().iter().any(|(part, _)| *part == HistoryPart::Meta));
     }
 
     #[test]
