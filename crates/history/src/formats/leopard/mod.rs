@@ -52,8 +52,8 @@ pub(crate) static FORMAT: Format = Format {
 
 /// How much of a file is looked at to recognise it.
 const HEAD: usize = 64 << 10;
-/// Members of every operation, of which two tell the format.
-const TELLING: [&str; 4] = ["threadID", "transactionID", "operationID", "operationTraceType"];
+/// Members of every operation, of which two tell the format, and the first one alone.
+const TELLING: [&str; 4] = ["operationTraceType", "threadID", "transactionID", "operationID"];
 
 fn looks_like(source: &Source) -> bool {
     match source {
@@ -78,7 +78,7 @@ fn starts_with_operation(bytes: &[u8]) -> Option<bool> {
     // Where the head ends, or the text is damaged, what has been seen until then must do.
     match first_members(&mut json, &mut seen) {
         Ok(false) => None,
-        _ => Some(seen.iter().filter(|seen| **seen).count() >= 2),
+        _ => Some(seen[0] || seen.iter().filter(|seen| **seen).count() >= 2),
     }
 }
 

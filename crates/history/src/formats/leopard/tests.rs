@@ -141,3 +141,579 @@ fn natives_keep_all_of_it() {
         comes_back(&back);
     }
 }
+
+#[test]
+fn how_transactions_begin_and_end() {
+    check(
+        &[
+            // No START: it begins with its first statement. Without an end nobody knows.
+            r#"UPDATE:a:10:20 "writeTupleList":[{"table":"t","primaryKey":1,"valueMap":{"v":1.50,"w":true}}]"#,
+            "START:b:30:40",
+            "COMMIT:b:50:60 \"exception\":\"lost\"",
+            // A COMMIT that failed, and then a ROLLBACK.
+            "START:c:70:80 \"isolationLevel\":\"Odd Level\",\"wall\":5,\"exception\":\"slow\"",
+            "COMMIT:c:90:100 \"exception\":\"40001\",\"sql\":\"COMMIT\"",
+            "ROLLBACK:c:110:120 \"readMode\":\"UNCOMMITTED_READ\",\"operationID\":\"c,2\"",
+            "ROLLBACK:d:130: \"exception\":\"gone\"",
+            // BEGIN is answered with the first statement, which goes without saying.
+            "START:e:140:160",
+            "SELECT:e:145:160",
+            "COMMIT:e:170:180",
+        ],
+        expect![[r#"
+            meta rows by-column
+            0 a: w([t,1],{v:"1.50",w:true})@[10,20] unknown @[10,_]
+            0 b: unknown @[30,60] {end-sent=50,error=lost,begin-answered=40}
+            0 c: []@[90,100]{kind=commit,error="40001",sql=COMMIT} abort @[70,120] {end-sent=110,begin-answered=80,level="Odd Level",exception=slow,wall=5,ending={readMode:UNCOMMITTED_READ}}
+            0 d: abort @[130,_] {end-sent=130,error=gone}
+            0 e: []@[145,160] @[140,180] {end-sent=170}
+        "#]],
+    );
+}
+
+#[test]
+fn what_statements_are() {
+    check(
+        &[
+            "START:a:1:2",
+            r#"UPDATE:a:3:4 "predicateLock":"v > 1","traceLockMode":"SHARE_LOCK""#,
+            r#"DELETE:a:5:6 "readTupleList":[{"table":"table3"},{"table":3,"primaryKey":"007","valueMap":{}}],"writeTupleList":[{"table":"3","primaryKey":"007","valueMap":{"v":null},"note":[1,{"x":null}]}]"#,
+            r#"INSERT:a:7:8 "readTupleList":[{"table":3,"primaryKey":"x,1"}],"isWhereValid":true"#,
+            r#"START:a:9:10 "savepoint":1"#,
+            r#"START:a:11:12 "savepoint":2,"exception":"no""#,
+            r#"ROLLBACK:a:13:14 "savepoint":1"#,
+            r#"COMMIT:a:15:16 "savepoint":1"#,
+            r#"SELECT:a:17:18 "savepoint":"s","exception":"","operationID":"a,99""#,
+            r#"SET_SNAPSHOT:a:19:20 "savepoint":1,"writeTupleList":[{"table":"0","valueMap":{"SNAPSHOT":"-5, 7"}}]"#,
+            r#"SELECT:a:21: "sql":{"$":"unobserved"}"#,
+        ],
+        expect![[r#"
+            meta rows by-column
+            0 a: []@[3,4]{kind=update,lock=share,predicate="v > 1"} [r([3,"007"],{}) delete([3,"007"]){values={v:null},note=[1,{x:absent}]}]@[5,6]{locked-tables=[3]} [r([3,"x,1"],_)]@[7,8]{kind=insert,isWhereValid=true} savepoint(1)@[9,10] []@[11,12]{kind=start,error=no,savepoint=2} rollback(1)@[13,14] release(1)@[15,16] []@[17,18]{savepoint=s,operationID="a,99"} []@[19,20]{savepoint=1,snapshot-interval=[-5,7],snapshot-of=[0,absent]} []@[21,_]{sql=_} unknown @[1,_] {begin-answered=2}
+        "#]],
+    );
+}
+
+#[test]
+fn events_have_all_that_was_said() {
+    let text = r#"[{"startTimestamp":5,"operationTraceType":"DDL","sql":"CREATE","readTupleList":3,"finishTimestamp":9},
+        {"operationTraceType":"DistributeSchedule","startTimestamp":1}]"#;
+    let history = load(&slice(text)).unwrap();
+    expect![[r#"
+        meta rows by-column
+        event ddl @[5,9] {readTupleList:3,sql:CREATE}
+        event distribute-schedule @[1,_]
+    "#]]
+    .assert_eq(&to_text(&history));
+    comes_back(&history);
+}
+
+#[test]
+fn what_is_torn_or_contradicts_itself_is_refused_where_it_does() {
+    let op = |lines: &[&str]| operations(lines);
+    fails("", expect!["loader-0.0.json:1:1: expected '[', found the end of the file"]);
+    fails(
+        "[{\"threadID\":1",
+        expect!["loader-0.0.json:1:15: expected ',' or '}', found the end of the file"],
+    );
+    fails(
+        "[{}]",
+        expect![[
+            r#"loader-0.0.json:1:2: expected an object with a member "operationTraceType", found '{}]'"#
+        ]],
+    );
+    fails("[] x", expect!["loader-0.0.json:1:4: expected the end, found 'x'"]);
+    fails("[3]", expect!["loader-0.0.json:1:2: expected '{', found '3]'"]);
+    fails(
+        &op(&["LOOK:a:1:2"]),
+        expect![[
+            r#"loader-0.0.json:1:59: expected one of SELECT, UPDATE, INSERT, DELETE, START, COMMIT, ROLLBACK, SET_SNAPSHOT, DDL, DistributeSchedule, FAULT, found '"LOOK","startTimestamp":1,"finishTimesta…'"#
+        ]],
+    );
+    fails(
+        &op(&["SELECT:a:2:1"]),
+        expect!["loader-0.0.json:1:2: the operation is finished before it is started"],
+    );
+    fails(
+        &op(&["SELECT:a:3:9", "SELECT:a:2:9"]),
+        expect![
+            "loader-0.0.json:2:1: the operation is started before an earlier one of its thread"
+        ],
+    );
+    fails(
+        &op(&["SELECT:a:3:9", "SELECT:a:4:8"]),
+        expect![
+            "loader-0.0.json:2:1: the operation is finished before an earlier one of its thread"
+        ],
+    );
+    fails(
+        &op(&["START:a:1:2", "START:a:3:4"]),
+        expect!["loader-0.0.json:2:1: the transaction is started twice"],
+    );
+    fails(
+        &op(&["COMMIT:a:1:2", "SELECT:a:3:4"]),
+        expect![
+            "loader-0.0.json:2:1: the transaction was over: it had ended, or another one had begun"
+        ],
+    );
+    fails(
+        &op(&["SELECT:a:1:2", "SELECT:b:3:4", "SELECT:a:5:6"]),
+        expect![
+            "loader-0.0.json:3:1: the transaction was over: it had ended, or another one had begun"
+        ],
+    );
+    fails(
+        &op(&["COMMIT:a:1:2 \"exception\":\"x\"", "SELECT:a:3:4"]),
+        expect!["loader-0.0.json:2:1: after a COMMIT that failed, only ROLLBACK can follow"],
+    );
+    fails(
+        &op(&["START:a:1:2 \"savepoint\":\"s\""]),
+        expect!["loader-0.0.json:1:2: a savepoint outside of a transaction"],
+    );
+    fails(
+        &op(&["SELECT:a:1:2", "ROLLBACK:a:3:4 \"savepoint\":\"s\""]),
+        expect!["loader-0.0.json:2:1: the transaction has no such savepoint"],
+    );
+    fails(
+        &op(&["SELECT:a:1:2 \"traceLockMode\":\"LOCK\""]),
+        expect![[
+            r#"loader-0.0.json:1:123: expected one of NON_LOCK, SHARE_LOCK, EXCLUSIVE_LOCK, found '"LOCK"}]'"#
+        ]],
+    );
+    fails(
+        &op(&["SELECT:a:1:2 \"readMode\":7"]),
+        expect!["loader-0.0.json:1:118: expected a word, found '7}]'"],
+    );
+    fails(
+        &op(&["SELECT:a:1:2 \"sql\":1,\"sql\":2"]),
+        expect![[r#"loader-0.0.json:1:121: the object names "sql" twice"#]],
+    );
+    fails(
+        &op(&["SELECT:a:1:2 \"sql\":1,\"error\":2,\"exception\":3"]),
+        expect!["loader-0.0.json:1:2: two members say the same thing"],
+    );
+    fails(
+        &op(&["SET_SNAPSHOT:a:1:2"]),
+        expect![[
+            r#"loader-0.0.json:1:2: expected one tuple with "valueMap": {"SNAPSHOT": "start,finish"}, found '{"threadID":"0","transactionID":"a","ope…'"#
+        ]],
+    );
+    fails(
+        &op(&["SELECT:a:-9223372036854775808:2"]),
+        expect![[
+            r#"loader-0.0.json:1:85: expected a time above -2^63, found '-9223372036854775808,"finishTimestamp":2…'"#
+        ]],
+    );
+    let row = |kind: &str, list: &str, tuple: &str| {
+        operations(&[&format!("{kind}:a:1:2 \"{list}TupleList\":[{tuple}]")])
+    };
+    fails(
+        &row("SELECT", "write", r#"{"table":1,"primaryKey":2,"valueMap":{}}"#),
+        expect!["loader-0.0.json:1:125: a SELECT writes no row"],
+    );
+    fails(
+        &row("COMMIT", "read", r#"{"table":1,"primaryKey":2,"valueMap":{}}"#),
+        expect!["loader-0.0.json:1:124: COMMIT has no rows"],
+    );
+    fails(
+        &row("UPDATE", "write", r#"{"table":1,"primaryKey":2}"#),
+        expect![[
+            r#"loader-0.0.json:1:125: expected a row with the columns that were written, found '{"table":1,"primaryKey":2}]}]'"#
+        ]],
+    );
+    fails(
+        &row("UPDATE", "write", r#"{"table":1,"valueMap":{}}"#),
+        expect![[
+            r#"loader-0.0.json:1:125: expected a row with "table" and "primaryKey", found '{"table":1,"valueMap":{}}]}]'"#
+        ]],
+    );
+    fails(
+        &row("SELECT", "read", r#"{"primaryKey":2,"valueMap":{}}"#),
+        expect![[
+            r#"loader-0.0.json:1:124: expected a row with "table" and "primaryKey", found '{"primaryKey":2,"valueMap":{}}]}]'"#
+        ]],
+    );
+    fails(
+        &row("SELECT", "read", r#"{"table":1,"valueMap":{"a":1}}"#),
+        expect!["loader-0.0.json:1:124: columns of a row that has no primary key"],
+    );
+    fails(
+        &row("SELECT", "read", r#"{"table":1,"primaryKey":[]}"#),
+        expect![
+            "loader-0.0.json:1:148: expected the name of a row, a text or a number, found '[]}]}]'"
+        ],
+    );
+    fails(
+        &row("SELECT", "read", r#"{"table":1,"primaryKey":2,"valueMap":{"a":[1]}}"#),
+        expect![
+            "loader-0.0.json:1:166: expected a text, a number, true, false or null, found '[1]}}]}]'"
+        ],
+    );
+    fails(
+        &row("SELECT", "read", r#"{"table":1,"primaryKey":2,"valueMap":{"a":1,"a":1}}"#),
+        expect!["loader-0.0.json:1:161: the row names a column twice"],
+    );
+}
+
+#[test]
+fn folders_that_are_torn_or_contradict_themselves_are_refused() {
+    let one = operations(&["SELECT:a:1:2"]);
+    let other = operations(&["SELECT:b:3:4"]);
+    let refused = |files: &[(&str, &str)], want: Expect| {
+        want.assert_eq(&load(&folder(files)).map(|history| to_text(&history)).unwrap_err());
+    };
+    let table = "pkId,v\n1,2\n";
+    refused(
+        &[("T0.log", &one)],
+        expect!["trace: expected slices named loader-<thread>.<slice>.json"],
+    );
+    refused(
+        &[("loader-0.0.json", &one), ("loader-0.2.json", &other)],
+        expect!["loader-0.2.json: slice 1 of thread 0 is missing"],
+    );
+    refused(
+        &[("loader-0.0.json", &one), ("loader-0.00.json.gz", &other)],
+        expect!["loader-0.00.json.gz: another file is the same slice of its thread"],
+    );
+    refused(
+        &[("loader-0.0.json", &one), ("loader-1.0.json", &other)],
+        expect![[r#"
+        loader-1.0.json:1:2: the operations of a thread do not stand together
+          hint: each thread has slices of its own, loader-<thread>.<slice>.json"#]],
+    );
+    refused(
+        &[("loader-0.0.json", "[]"), ("i/table0.csv", "id,v\n")],
+        expect!["i/table0.csv:1:1: expected the header pkId,<column>,..., found 'id,v'"],
+    );
+    refused(
+        &[("loader-0.0.json", "[]"), ("i/table0.csv", "")],
+        expect![
+            "i/table0.csv:1:1: expected the header pkId,<column>,..., found the end of the file"
+        ],
+    );
+    refused(
+        &[("loader-0.0.json", "[]"), ("i/table0.csv", "pkId,v,v\n")],
+        expect!["i/table0.csv:1:8: the header names a column twice"],
+    );
+    refused(
+        &[("loader-0.0.json", "[]"), ("i/table0.csv", "pkId,v\n1,2\n2\n")],
+        expect!["i/table0.csv:3:2: expected ',' and the next column, found the end of the line"],
+    );
+    refused(
+        &[("loader-0.0.json", "[]"), ("i/table0.csv", "pkId,v\n1,2,3\n")],
+        expect!["i/table0.csv:2:4: expected the end of the row, found ',3'"],
+    );
+    refused(
+        &[("loader-0.0.json", "[]"), ("i/table0.csv", "pkId,v\n1,2\n1,3\n")],
+        expect!["i/table0.csv:3:1: the table has another row of this primary key"],
+    );
+    refused(
+        &[("loader-0.0.json", "[]"), ("i/table0.csv", "pkId,v\n1,\"2\n")],
+        expect![[r#"i/table0.csv:2:3: expected a field that ends with '"', found '"2'"#]],
+    );
+    refused(
+        &[("loader-0.0.json", "[]"), ("table0.csv", table), ("0.csv", table)],
+        expect!["0.csv:2:1: the table has another row of this primary key"],
+    );
+    let spans = folder(&[
+        ("loader-10.0.json", &operations(&[]).replace("\"0\"", "\"10\"")),
+        ("loader-2.1.json", &operations(&["COMMIT:a:3:4"])),
+        ("loader-2.0.json", &one),
+        ("notes.txt", "x"),
+        ("people.csv", "pkId,\"a,b\"\r\n1,\"\"\r\n2,\"NULL\"\r\n3,null\r\n"),
+    ]);
+    let (history, warnings) = FORMAT.load(&spans).unwrap().finish_with_warnings();
+    assert_eq!(warnings.count, 1);
+    expect![[r#"
+        meta rows by-column
+        given [people,1] {"a,b":""}
+        given [people,2] {"a,b":NULL}
+        given [people,3] {"a,b":null}
+        0 a: []@[1,2] @[1,4] {end-sent=3}
+    "#]]
+    .assert_eq(&to_text(&history));
+    comes_back(&history);
+}
+
+#[test]
+fn what_traces_cannot_say_is_refused_by_name() {
+    let refused = |text: &str, want: Expect| {
+        let history = parse(&format!("meta rows by-column\n{text}")).unwrap();
+        want.assert_eq(&written(&history).map(|_| ()).unwrap_err());
+    };
+    let ended = "@[1,9] {end-sent=8}";
+    expect!["leopard cannot hold it: operations on whole values, for its rows are told by column"]
+        .assert_eq(&written(&parse("a: w(x,1)").unwrap()).map(|_| ()).unwrap_err());
+    refused(
+        "a: w([t,1],{v:1})",
+        expect![
+            "leopard cannot hold it: the transaction at position 1: it has committed, but when COMMIT was sent and answered is not said"
+        ],
+    );
+    refused(
+        "a: [w([t,1],{v:1})]@[2,3] @[1,9]",
+        expect![
+            "leopard cannot hold it: the transaction at position 1: it has committed, but when COMMIT was sent and answered is not said"
+        ],
+    );
+    refused(
+        "a: [w([t,1],{v:1})]@[2,3] abort @[1,9]",
+        expect![
+            "leopard cannot hold it: the transaction at position 1: it has aborted, but when ROLLBACK was sent is not said"
+        ],
+    );
+    refused(
+        "a: [w([t,1],{v:1})]@[2,3] unknown @[1,9]",
+        expect![
+            "leopard cannot hold it: the transaction at position 1: it has an answer, but not what that said"
+        ],
+    );
+    refused(
+        "a: [w([t,1],{v:1})]@[2,3] @[1,9] ts(1,2) {end-sent=8}",
+        expect![
+            "leopard cannot hold it: the transaction at position 1: timestamps of the database"
+        ],
+    );
+    refused(
+        &format!("a: w([t,1],{{v:1}}) {ended}"),
+        expect![
+            "leopard cannot hold it: the transaction at position 1: the operation is started before an earlier one of its thread"
+        ],
+    );
+    for (ops, want) in [
+        (
+            "append([t,1],{v:1})",
+            expect!["leopard cannot hold it: the transaction at position 1: its append"],
+        ),
+        (
+            "cas([t,1],{v:1},{v:2})",
+            expect!["leopard cannot hold it: the transaction at position 1: its compare-and-set"],
+        ),
+        (
+            "pred(p,[t,1]={v:1})",
+            expect!["leopard cannot hold it: the transaction at position 1: its predicate read"],
+        ),
+        (
+            "w(x,{v:1})",
+            expect![
+                "leopard cannot hold it: the transaction at position 1: the key x, which is not a table and a primary key"
+            ],
+        ),
+        (
+            "w([t,1],1)",
+            expect![
+                "leopard cannot hold it: the transaction at position 1: the value 1, which is no row of columns"
+            ],
+        ),
+        (
+            "w([t,1],{v:[1]})",
+            expect![
+                "leopard cannot hold it: the transaction at position 1: the column value [1], which is no whole number, and no text that does not read as one"
+            ],
+        ),
+        (
+            "w([t,1],{v:\"1\"})",
+            expect![[
+                r#"leopard cannot hold it: the transaction at position 1: the column value "1", which is no whole number, and no text that does not read as one"#
+            ]],
+        ),
+        (
+            "w([t,\"1\"],{v:1})",
+            expect![[
+                r#"leopard cannot hold it: the transaction at position 1: the primary key "1", which is no whole number, and no text that does not read as one"#
+            ]],
+        ),
+        (
+            "w([table1,1],{v:1})",
+            expect![
+                "leopard cannot hold it: the transaction at position 1: the key [table1,1], which is not a table and a primary key"
+            ],
+        ),
+        (
+            "w([t,1],{1:1})",
+            expect![
+                "leopard cannot hold it: the transaction at position 1: the value {1:1}, which is no row of columns"
+            ],
+        ),
+        (
+            "w!([t,1],{v:1})",
+            expect![
+                "leopard cannot hold it: the transaction at position 1: its write that did nothing, or perhaps nothing, but only with an error do all writes of a statement fail"
+            ],
+        ),
+        (
+            "w([t,1],{v:1}) r([t,1],{v:1})",
+            expect![
+                "leopard cannot hold it: the transaction at position 1: its read after something else in one statement"
+            ],
+        ),
+        (
+            "w([t,1],{v:1}) delete([t,1])",
+            expect![
+                "leopard cannot hold it: the transaction at position 1: its delete after something else in one statement"
+            ],
+        ),
+        (
+            "w([t,1],{v:1}) savepoint(s)",
+            expect![
+                "leopard cannot hold it: the transaction at position 1: its savepoint that is not a statement of its own"
+            ],
+        ),
+        (
+            "r([t,1],{v:1}){table=1}",
+            expect![
+                "leopard cannot hold it: the transaction at position 1: the attribute table, which is a member of its own"
+            ],
+        ),
+    ] {
+        refused(&format!("a: [{ops}]@[2,3] {ended}"), want);
+    }
+    refused(
+        "a: []@[2,3]{kind=select} @[1,9] {end-sent=8}",
+        expect![
+            "leopard cannot hold it: the transaction at position 1: a statement of kind select"
+        ],
+    );
+    refused(
+        "a: []@[2,3]{kind=start} @[1,9] {end-sent=8}",
+        expect!["leopard cannot hold it: the transaction at position 1: a statement of kind start"],
+    );
+    refused(
+        "a: []@[2,3]{threadID=1} @[1,9] {end-sent=8}",
+        expect![
+            "leopard cannot hold it: the transaction at position 1: the attribute threadID, which is a member of its own"
+        ],
+    );
+    refused(
+        "a: []@[5,6] []@[2,3] @[1,9] {end-sent=8}",
+        expect![
+            "leopard cannot hold it: the transaction at position 1: the operation is started before an earlier one of its thread"
+        ],
+    );
+    refused(
+        "a: @[1,9] {end-sent=8,threadID=1}",
+        expect![
+            "leopard cannot hold it: the transaction at position 1: the attribute threadID, which is a member of its own"
+        ],
+    );
+    refused(
+        "a: @[1,9] {end-sent=8,traceLockMode=1}",
+        expect![
+            "leopard cannot hold it: the transaction at position 1: the attribute traceLockMode, which is a member of its own"
+        ],
+    );
+    refused(
+        "a: @[1,9] {end-sent=8,ending=1}",
+        expect![
+            "leopard cannot hold it: the transaction at position 1: its attribute ending, which is no row"
+        ],
+    );
+    refused(
+        "a T: @[1,9] {end-sent=8}\na: @[11,19] {end-sent=18}",
+        expect![
+            "leopard cannot hold it: the transaction at position 2: it has no name, but others have"
+        ],
+    );
+    refused(
+        "a T: @[1,9] {end-sent=8}\na T: @[11,19] {end-sent=18}",
+        expect!["leopard cannot hold it: transaction T: another transaction has the same name"],
+    );
+    refused(
+        "event kill @[1,2] n1",
+        expect![
+            "leopard cannot hold it: the event kill: it is none of ddl, distribute-schedule and fault"
+        ],
+    );
+    refused(
+        "event fault @[1,2] n1",
+        expect!["leopard cannot hold it: the event fault: its detail is no row"],
+    );
+    refused("meta server x", expect!["leopard cannot hold it: the fact server about the run"]);
+    refused("clock events", expect!["leopard cannot hold it: times that count events"]);
+    refused("incomplete", expect!["leopard cannot hold it: that the history is incomplete"]);
+    refused("initial 0", expect!["leopard cannot hold it: keys that are not absent at first"]);
+    refused(
+        "given x {v:1}",
+        expect![
+            "leopard cannot hold it: the initial row x: its name is not a table and a primary key"
+        ],
+    );
+    refused(
+        "given [t,1] 1",
+        expect!["leopard cannot hold it: the initial row [t,1]: its value is no row of columns"],
+    );
+    refused(
+        "given [t,1] {v:1}\ngiven [t,2] {w:1}",
+        expect![
+            "leopard cannot hold it: the initial row [t,2]: another row of the table has other columns"
+        ],
+    );
+    refused(
+        "given [\"../t\",1] {v:1}",
+        expect![[r#"leopard cannot hold it: the initial row ["../t",1]: no file has such a name"#]],
+    );
+    refused(
+        "order [t,1]: {v:1} {v:2}",
+        expect!["leopard cannot hold it: the order of the versions of key [t,1]"],
+    );
+}
+
+/// An operation of one of two transactions, with members that may mean anything.
+fn any_operation() -> impl Strategy<Value = String> {
+    let kinds = prop_oneof![
+        4 => Just("SELECT"), 3 => Just("UPDATE"), 2 => Just("INSERT"), 2 => Just("DELETE"),
+        2 => Just("START"), 2 => Just("COMMIT"), 2 => Just("ROLLBACK"), 1 => Just("SET_SNAPSHOT"),
+        1 => Just("FAULT"),
+    ];
+    let member = prop_oneof![
+        Just("\"traceLockMode\":\"NON_LOCK\""),
+        Just("\"traceLockMode\":\"EXCLUSIVE_LOCK\""),
+        Just("\"readMode\":\"LOCKING_READ\""),
+        Just("\"predicateLock\":\"v > 1\""),
+        Just("\"exception\":\"40001\""),
+        Just("\"savepoint\":\"s\""),
+        Just("\"isolationLevel\":\"SERIALIZABLE\""),
+        Just("\"operationID\":\"0,1\""),
+        Just("\"isWhereValid\":true"),
+        Just("\"sql\":\"SELECT 1\""),
+        Just(
+            "\"readTupleList\":[{\"table\":\"0\",\"primaryKey\":\"1\",\"valueMap\":{\"v\":\"1\"}}]"
+        ),
+        Just("\"readTupleList\":[{\"valueMap\":{\"SNAPSHOT\":\"1,2\"}}]"),
+        Just("\"readTupleList\":[{\"table\":\"0\"}]"),
+        Just(
+            "\"writeTupleList\":[{\"table\":\"0\",\"primaryKey\":\"x\",\"valueMap\":{\"v\":null},\"more\":1}]"
+        ),
+    ];
+    let members = proptest::collection::hash_set(member, 0..4);
+    (kinds, 0..3u8, members, any::<bool>()).prop_map(|(kind, txn, members, answered)| {
+        let members: Vec<&str> = members.into_iter().collect();
+        format!("{kind}:{txn}:#:{} {}", if answered { "#" } else { "" }, members.join(","))
+    })
+}
+
+proptest::proptest! {
+    /// Whatever is read is written, and read again as it was: traces are built as long as they can be read.
+    #[test]
+    fn what_is_read_comes_back(
+        candidates in proptest::collection::vec(any_operation(), 0..40),
+        damage in (0.0..1.0f64, any::<u8>()),
+    ) {
+        let mut lines: Vec<String> = Vec::new();
+        for candidate in candidates {
+            let at = lines.len();
+            lines.push(candidate.replacen('#', &(10 * at).to_string(), 1).replace('#', &(10 * at + 5).to_string()));
+            let text = operations(&lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>());
+            if load(&slice(&text)).is_err() {
+                lines.pop();
+            }
+        }
+        let mut text = operations(&lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>());
+        comes_back(&load(&slice(&text)).unwrap());
+        let at = (damage.0 * text.len() as f64) as usize;
+        text.replace_range(at..=at, &char::from(damage.1 & 0x7f).to_string());
+        if let Ok(history) = load(&slice(&text)) {
+            let _ = written(&history);
+        }
+    }
+}

@@ -122,8 +122,13 @@ pub(super) const READ_MODES: [(&str, &str); 3] = [
 
 /// The number that a text is, written as numbers usually are.
 pub(super) fn whole_number(text: &str) -> Option<i128> {
-    let number: i128 = text.parse().ok()?;
-    (number.to_string() == text).then_some(number)
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let usual = match digits.as_bytes() {
+        [b'0'] => digits.len() == text.len(),
+        [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    usual.then(|| text.parse().ok()).flatten()
 }
 
 /// A text of a trace: a number where it is one.

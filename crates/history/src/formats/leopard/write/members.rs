@@ -54,7 +54,7 @@ pub(super) fn value(
 pub(super) fn name(pool: &Pool, name: Value, whose: &str) -> Result<String, String> {
     text_of_word(pool, name).ok_or_else(|| {
         let shown = show(pool, name);
-        format!("{whose} {shown}, which is neither a whole number nor a text that is none")
+        format!("{whose} {shown}, which is no whole number, and no text that does not read as one")
     })
 }
 

@@ -173,6 +173,9 @@ impl<'h, 'c> TxnWriter<'h, 'c> {
         interval: Interval,
         own_name: bool,
     ) -> Result<(), String> {
+        let begin = interval
+            .begin
+            .ok_or_else(|| format!("when its {} was sent is not known", kind.word()))?;
         self.clock.advance(interval)?;
         out.push(b'{');
         members::text(out, "operationTraceType", kind.word());
@@ -182,9 +185,6 @@ impl<'h, 'c> TxnWriter<'h, 'c> {
             members::text(out, "operationID", &format!("{},{}", self.name, self.number));
         }
         self.number += 1;
-        let begin = interval
-            .begin
-            .ok_or_else(|| format!("when its {} was sent is not known", kind.word()))?;
         members::time(out, "startTimestamp", begin);
         if let Some(end) = interval.end {
             members::time(out, "finishTimestamp", end);
