@@ -477,7 +477,7 @@ fn what_traces_cannot_say_is_refused_by_name() {
     refused(
         &format!("a: w([t,1],{{v:1}}) {ended}"),
         expect![
-            "leopard cannot hold it: the transaction at position 1: the operation is started before an earlier one of its thread"
+            "leopard cannot hold it: the transaction at position 1: when its UPDATE was sent is not known"
         ],
     );
     for (ops, want) in [
