@@ -311,6 +311,10 @@ struct InitialReads(Vec<Option<Value>>);
 impl InitialReads {
     fn of(history: &History) -> Option<InitialReads> {
         let initial = &history.meta().initial;
+        // A read that names some columns of an initial row would have nothing left to read.
+        if history.rows_by_column() && !initial.given.is_empty() {
+            return None;
+        }
         let mut of_key = vec![initial.default; history.key_count()];
         for &(key, value) in &initial.given {
             *of_key.get_mut(key.index())? = Some(value);
@@ -396,6 +400,7 @@ mod tests {
             "initial 0\na: r(x,absent)\n",
             "initial none\na: r(x,absent)\n",
             "initial 0\na: delete(x)\n",
+            "meta rows by-column\ngiven x {v:1,w:1}\na: r(x,{v:1})\n",
         ] {
             assert_eq!(without(stays, &[HistoryPart::Initial]), to_text(&parse(stays).unwrap()));
         }

@@ -8,7 +8,7 @@ use crate::error::{Fault, ReadError};
 use crate::evidence::{Interval, Outcome};
 use crate::formats::leopard::slices::Files;
 use crate::formats::leopard::table;
-use crate::formats::leopard::trace::{Element, Told, Trace, Tuple, element};
+use crate::formats::leopard::trace::{LeopardOperation, Told, Tuple, element};
 use crate::formats::leopard::words::{
     LOCKS, READ_MODES, SNAPSHOT_COLUMN, ThreadClock, TraceKind, attributes, level_of_word,
     snapshot_times, usual_start_end,
@@ -79,7 +79,7 @@ struct OpenTxn {
     next: u64,
     start_end: Option<i64>,
     /// A COMMIT that failed: either ROLLBACK follows, or nobody knows what became of it.
-    failed_commit: Option<Trace>,
+    failed_commit: Option<LeopardOperation>,
 }
 
 impl TraceReader<'_> {
@@ -87,18 +87,14 @@ impl TraceReader<'_> {
         let mut json = Json::new(&input.bytes);
         json.begin_array()?;
         while json.next_item()? {
-            let at = json.offset();
-            match element(&mut json, self.sink)? {
-                Element::Operation(trace) => self.operation(trace)?,
-                Element::Event(event) => {
-                    self.sink.event(event).map_err(|error| Fault::sink(at, &error))?;
-                }
+            if let Some(trace) = element(&mut json, self.sink)? {
+                self.operation(trace)?;
             }
         }
         json.finish()
     }
 
-    fn operation(&mut self, mut trace: Trace) -> Result<(), Fault> {
+    fn operation(&mut self, mut trace: LeopardOperation) -> Result<(), Fault> {
         let at = trace.at;
         if self.session.name != Some(trace.thread) {
             self.close().map_err(|error| error.shifted(at))?;
@@ -130,7 +126,7 @@ impl TraceReader<'_> {
     }
 
     /// Opens the transaction of an operation.
-    fn begin(&mut self, trace: &Trace) -> Result<(), Fault> {
+    fn begin(&mut self, trace: &LeopardOperation) -> Result<(), Fault> {
         if !self.seen.txns.insert(trace.txn) {
             let complaint = "the transaction was over: it had ended, or another one had begun";
             return Err(Fault::wrong(trace.at, complaint));
@@ -148,7 +144,7 @@ impl TraceReader<'_> {
     }
 
     /// START: what it says beyond its time and the level are attributes of the transaction.
-    fn start(&mut self, mut trace: Trace) -> Result<(), Fault> {
+    fn start(&mut self, mut trace: LeopardOperation) -> Result<(), Fault> {
         let at = trace.at;
         no_rows(&trace)?;
         if trace.savepoint.is_some() {
@@ -172,7 +168,7 @@ impl TraceReader<'_> {
     }
 
     /// Only ROLLBACK can follow a COMMIT that failed: it is then a statement like others.
-    fn check_failed_commit(&mut self, trace: &Trace) -> Result<(), Fault> {
+    fn check_failed_commit(&mut self, trace: &LeopardOperation) -> Result<(), Fault> {
         let Some(open) = &mut self.session.open else { return Ok(()) };
         let Some(commit) = open.failed_commit.take() else { return Ok(()) };
         if trace.kind != TraceKind::Rollback || trace.savepoint.is_some() {
@@ -183,14 +179,14 @@ impl TraceReader<'_> {
     }
 
     /// Forgets the name of an operation that has the next number in its transaction.
-    fn number(&mut self, trace: &mut Trace) {
+    fn number(&mut self, trace: &mut LeopardOperation) {
         let Some(open) = &mut self.session.open else { return };
         let number = open.next;
         open.next += 1;
         trace.operation = trace.operation.take().filter(|id| !is_numbered(id, &open.text, number));
     }
 
-    fn ending(&mut self, trace: Trace) -> Result<(), Fault> {
+    fn ending(&mut self, trace: LeopardOperation) -> Result<(), Fault> {
         no_rows(&trace)?;
         let at = trace.at;
         if trace.kind == TraceKind::Commit && trace.exception.is_some() {
@@ -236,7 +232,7 @@ impl TraceReader<'_> {
 
 impl ThreadState {
     /// COMMIT or ROLLBACK: when it was sent and answered, and whatever else it says.
-    fn end(&mut self, mut trace: Trace, pool: &mut Pool) -> Result<(), Fault> {
+    fn end(&mut self, mut trace: LeopardOperation, pool: &mut Pool) -> Result<(), Fault> {
         let at = trace.at;
         let draft = &mut self.draft;
         draft.interval.end = trace.interval.end;
@@ -259,7 +255,7 @@ impl ThreadState {
     }
 
     /// An operation that is a statement of the transaction.
-    fn statement(&mut self, trace: &Trace, pool: &mut Pool) -> Result<(), Fault> {
+    fn statement(&mut self, trace: &LeopardOperation, pool: &mut Pool) -> Result<(), Fault> {
         let draft = &mut self.draft;
         draft.begin_statement();
         let before = draft.op_count();
@@ -322,7 +318,7 @@ impl StatementAttributes<'_> {
     }
 
     /// What the members of an operation say of it. A savepoint may be `named` by an operation already.
-    fn evidence(&mut self, trace: &Trace, named: bool) -> Result<(), Fault> {
+    fn evidence(&mut self, trace: &LeopardOperation, named: bool) -> Result<(), Fault> {
         if let Some(lock) = trace.lock {
             let lock = self.pool.text(lock.name());
             self.set(names::LOCK, lock)?;
@@ -357,7 +353,7 @@ impl StatementAttributes<'_> {
     }
 
     /// The interval in which a snapshot was taken that the server was asked for.
-    fn snapshot(&mut self, trace: &Trace) -> Result<(), Fault> {
+    fn snapshot(&mut self, trace: &LeopardOperation) -> Result<(), Fault> {
         let expected = || {
             Fault::expected(
                 trace.at,
@@ -405,7 +401,7 @@ fn read_row(draft: &mut TxnDraft, pool: &mut Pool, tuple: &Tuple) -> Result<(), 
 fn write_row(
     draft: &mut TxnDraft,
     pool: &mut Pool,
-    trace: &Trace,
+    trace: &LeopardOperation,
     tuple: &Tuple,
 ) -> Result<(), Fault> {
     let key = row_key(tuple, pool)?;
@@ -455,7 +451,7 @@ fn no_more_than_a_table(tuple: &Tuple) -> Result<(), Fault> {
     Ok(())
 }
 
-fn savepoint(draft: &mut TxnDraft, trace: &Trace, name: Value) -> Result<(), Fault> {
+fn savepoint(draft: &mut TxnDraft, trace: &LeopardOperation, name: Value) -> Result<(), Fault> {
     let there = match trace.kind {
         TraceKind::Rollback => draft.rollback_to(name),
         TraceKind::Commit => draft.release(name),
@@ -469,7 +465,7 @@ fn savepoint(draft: &mut TxnDraft, trace: &Trace, name: Value) -> Result<(), Fau
 }
 
 /// Neither the beginning nor the end of a transaction has rows.
-fn no_rows(trace: &Trace) -> Result<(), Fault> {
+fn no_rows(trace: &LeopardOperation) -> Result<(), Fault> {
     let complaint = || format!("{} has no rows", trace.kind.word());
     match trace.reads.iter().chain(&trace.writes).next() {
         Some(tuple) => Err(Fault::wrong(tuple.at, complaint())),
@@ -485,7 +481,7 @@ fn is_numbered(id: &str, txn: &str, number: u64) -> bool {
 
 /// What an operation says beside its time, its rows, its level and its exception, under the names that the file
 /// has for it.
-fn raw_members(trace: Trace, pool: &mut Pool) -> Vec<(Value, Value)> {
+fn raw_members(trace: LeopardOperation, pool: &mut Pool) -> Vec<(Value, Value)> {
     let lock = LOCKS.iter().find(|lock| Some(lock.1) == trace.lock).map(|lock| lock.0);
     let mode = READ_MODES.iter().find(|mode| Some(mode.1) == trace.read_mode).map(|mode| mode.0);
     let words = [("traceLockMode", lock), ("readMode", mode)];

@@ -16,14 +16,8 @@ use crate::value::Value;
 /// The most columns that one row may have.
 const MAX_COLUMNS: usize = 4096;
 
-/// What an element of a slice is.
-pub(super) enum Element {
-    Operation(Trace),
-    Event(Event),
-}
-
 /// An operation of a thread.
-pub(super) struct Trace {
+pub(super) struct LeopardOperation {
     /// Where it stands.
     pub(super) at: usize,
     pub(super) kind: TraceKind,
@@ -43,7 +37,7 @@ pub(super) struct Trace {
     pub(super) savepoint: Option<Value>,
     pub(super) reads: Vec<Tuple>,
     pub(super) writes: Vec<Tuple>,
-    /// Members without a meaning, under their names.
+    /// TraceMembers without a meaning, under their names.
     pub(super) extras: Vec<(Value, Value)>,
 }
 
@@ -70,7 +64,7 @@ pub(super) enum Told {
 
 /// The members of an operation while they are read.
 #[derive(Default)]
-struct Members {
+struct TraceMembers {
     kind: Option<TraceKind>,
     thread: Option<String>,
     txn: Option<String>,
@@ -89,24 +83,28 @@ struct Members {
     extras: Extras,
 }
 
-/// Reads one element of a slice.
-pub(super) fn element(json: &mut Json<'_>, sink: &mut dyn Sink) -> Result<Element, Fault> {
+/// Reads one element of a slice: an operation of a thread, or an event, which goes to the sink at once.
+pub(super) fn element(
+    json: &mut Json<'_>,
+    sink: &mut dyn Sink,
+) -> Result<Option<LeopardOperation>, Fault> {
     let at = json.offset();
     let again = json.clone();
-    let mut members = Members::default();
+    let mut members = TraceMembers::default();
     json.begin_object()?;
     while let Some(name) = json.next_member()? {
         members.read(json, sink, &name)?;
         if let Some(kind) = members.kind.filter(|kind| kind.is_event()) {
-            // Members of an event mean nothing in particular: it is read from its beginning, as values.
+            // TraceMembers of an event mean nothing in particular: it is read from its beginning, as values.
             *json = again;
-            return event(json, sink, kind).map(Element::Event);
+            let event = event(json, sink, kind)?;
+            return sink.event(event).map(|()| None).map_err(|error| Fault::sink(at, &error));
         }
     }
-    members.finish(at, sink.pool()).map(Element::Operation)
+    members.finish(at, sink.pool()).map(Some)
 }
 
-impl Members {
+impl TraceMembers {
     fn read(&mut self, json: &mut Json<'_>, sink: &mut dyn Sink, name: &str) -> Result<(), Fault> {
         let at = json.offset();
         if json.eat_null() {
@@ -135,14 +133,14 @@ impl Members {
         }
     }
 
-    fn finish(self, at: usize, pool: &mut Pool) -> Result<Trace, Fault> {
+    fn finish(self, at: usize, pool: &mut Pool) -> Result<LeopardOperation, Fault> {
         let kind = required(self.kind, at, "operationTraceType")?;
         let thread = required(self.thread, at, "threadID")?;
         let txn_text = required(self.txn, at, "transactionID")?;
         let begin = required(self.begin, at, "startTimestamp")?;
         // An exception without any text is none.
         let nothing = pool.text("");
-        Ok(Trace {
+        Ok(LeopardOperation {
             at,
             kind,
             thread: word(pool, &thread),

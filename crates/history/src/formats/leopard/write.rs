@@ -9,7 +9,7 @@ use crate::format::MakeFile;
 use crate::formats::leopard::words::ThreadClock;
 use crate::formats::leopard::write::initial::Tables;
 use crate::formats::leopard::write::slice::{Slice, refuse, show};
-use crate::formats::leopard::write::transaction::TxnWriter;
+use crate::formats::leopard::write::transaction::TransactionWriter;
 use crate::history::{History, Txn};
 use crate::ids::SessionId;
 use crate::meta::{Clock, info};
@@ -30,7 +30,7 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), SinkEr
         return Err(refuse(format!("the initial row {key}, which takes a folder with init_data")));
     }
     let mut slice = Slice::new(out);
-    let mut names = Names::of(history);
+    let mut names = TxnNames::of(history);
     for session in sessions(history) {
         thread(history, session, &mut names, &mut slice)?;
     }
@@ -42,7 +42,7 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), SinkEr
 pub(super) fn write_folder(history: &History, make: &mut MakeFile<'_>) -> Result<(), SinkError> {
     check_frame(history)?;
     let tables = Tables::of(history)?;
-    let mut names = Names::of(history);
+    let mut names = TxnNames::of(history);
     let mut any = false;
     for (number, session) in sessions(history).enumerate() {
         let mut file = make(&format!("trace/loader-{number}.0.json"))?;
@@ -67,16 +67,16 @@ fn sessions(history: &History) -> impl Iterator<Item = SessionId> + '_ {
 }
 
 /// The names of transactions.
-struct Names {
+struct TxnNames {
     /// Whether transactions have names; otherwise their positions stand in.
     labelled: bool,
     seen: HashSet<Value>,
 }
 
-impl Names {
-    fn of(history: &History) -> Names {
+impl TxnNames {
+    fn of(history: &History) -> TxnNames {
         let labelled = history.txns().any(|txn| txn.label().is_some());
-        Names { labelled, seen: HashSet::new() }
+        TxnNames { labelled, seen: HashSet::new() }
     }
 
     fn check(&mut self, txn: Txn<'_>) -> Result<(), String> {
@@ -94,7 +94,7 @@ impl Names {
 fn thread(
     history: &History,
     session: SessionId,
-    names: &mut Names,
+    names: &mut TxnNames,
     slice: &mut Slice<'_>,
 ) -> Result<(), SinkError> {
     let mut clock = ThreadClock::default();
@@ -102,7 +102,7 @@ fn thread(
         let txn = history.txn(*id);
         let written = names
             .check(txn)
-            .and_then(|()| TxnWriter::of(history, txn, &mut clock)?.transaction(slice));
+            .and_then(|()| TransactionWriter::of(history, txn, &mut clock)?.transaction(slice));
         written.map_err(|what| refuse(format!("{}: {what}", title(history, txn))))?;
         slice.flush_some()?;
     }

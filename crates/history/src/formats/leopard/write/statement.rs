@@ -83,7 +83,7 @@ impl<'h> StatementWriter<'h> {
             (self.kind, self.savepoint) = (kind, Some(op.value()));
             return Ok(());
         }
-        let first_write = self.writes.first().map(|first| first.kind());
+        let first_write = self.writes.first().map(Op::kind);
         if self.savepoint.is_some() || first_write.is_some_and(|first| first != op.kind()) {
             return Err(format!("its {title} after something else in one statement"));
         }
@@ -277,8 +277,7 @@ impl<'h> StatementWriter<'h> {
         members::text(out, "table", &text_of_table(pool, table).ok_or_else(no_row)?);
         members::text(out, "primaryKey", &members::name(pool, primary_key, "the primary key")?);
         match (op.kind(), op.value()) {
-            (OpKind::Delete, _) => {}
-            (OpKind::Read, Value::UNOBSERVED) => {}
+            (OpKind::Delete, _) | (OpKind::Read, Value::UNOBSERVED) => {}
             (OpKind::Read, Value::ABSENT) => {
                 members::member(out, "valueMap");
                 out.extend_from_slice(b"null");

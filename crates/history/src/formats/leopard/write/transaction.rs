@@ -20,7 +20,7 @@ const OF_ENDING: [&str; 6] =
     ["operationID", "traceLockMode", "readMode", "predicateLock", "sql", "isolationLevel"];
 
 /// Writes one transaction.
-pub(super) struct TxnWriter<'h, 'c> {
+pub(super) struct TransactionWriter<'h, 'c> {
     history: &'h History,
     txn: Txn<'h>,
     thread: String,
@@ -29,19 +29,19 @@ pub(super) struct TxnWriter<'h, 'c> {
     number: u64,
 }
 
-impl<'h, 'c> TxnWriter<'h, 'c> {
+impl<'h, 'c> TransactionWriter<'h, 'c> {
     pub(super) fn of(
         history: &'h History,
         txn: Txn<'h>,
         clock: &'c mut ThreadClock,
-    ) -> Result<TxnWriter<'h, 'c>, String> {
+    ) -> Result<TransactionWriter<'h, 'c>, String> {
         let pool = history.pool();
         let thread = members::name(pool, pool.session_name(txn.session()), "its session")?;
         let name = match txn.label() {
             Some(label) => members::name(pool, label, "its name")?,
             None => format!("{thread},{}", txn.position()),
         };
-        Ok(TxnWriter { history, txn, thread, name, clock, number: 0 })
+        Ok(TransactionWriter { history, txn, thread, name, clock, number: 0 })
     }
 
     fn pool(&self) -> &'h Pool {
