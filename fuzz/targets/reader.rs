@@ -4,9 +4,13 @@
 //! summed up and checked, and come back from both native formats as it was.
 #![no_main]
 
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
 use std::sync::LazyLock;
 
 use isolde_check::{Checker, Options};
+use isolde_history::formats::SaveFolder;
 use isolde_history::{
     FORMATS, Format, History, HistoryBuilder, Input, NativeFollower, Source, Summary,
 };
@@ -48,8 +52,42 @@ fuzz_target!(init: {
         let back = native.load(&Source::File(Input::new(native.name, file))).expect("reads back");
         history.same_as(&back.finish()).expect("comes back as it was");
     }
+    if let Some(write) = format.write_folder {
+        comes_back(&history, format, write);
+    }
     check(&history);
 });
+
+/// A history that was read from a folder is written as one, and read again as it was; or it is refused.
+fn comes_back(history: &History, format: &Format, write: SaveFolder) {
+    let files: Rc<RefCell<Vec<Input>>> = Rc::default();
+    let mut make = |name: &str| -> io::Result<Box<dyn io::Write>> {
+        files.borrow_mut().push(Input::new(name, Vec::new()));
+        Ok(Box::new(LastFile(files.clone())))
+    };
+    if write(history, &mut make).is_err() {
+        return;
+    }
+    let source = Source::Folder { name: "fuzz".to_owned(), files: files.take() };
+    let back = format.load(&source).unwrap_or_else(|error| panic!("{error}"));
+    history.same_as(&back.finish()).expect("comes back as it was");
+}
+
+/// Writes to the file that was made last.
+struct LastFile(Rc<RefCell<Vec<Input>>>);
+
+impl io::Write for LastFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(file) = self.0.borrow_mut().last_mut() {
+            file.bytes.extend_from_slice(bytes);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// What a follower gets of a native file; nothing if it is damaged.
 fn follow(bytes: &[u8]) -> Option<History> {
@@ -87,14 +125,39 @@ fn source(format: &str, bytes: &[u8]) -> Source {
     let (prefix, suffix) = match format {
         "cobra" => ("T", ".log"),
         "viper" => ("J", ".log"),
+        "leopard" => return trace(bytes),
         _ => return Source::File(Input::new("fuzz", bytes)),
     };
-    let split = bytes.windows(2).position(|w| w == [0xff, 0xff]);
-    let parts = match split {
-        Some(at) => vec![&bytes[..at], &bytes[at + 2..]],
-        None => vec![bytes],
-    };
+    let (first, second) = halves(bytes);
+    let parts: Vec<&[u8]> = std::iter::once(first).chain(second).collect();
     let files = parts.iter().enumerate();
     let files = files.map(|(i, part)| Input::new(format!("{prefix}{i}{suffix}"), *part)).collect();
     Source::Folder { name: "fuzz".to_owned(), files }
+}
+
+/// The two parts around the first pair of 0xff bytes.
+fn halves(bytes: &[u8]) -> (&[u8], Option<&[u8]>) {
+    match bytes.windows(2).position(|w| w == [0xff, 0xff]) {
+        Some(at) => (&bytes[..at], Some(&bytes[at + 2..])),
+        None => (bytes, None),
+    }
+}
+
+/// Leopard's folder: a slice, and behind pairs of 0xff bytes the rows of a table and another slice. What
+/// begins as a table is one, whatever comes before it.
+fn trace(bytes: &[u8]) -> Source {
+    let (slice, rest) = halves(bytes);
+    let (table, other) = rest.map_or((None, None), |rest| {
+        let (table, other) = halves(rest);
+        (Some(table), other)
+    });
+    let (slice, table) =
+        if slice.starts_with(b"pkId") { (&b"[]"[..], Some(slice)) } else { (slice, table) };
+    let named = [
+        ("loader-0.0.json", Some(slice)),
+        ("init_data/table0.csv", table),
+        ("loader-0.1.json", other),
+    ];
+    let files = named.into_iter().filter_map(|(name, part)| Some(Input::new(name, part?)));
+    Source::Folder { name: "fuzz".to_owned(), files: files.collect() }
 }

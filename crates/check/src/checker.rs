@@ -105,6 +105,9 @@ impl<'h> Checker<'h> {
         if let Some(nothing) = self.nothing_committed(promise) {
             return nothing;
         }
+        if let Some(unjudged) = self.rows_by_column(promise) {
+            return lost::add(self.history, unjudged, self.options.witnesses);
+        }
         lost::add(self.history, self.check_what_is_there(promise), self.options.witnesses)
     }
 
@@ -176,6 +179,19 @@ impl<'h> Checker<'h> {
         };
         let question = Question::new(self.evidence(), promise);
         let procedure = question.procedure("none", Vec::new(), "no transaction committed");
+        let answer = Answer::Unknown(reason.to_owned());
+        Some(Verdict { promise, answer, counts: Vec::new(), notes: Vec::new(), procedure })
+    }
+
+    /// The verdict on a history whose operations speak of columns: what a read returned is no value that one
+    /// transaction wrote, so that all procedures, which compare values, would report what is right.
+    fn rows_by_column(&self, promise: Promise) -> Option<Verdict> {
+        if !self.history.rows_by_column() {
+            return None;
+        }
+        let reason = "values are rows by column, which only client intervals can judge";
+        let question = Question::new(self.evidence(), promise);
+        let procedure = question.procedure("none", Vec::new(), "no procedure compares columns");
         let answer = Answer::Unknown(reason.to_owned());
         Some(Verdict { promise, answer, counts: Vec::new(), notes: Vec::new(), procedure })
     }

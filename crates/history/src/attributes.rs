@@ -33,12 +33,22 @@ pub mod names {
     /// Transaction: where the server ended it by itself (see [`EndedAt`](crate::EndedAt)): the
     /// number of a statement, counted from 0, or [`AT_BEGIN`], or [`AT_COMMIT`].
     pub const SERVER_ENDED_AT: &str = "server-ended-at";
+    /// Transaction: when BEGIN was answered, where it did not travel with the first statement.
+    pub const BEGIN_ANSWERED: &str = "begin-answered";
     /// Of [`SERVER_ENDED_AT`]: at BEGIN.
     pub const AT_BEGIN: &str = "begin";
     /// Of [`SERVER_ENDED_AT`]: at COMMIT.
     pub const AT_COMMIT: &str = "commit";
     /// Statement: the lock mode (see [`LockMode`](crate::LockMode)).
     pub const LOCK: &str = "lock";
+    /// Statement: how it reads: `consistent` (from a snapshot), `locking` (the newest version, under a lock) or
+    /// `uncommitted`.
+    pub const READ_MODE: &str = "read-mode";
+    /// Statement: the predicate that its rows satisfy, as the source has it.
+    pub const PREDICATE: &str = "predicate";
+    /// Statement: a list of two times of the client, between which the snapshot was taken that the
+    /// transaction reads from, whatever it did before.
+    pub const SNAPSHOT_INTERVAL: &str = "snapshot-interval";
     /// Statement: the number of rows it changed.
     pub const AFFECTED: &str = "affected";
     /// Statement or operation: the SQL text.

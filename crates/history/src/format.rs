@@ -1,6 +1,6 @@
 //! What every file format has to say of itself.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use crate::builder::HistoryBuilder;
 use crate::error::{ReadError, SinkError};
@@ -14,6 +14,10 @@ pub type Read = fn(&Source, &mut dyn Sink) -> Result<(), ReadError>;
 pub type Load = fn(&Source) -> Result<HistoryBuilder, ReadError>;
 /// Writes a history.
 pub type Save = fn(&History, &mut dyn Write) -> Result<(), SinkError>;
+/// Makes a file of that name, with folders in it where the name has `/`. Whoever writes to it flushes it.
+pub type MakeFile<'f> = dyn FnMut(&str) -> io::Result<Box<dyn Write>> + 'f;
+/// Writes a history as a folder of files.
+pub type SaveFolder = fn(&History, &mut MakeFile<'_>) -> Result<(), SinkError>;
 
 /// A file format: what it is called, how to recognise, read and write it.
 pub struct Format {
@@ -32,6 +36,8 @@ pub struct Format {
     pub load: Option<Load>,
     /// Writes it. What the format cannot express is refused by name.
     pub write: Option<Save>,
+    /// Writes it as a folder of files, where that is what the format usually is. One file may hold less.
+    pub write_folder: Option<SaveFolder>,
 }
 
 impl Format {

@@ -63,6 +63,19 @@ impl History {
         self.pool.as_text(self.info(name)?)
     }
 
+    /// Whether operations speak of columns of rows rather than of whole values: what a read returned is then
+    /// not one value that some transaction wrote.
+    ///
+    /// ```
+    /// use isolde_history::notation::parse;
+    /// let history = parse("meta rows by-column\na: w(r,{v:1}) r(r,{v:1,w:2})").unwrap();
+    /// assert!(history.rows_by_column());
+    /// assert!(!parse("a: w(r,{v:1})").unwrap().rows_by_column());
+    /// ```
+    pub fn rows_by_column(&self) -> bool {
+        self.meta.rows_by_column(&self.pool)
+    }
+
     /// Everything on the time line: faults, and what recorders say of sessions and of commits.
     pub fn events(&self) -> &[Event] {
         &self.events

@@ -1,6 +1,7 @@
 //! What is known of a run as a whole.
 
 use crate::ids::Key;
+use crate::pool::Pool;
 use crate::remap::Remap;
 use crate::value::Value;
 
@@ -76,6 +77,11 @@ pub mod info {
     pub const READS_AT: &str = "reads-at";
     /// Of [`READS_AT`]: at their commit timestamp.
     pub const AT_COMMIT: &str = "commit";
+    /// What operations on rows speak of: [`BY_COLUMN`], or the whole value, which goes without saying.
+    pub const ROWS: &str = "rows";
+    /// Of [`ROWS`]: a read tells of the columns that it names, a write changes those that it names and
+    /// leaves the others as they are, an insert writes a whole row, and a delete removes it.
+    pub const BY_COLUMN: &str = "by-column";
 }
 
 /// What is known of a run as a whole.
@@ -118,6 +124,13 @@ impl Meta {
             clock: self.clock,
             complete: self.complete,
         }
+    }
+
+    /// Whether operations speak of columns of rows (see [`info::ROWS`]) rather than of whole values.
+    pub fn rows_by_column(&self, pool: &Pool) -> bool {
+        let text = |value: Value, text: &str| pool.as_text(value) == Some(text);
+        let rows = self.info.iter().find(|(name, _)| text(*name, info::ROWS));
+        rows.is_some_and(|(_, value)| text(*value, info::BY_COLUMN))
     }
 
     /// Sets a fact; a name that is already there gets the new value.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::ReadError;
 use crate::format::Format;
 use crate::formats::beginning;
+use crate::formats::leopard::slices;
 use crate::input_limits::{InputLimits, too_large};
 use crate::native;
 use crate::printable::printable;
@@ -102,10 +103,34 @@ fn place(path: &Path) -> Result<PathKind, ReadError> {
         return Ok(PathKind::File(lone.clone()));
     }
     let logs: Vec<PathBuf> = paths.iter().filter(|p| is_log(p)).cloned().collect();
-    if logs.is_empty() {
-        return Err(no_log(&name, &paths));
+    if !logs.is_empty() {
+        return Ok(PathKind::Logs(name, logs));
     }
-    Ok(PathKind::Logs(name, logs))
+    match leopard_trace(path, &paths)? {
+        Some(files) => Ok(PathKind::Logs(name, files)),
+        None => Err(no_log(&name, &paths)),
+    }
+}
+
+/// The slices and tables of Leopard's trace, if a folder is one: slices are in it or in its folder `trace`.
+fn leopard_trace(path: &Path, paths: &[PathBuf]) -> Result<Option<Vec<PathBuf>>, ReadError> {
+    let is_slice = |path: &&PathBuf| slices::slice_of(&path.to_string_lossy()).is_some();
+    let is_table = |path: &&PathBuf| slices::table_of(&path.to_string_lossy()).is_some();
+    let mut found: Vec<PathBuf> = paths.iter().filter(is_slice).cloned().collect();
+    if found.is_empty() {
+        found = list_below(path, "trace")?.iter().filter(is_slice).cloned().collect();
+    }
+    if found.is_empty() {
+        return Ok(None);
+    }
+    found.extend(list_below(path, "init_data")?.iter().filter(is_table).cloned());
+    Ok(Some(found))
+}
+
+/// The files of a folder in a folder; none if there is no such folder.
+fn list_below(path: &Path, folder: &str) -> Result<Vec<PathBuf>, ReadError> {
+    let folder = path.join(folder);
+    if folder.is_dir() { list(&folder, &folder.display().to_string()) } else { Ok(Vec::new()) }
 }
 
 /// The complaint about a folder that is no history, with what it holds instead.
@@ -117,10 +142,14 @@ fn no_log(name: &str, paths: &[PathBuf]) -> ReadError {
     };
     let others: Vec<&PathBuf> = paths.iter().filter(is_history).collect();
     error.hint = Some(match &others[..] {
-        [] => "the files of a folder are one history if their names end with .log".to_owned(),
+        [] => {
+            "the files of a folder are one history if their names end with .log, or are Leopard's \
+               loader-<thread>.<slice>.json"
+                .to_owned()
+        }
         [first, ..] => format!(
-            "only files whose names end with .log are one history together; name each of the {} other \
-             files, such as {}",
+            "only files whose names end with .log, or Leopard's loader-<thread>.<slice>.json, are one history \
+             together; name each of the {} other files, such as {}",
             others.len(),
             printable(&first.display().to_string())
         ),

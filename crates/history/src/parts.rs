@@ -10,7 +10,7 @@ use crate::evidence::Interval;
 use crate::history::History;
 use crate::ids::Key;
 use crate::lost_commit::LostCommit;
-use crate::meta::{Event, InitialState};
+use crate::meta::{Event, InitialState, info};
 use crate::notation::write_value;
 use crate::op::OpKind;
 use crate::pool::Pool;
@@ -104,7 +104,10 @@ impl History {
                 let (start, commit) = (&columns.start_ts.physical, &columns.commit_ts.physical);
                 some(!start.is_empty() || !commit.is_empty(), "of the database")
             }
-            HistoryPart::Meta => self.listed(self.meta().info.iter().map(|(name, _)| *name)),
+            HistoryPart::Meta => {
+                let facts = self.meta().info.iter().map(|(name, _)| *name);
+                self.listed(facts.filter(|name| !says_what_values_are(self.pool(), *name)))
+            }
             HistoryPart::Events => {
                 let count = self.events().len();
                 some(count > 0, &format!("{count} on the time line"))
@@ -211,6 +214,11 @@ impl History {
     }
 }
 
+/// Whether a fact says how values are to be read: without it, the operations would mean something else.
+fn says_what_values_are(pool: &Pool, fact: Value) -> bool {
+    pool.as_text(fact) == Some(info::ROWS)
+}
+
 fn all_numbers(pool: &Pool, names: &[Value]) -> bool {
     names.iter().all(|name| pool.as_wide_int(*name).is_some_and(|number| number >= 0))
 }
@@ -259,7 +267,8 @@ impl Less<'_> {
     fn meta(&self, history: &History, map: &Remap, builder: &mut HistoryBuilder) {
         builder.meta = history.meta().mapped(map);
         if self.drops(HistoryPart::Meta) {
-            builder.meta.info.clear();
+            let kept = |name: Value| says_what_values_are(&builder.pool, name);
+            builder.meta.info.retain(|(name, _)| kept(*name));
         }
         if self.initial.is_some() {
             builder.meta.initial = InitialState::every(Value::ABSENT);
@@ -302,6 +311,10 @@ struct InitialReads(Vec<Option<Value>>);
 impl InitialReads {
     fn of(history: &History) -> Option<InitialReads> {
         let initial = &history.meta().initial;
+        // A read that names some columns of an initial row would have nothing left to read.
+        if history.rows_by_column() && !initial.given.is_empty() {
+            return None;
+        }
         let mut of_key = vec![initial.default; history.key_count()];
         for &(key, value) in &initial.given {
             *of_key.get_mut(key.index())? = Some(value);
@@ -373,12 +386,21 @@ mod tests {
     }
 
     #[test]
+    fn what_values_mean_is_never_left_out() {
+        let text = "meta rows by-column\nmeta server x\na: w(r,{v:1})\n";
+        assert_eq!(without(text, &[HistoryPart::Meta]), "meta rows by-column\na: w(r,{v:1})\n");
+        let text = "meta rows by-column\na: w(r,{v:1})\n";
+        assert!(!parse(text).unwrap().parts().iter().any(|(part, _)| *part == HistoryPart::Meta));
+    }
+
+    #[test]
     fn an_initial_value_that_would_become_another_one_stays() {
         for stays in [
             "initial 0\na: w(x,0)\nb: r(x,0)\n",
             "initial 0\na: r(x,absent)\n",
             "initial none\na: r(x,absent)\n",
             "initial 0\na: delete(x)\n",
+            "meta rows by-column\ngiven x {v:1,w:1}\na: r(x,{v:1})\n",
         ] {
             assert_eq!(without(stays, &[HistoryPart::Initial]), to_text(&parse(stays).unwrap()));
         }

@@ -1,10 +1,12 @@
 //! `isolde convert`.
 
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use isolde_history::{Format, JsonlWriter, NativeWriter, Sink, Source};
 use isolde_job::load::Reading;
+use isolde_job::output::Shape;
 use isolde_job::{Dropping, fitted, load, output, shown};
 
 use crate::args::ConvertArgs;
@@ -19,7 +21,12 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<()> {
     let progress = Progress::spinner(&format!("converting {}", shown(&args.from)));
     let (source, format) = load::open(&args.from, &reading)?;
     let how = (&reading, &dropping(&args.drop));
-    output::write(&args.to, args.force, |out| write(&source, format, target, how, out))?;
+    match Shape::of(&args.to, target) {
+        Shape::File => {
+            output::write(&args.to, args.force, |out| write(&source, format, target, how, out))?;
+        }
+        Shape::Folder => write_folder(&source, format, target, how, &args.to)?,
+    }
     progress.clear();
     Ok(())
 }
@@ -48,13 +55,28 @@ fn write(
         _ => {
             let loaded = load::from_source(source, format, reading)?;
             reading::warn(&loaded.warnings);
-            let (history, left_out) = fitted(loaded.history, target, dropping)?;
+            let (history, left_out) = fitted(loaded.history, (target, Shape::File), dropping)?;
             left_out.iter().for_each(terminal::notice);
             let write = target.write.context("the format is not written")?;
             write(&history, out)?;
         }
     }
     Ok(())
+}
+
+fn write_folder(
+    source: &Source,
+    format: &'static Format,
+    target: &Format,
+    (reading, dropping): (&Reading, &Dropping),
+    to: &Path,
+) -> Result<()> {
+    let loaded = load::from_source(source, format, reading)?;
+    reading::warn(&loaded.warnings);
+    let (history, left_out) = fitted(loaded.history, (target, Shape::Folder), dropping)?;
+    left_out.iter().for_each(terminal::notice);
+    let write = target.write_folder.context("the format is not written as a folder")?;
+    output::write_folder(to, |make| Ok(write(&history, make)?))
 }
 
 fn dropping(typed: &[Dropped]) -> Dropping {

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use isolde_history::{
     Format, HistoryBuilder, HistoryPart, JsonlWriter, NativeWriter, Sink, SinkError, info,
 };
+use isolde_job::output::Shape;
 use isolde_job::{Dropping, Notice, fitted, output, shown};
 use isolde_spec::Level;
 use isolde_workload::simulate::{
@@ -148,7 +149,7 @@ fn write_whole(mut builder: HistoryBuilder, target: &Format, out: &mut dyn Write
     if is_timekiller(target) {
         let parts = vec![HistoryPart::Intervals, HistoryPart::Meta];
         let dropping = Dropping { parts, rest: true };
-        let (history, left_out) = fitted(builder.finish(), target, &dropping)?;
+        let (history, left_out) = fitted(builder.finish(), (target, Shape::File), &dropping)?;
         left_out.iter().for_each(terminal::notice);
         return Ok(write(&history, out)?);
     }

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use isolde_history::{Format, History, HistoryPart};
 
 use crate::notice::Notice;
+use crate::output::Shape;
 
 /// What may be left out of a history.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -16,21 +17,21 @@ pub struct Dropping {
     pub rest: bool,
 }
 
-/// The history as the format can hold it, and what was left out for that. What must not be left out and
-/// cannot be held is an error, which names all of it at once.
+/// The history as the format can hold it in that shape, and what was left out for that. What must not be left
+/// out and cannot be held is an error, which names all of it at once.
 pub fn fitted(
     history: History,
-    format: &Format,
+    (format, shape): (&Format, Shape),
     dropping: &Dropping,
 ) -> Result<(History, Vec<Notice>)> {
     let mut dropped: Vec<(HistoryPart, String)> = history.parts();
     dropped.retain(|(part, _)| dropping.parts.contains(part));
     let named: Vec<HistoryPart> = dropped.iter().map(|(part, _)| *part).collect();
     let history = if named.is_empty() { history } else { history.without(&named)? };
-    if refusal(&history, format)?.is_none() {
+    if refusal(&history, format, shape)?.is_none() {
         return Ok((history, left_out(format, &dropped)));
     }
-    let Obstacles { parts, other } = obstacles(&history, format)?;
+    let Obstacles { parts, other } = obstacles(&history, format, shape)?;
     if !dropping.rest || other.is_some() {
         bail!(complaint(format, &parts, other.as_deref()));
     }
@@ -47,9 +48,18 @@ fn left_out(format: &Format, dropped: &[(HistoryPart, String)]) -> Vec<Notice> {
 }
 
 /// Why a format cannot hold a history, in the words of its writer.
-fn refusal(history: &History, format: &Format) -> Result<Option<String>> {
-    let write = format.write.context("the format is not written")?;
-    Ok(write(history, &mut io::sink()).err().map(|error| error.to_string()))
+fn refusal(history: &History, format: &Format, shape: Shape) -> Result<Option<String>> {
+    let written = match shape {
+        Shape::Folder => {
+            let write = format.write_folder.context("the format is not written as a folder")?;
+            write(history, &mut |_| Ok(Box::new(io::sink())))
+        }
+        Shape::File => {
+            let write = format.write.context("the format is not written")?;
+            write(history, &mut io::sink())
+        }
+    };
+    Ok(written.err().map(|error| error.to_string()))
 }
 
 /// What keeps a history from being held.
@@ -60,13 +70,26 @@ struct Obstacles {
     other: Option<String>,
 }
 
+/// What a format is about: it does not get better without that.
+fn essential(format: &Format) -> &'static [HistoryPart] {
+    match format.name {
+        "timekiller" => &[HistoryPart::Timestamps],
+        "leopard" => &[
+            HistoryPart::Intervals,
+            HistoryPart::Attributes,
+            HistoryPart::Statements,
+            HistoryPart::Names,
+        ],
+        _ => &[],
+    }
+}
+
 /// What cannot be held, part by part: a writer itself names only the first thing that it cannot hold.
-fn obstacles(history: &History, format: &Format) -> Result<Obstacles> {
+fn obstacles(history: &History, format: &Format, shape: Shape) -> Result<Obstacles> {
     let mut there = history.parts();
-    // A format that is about timestamps does not get better without them.
-    there.retain(|(part, _)| *part != HistoryPart::Timestamps || format.name != "timekiller");
+    there.retain(|(part, _)| !essential(format).contains(part));
     let all: Vec<HistoryPart> = there.iter().map(|(part, _)| *part).collect();
-    if let Some(other) = refusal(&history.without(&all)?, format)? {
+    if let Some(other) = refusal(&history.without(&all)?, format, shape)? {
         return Ok(Obstacles { parts: Vec::new(), other: Some(other) });
     }
     // One part after another is put back, and those that can be held stay.
@@ -74,7 +97,7 @@ fn obstacles(history: &History, format: &Format) -> Result<Obstacles> {
     let mut left = all;
     for (part, held) in there {
         let less: Vec<HistoryPart> = left.iter().copied().filter(|other| *other != part).collect();
-        if refusal(&history.without(&less)?, format)?.is_some() {
+        if refusal(&history.without(&less)?, format, shape)?.is_some() {
             parts.push((part, held));
         } else {
             left = less;

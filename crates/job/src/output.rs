@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use isolde_history::Format;
+use isolde_history::formats::MakeFile;
 
 use crate::load;
 use crate::shown::shown;
@@ -33,6 +34,23 @@ pub fn format(to: &Path, named: Option<&str>) -> Result<&'static Format> {
         ),
     };
     load::named(name)
+}
+
+/// As what a history is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// One file, or a stream.
+    File,
+    /// A folder of files.
+    Folder,
+}
+
+impl Shape {
+    /// A format that is a folder is written as one, unless the target is a stream.
+    pub fn of(to: &Path, format: &Format) -> Shape {
+        let folder = format.write_folder.is_some() && !is_stdout(to) && !is_stream(to);
+        if folder { Shape::Folder } else { Shape::File }
+    }
 }
 
 /// Refuses to overwrite what is there, unless it is forced to.
@@ -93,6 +111,33 @@ pub fn write(
     write_file(to, force, write)
 }
 
+/// Writes a folder of files. A folder that is there is never replaced: it may hold anything.
+pub fn write_folder(to: &Path, write: impl FnOnce(&mut MakeFile<'_>) -> Result<()>) -> Result<()> {
+    if fs::symlink_metadata(to).is_ok() {
+        bail!(
+            "{} exists\n  hint: it is to become a folder, and those are not overwritten",
+            shown(to)
+        );
+    }
+    let temporary = beside(to);
+    let name = shown(to);
+    let cannot_write = || format!("cannot write {name}");
+    fs::create_dir(&temporary).with_context(cannot_write)?;
+    let mut make = |file: &str| -> io::Result<Box<dyn Write>> {
+        let path = temporary.join(file);
+        path.parent().map_or(Ok(()), fs::create_dir_all)?;
+        Ok(Box::new(BufWriter::new(fs::File::create(path)?)))
+    };
+    // Renaming replaces an empty folder that appeared meanwhile, and nothing else.
+    let done =
+        write(&mut make).and_then(|()| fs::rename(&temporary, to).with_context(cannot_write));
+    if done.is_err() {
+        // The first error is the one to report.
+        let _ = fs::remove_dir_all(&temporary);
+    }
+    done
+}
+
 /// Whether two names mean the same file.
 pub fn is_same(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -116,9 +161,7 @@ fn write_file(
 ) -> Result<()> {
     // A link stays a link: what it points to is replaced.
     let to = &fs::canonicalize(to).unwrap_or_else(|_| to.to_owned());
-    let mut temporary = to.as_os_str().to_owned();
-    temporary.push(format!(".{}-{}.part", std::process::id(), number()));
-    let temporary = PathBuf::from(temporary);
+    let temporary = beside(to);
     let name = shown(to);
     let cannot_write = || format!("cannot write {name}");
     let file = fs::File::create(&temporary).with_context(cannot_write)?;
@@ -129,6 +172,14 @@ fn write_file(
         let _ = fs::remove_file(&temporary);
     }
     done
+}
+
+/// A name beside the target for what is not whole yet.
+fn beside(to: &Path) -> PathBuf {
+    // The name of a folder may end with a slash.
+    let mut name = to.components().as_path().as_os_str().to_owned();
+    name.push(format!(".{}-{}.part", std::process::id(), number()));
+    PathBuf::from(name)
 }
 
 fn put(temporary: &Path, to: &Path) -> Result<()> {
@@ -208,6 +259,29 @@ mod tests {
 
     fn say(text: &'static str) -> impl FnOnce(&mut dyn Write) -> Result<()> {
         move |out| Ok(out.write_all(text.as_bytes())?)
+    }
+
+    #[test]
+    fn a_folder_appears_whole_or_not_at_all() {
+        let folder = folder("whole");
+        let to = folder.join("trace/");
+        let text = |make: &mut MakeFile<'_>| {
+            let mut file = make("a/b.txt")?;
+            file.write_all(b"x")?;
+            Ok(file.flush()?)
+        };
+        let failed = write_folder(&to, |make| {
+            text(make)?;
+            bail!("no more")
+        });
+        assert_eq!(failed.unwrap_err().to_string(), "no more");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "a temporary folder stayed");
+        write_folder(&to, text).unwrap();
+        assert_eq!(fs::read_to_string(to.join("a/b.txt")).unwrap(), "x");
+        let error = write_folder(&to, text).unwrap_err().to_string();
+        assert!(error.contains("those are not overwritten"), "{error}");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "a temporary folder stayed");
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod made;
 mod metamorphic;
 mod own_verdicts;
 mod planted;
+mod rows_by_column;
 mod settled;
 mod snapshot_twin;
 mod snapshot_twin_selftest;

@@ -31,6 +31,7 @@ pub(crate) static FORMAT: Format = Format {
     read,
     load: None,
     write: None,
+    write_folder: None,
 };
 
 /// What a line says.

@@ -7,7 +7,7 @@ use crate::source::{Input, Source};
 
 /// Formats whose readers go from the first byte to the last and complain of what they have read, never of
 /// what should follow further on. Others may need the end of a file to make sense of its beginning.
-const IN_ORDER: [&str; 14] = [
+const IN_ORDER: [&str; 15] = [
     "isolde",
     "jsonl",
     "notation",
@@ -22,6 +22,7 @@ const IN_ORDER: [&str; 14] = [
     "porcupine-kv",
     "3ts",
     "awdit-test",
+    "leopard",
 ];
 /// How far into a binary file an error is that more bytes cannot mend: a header.
 const HEADER: usize = 12;

@@ -32,6 +32,7 @@ pub(crate) static FORMAT: Format = Format {
     read,
     load: None,
     write: None,
+    write_folder: None,
 };
 
 fn read(source: &Source, sink: &mut dyn Sink) -> Result<(), ReadError> {

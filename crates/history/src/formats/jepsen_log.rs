@@ -36,6 +36,7 @@ pub(crate) static FORMAT: Format = Format {
     read,
     load: None,
     write: None,
+    write_folder: None,
 };
 
 /// What stands before the process, and what may stand between the two.

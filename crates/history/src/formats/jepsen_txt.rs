@@ -25,6 +25,7 @@ pub(crate) static FORMAT: Format = Format {
     read,
     load: None,
     write: None,
+    write_folder: None,
 };
 
 fn looks_like(source: &Source) -> bool {

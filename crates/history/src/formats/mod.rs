@@ -15,6 +15,7 @@ pub(crate) mod jepsen;
 pub(crate) mod jepsen_line;
 pub(crate) mod jepsen_log;
 pub(crate) mod jepsen_txt;
+pub(crate) mod leopard;
 pub(crate) mod plume;
 pub(crate) mod porcupine_kv;
 pub(crate) mod three_ts;
@@ -25,7 +26,7 @@ pub(crate) mod viper;
 use crate::error::ReadError;
 use crate::source::{Source, whole};
 
-pub use crate::format::{Format, Load, Read, Save};
+pub use crate::format::{Format, Load, MakeFile, Read, Save, SaveFolder};
 
 /// Every format. Recognition tries them in this order, so the ones with an unmistakable beginning
 /// come first.
@@ -37,6 +38,7 @@ pub static FORMATS: &[&Format] = &[
     &cobra::FORMAT,
     &viper::FORMAT,
     &timekiller::FORMAT,
+    &leopard::FORMAT,
     &dbcop_json::FORMAT,
     &dbcop2_json::FORMAT,
     &jepsen::JEPSEN_JSON,

@@ -43,6 +43,7 @@ pub(crate) static FORMAT: Format = Format {
     read,
     load: None,
     write: None,
+    write_folder: None,
 };
 
 /// What one step of the schedule does.

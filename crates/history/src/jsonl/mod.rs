@@ -24,7 +24,7 @@ mod sink;
 #[cfg(test)]
 mod tests;
 mod txn;
-mod value;
+pub(crate) mod value;
 mod write;
 
 pub use read::read_lines;
@@ -42,6 +42,7 @@ pub(crate) static FORMAT: Format = Format {
     read: read::read,
     load: Some(read::load),
     write: Some(write::write),
+    write_folder: None,
 };
 
 /// How much of a file is looked at to recognise it.

@@ -19,7 +19,7 @@ enum Task {
 
 /// Writes a value.
 #[inline]
-pub(super) fn write_value(out: &mut Vec<u8>, pool: &Pool, value: Value) -> Result<(), SinkError> {
+pub(crate) fn write_value(out: &mut Vec<u8>, pool: &Pool, value: Value) -> Result<(), SinkError> {
     match value.as_int() {
         Some(i) => {
             write_int(out, i);
@@ -183,7 +183,7 @@ pub(super) fn write_int(out: &mut Vec<u8>, i: i64) {
 }
 
 /// Writes a text in quotes.
-pub(super) fn write_text(out: &mut Vec<u8>, text: &str) {
+pub(crate) fn write_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let mut rest = text.as_bytes();
     while let Some(at) = rest.iter().position(|&b| b == b'"' || b == b'\\' || b < 0x20) {

@@ -47,6 +47,7 @@ pub(crate) static FORMAT: Format = Format {
         writer.finish()?;
         Ok(())
     }),
+    write_folder: None,
 };
 
 /// How many bytes a native file unpacks to.

@@ -54,6 +54,7 @@ pub(crate) static FORMAT: Format = Format {
     read: read::read,
     load: None,
     write: Some(|history, out| Ok(out.write_all(to_text(history).as_bytes())?)),
+    write_folder: None,
 };
 
 /// Reads a history from a text in this notation.

@@ -3,3 +3,4 @@
 
 mod following;
 mod sinks;
+mod traces_page;

@@ -71,3 +71,45 @@ fn what_is_no_part_is_refused_whatever_is_dropped() {
         "{ran:?}"
     );
 }
+
+#[test]
+fn a_trace_becomes_a_folder_and_comes_back() {
+    let folder = Folder::new("convert-folder");
+    let text = "meta rows by-column\ngiven [0,1] {v:1}\n\
+                a T1: [w([0,1],{v:2})]@[12,20]{lock=exclusive} @[10,40] {end-sent=30,seq=7}\n";
+    std::fs::write(folder.file("h.txt"), text).unwrap();
+    let ran = folder.isolde(&["convert", "h.txt", "trace", "--to", "leopard"]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:?}");
+    let names = ["trace/trace/loader-0.0.json", "trace/init_data/table0.csv"];
+    let exist = names.iter().all(|name| std::fs::exists(folder.file(name)).unwrap());
+    assert!(exist, "{names:?}");
+    let ran = folder.isolde(&["convert", "trace", "-", "--to", "notation"]);
+    assert_eq!(ran.out.lines().count(), 3, "{ran:?}");
+    assert_eq!(ran.out.split_whitespace().count(), text.split_whitespace().count(), "{ran:?}");
+    // The folder `trace` of the folder is a trace, too; then nobody knows what was there before.
+    for (path, initial) in [("trace", "0,1"), ("trace/trace", "every key: absent")] {
+        let ran = folder.isolde(&["stat", path]);
+        assert!(ran.code == Some(0) && ran.out.contains("leopard"), "{initial}: {ran:?}");
+    }
+    let ran = folder.isolde(&["check", "-l", "rc", "trace"]);
+    assert!(ran.code == Some(3) && ran.out.contains("values are rows by column"), "{ran:?}");
+    // What is there is never replaced.
+    let ran = folder.isolde(&["convert", "h.txt", "trace", "--to", "leopard", "--force"]);
+    assert!(ran.code == Some(2) && ran.err.contains("those are not overwritten"), "{ran:?}");
+    // Standard output takes one slice, which has no place for initial rows.
+    let ran = folder.isolde(&["convert", "h.txt", "-", "--to", "leopard"]);
+    assert!(ran.code == Some(2) && ran.err.contains("initial row [0,1]"), "{ran:?}");
+    std::fs::write(folder.file("g.txt"), text.replace("given [0,1] {v:1}\n", "meta server x\n"))
+        .unwrap();
+    let ran = folder.isolde(&["convert", "g.txt", "-", "--to", "leopard"]);
+    assert!(ran.err.contains("meta: server\n  hint: --drop meta leaves"), "{ran:?}");
+    let ran = folder.isolde(&["convert", "g.txt", "-", "--to", "leopard", "--drop", "all"]);
+    assert!(
+        ran.code == Some(0) && ran.out.contains("\"operationTraceType\":\"UPDATE\""),
+        "{ran:?}"
+    );
+    std::fs::write(folder.file("plain.txt"), "a: w(x,1)\n").unwrap();
+    let ran = folder.isolde(&["convert", "plain.txt", "out", "--to", "leopard", "--drop", "all"]);
+    assert!(ran.code == Some(2) && ran.err.contains("whole values"), "{ran:?}");
+    assert!(!std::fs::exists(folder.file("out")).unwrap());
+}

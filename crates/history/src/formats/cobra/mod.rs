@@ -47,6 +47,7 @@ pub(crate) static FORMAT: Format = Format {
     read: read::read,
     load: None,
     write: None,
+    write_folder: None,
 };
 
 /// How much of the files recognition looks at, in all.

@@ -30,6 +30,7 @@ pub(crate) static FORMAT: Format = Format {
     read: read::read,
     load: None,
     write: Some(write::write),
+    write_folder: None,
 };
 
 /// More than any parameter of a real workload.

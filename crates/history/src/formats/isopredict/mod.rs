@@ -42,6 +42,7 @@ pub(crate) static FORMAT: Format = Format {
     read: read::read,
     load: None,
     write: None,
+    write_folder: None,
 };
 
 /// How much of a file recognition looks at.

@@ -49,6 +49,7 @@ pub(crate) static JEPSEN_EDN: Format = Format {
     read: read::read_edn,
     load: Some(load::load_edn),
     write: Some(write::write),
+    write_folder: None,
 };
 
 pub(crate) static JEPSEN_JSON: Format = Format {
@@ -59,4 +60,5 @@ pub(crate) static JEPSEN_JSON: Format = Format {
     read: read::read_json,
     load: None,
     write: None,
+    write_folder: None,
 };

@@ -36,6 +36,7 @@ pub(crate) static FORMAT: Format = Format {
     read: read::read,
     load: Some(read::load),
     write: Some(write::write),
+    write_folder: None,
 };
 
 fn looks_like(source: &Source) -> bool {

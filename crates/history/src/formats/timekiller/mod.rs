@@ -33,6 +33,7 @@ pub(crate) static FORMAT: Format = Format {
     read: read::read,
     load: None,
     write: Some(write::write),
+    write_folder: None,
 };
 
 /// How much of a file is looked at to recognise it.

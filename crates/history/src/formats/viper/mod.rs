@@ -43,6 +43,7 @@ pub(crate) static FORMAT: Format = Format {
     read: read::read,
     load: None,
     write: None,
+    write_folder: None,
 };
 
 /// How much of a file is looked at to recognise it.
