@@ -210,6 +210,12 @@ impl Copier<'_> {
         if let Some(&known) = self.known.get(&index) {
             return known;
         }
+        let (kind, bytes) = self.from.entries().get(index);
+        if !kind.has_parts() {
+            let learned = self.to.entry(kind, bytes);
+            self.known.insert(index, learned);
+            return learned;
+        }
         for index in self.unknown_parts(index) {
             self.learn(index);
         }

@@ -45,6 +45,11 @@ pub(crate) enum EntryKind {
 }
 
 impl EntryKind {
+    /// Whether it is made of other values.
+    pub(crate) const fn has_parts(self) -> bool {
+        matches!(self, EntryKind::List | EntryKind::Row)
+    }
+
     pub(crate) const fn from_u8(n: u8) -> Option<EntryKind> {
         Some(match n {
             0 => EntryKind::BigInt,

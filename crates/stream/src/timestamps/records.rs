@@ -309,8 +309,15 @@ impl FirstWrite {
 
 /// The key of a name in a batch.
 pub(super) fn key_named(batch: &History, name: NameId) -> Option<Key> {
-    let pool = batch.pool();
-    let at = pool.key_names().iter().position(|other| name_id(pool, *other) == name)?;
+    /// So many names are compared at a time, without asking in between.
+    const LANES: usize = 64;
+    let (pool, names) = (batch.pool(), batch.pool().key_names());
+    let begins = names.chunks(LANES).position(|chunk| match name.bits() {
+        Some(bits) => chunk.iter().fold(false, |is_in, other| is_in | (other.to_bits() == bits)),
+        None => chunk.iter().any(|other| name_id(pool, *other) == name),
+    })?;
+    let mut from = (begins * LANES..).zip(&names[begins * LANES..]);
+    let (at, _) = from.find(|(_, other)| name_id(pool, **other) == name)?;
     Some(Key(at as u32))
 }
 
