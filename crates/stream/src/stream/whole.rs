@@ -145,7 +145,7 @@ impl Whole {
         });
         let (history, verdict, witness) =
             small.unwrap_or_else(|| (self.history.clone(), verdict.clone(), witness.clone()));
-        small::finding(&history, &verdict, witness, name, id)
+        small::finding(&history, verdict, witness, name, id)
     }
 
     fn local(&self, txn: TxnRef) -> TxnId {
