@@ -454,7 +454,7 @@ impl Names {
     /// file with one huge key cannot make it large.
     fn small_slot(&self, name: Value) -> Option<usize> {
         let i = usize::try_from(name.as_int()?).ok()?;
-        (i < self.small.len() || i < 1024 + 8 * self.names.len()).then_some(i)
+        (i < self.small.len() || i < 64 + 8 * self.names.len()).then_some(i)
     }
 
     fn freeze(&mut self) {

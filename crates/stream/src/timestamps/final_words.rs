@@ -29,7 +29,7 @@ impl FinalWords {
     /// A read saw a word, and may be called otherwise up to a commit.
     pub(super) fn note(&mut self, slot: Slot, word: Word, until: Timestamp) {
         if until == SETTLED {
-            if !self.open.contains_key(&(slot, word)) {
+            if !self.is_open(slot, word) {
                 self.settled.insert((slot, word));
             }
             return;
