@@ -63,7 +63,9 @@ impl History {
         draft.interval = txn.interval();
         draft.start = txn.start_ts();
         draft.commit = txn.commit_ts();
-        let kept = copier.statements(txn, keep, draft);
+        let attrs = &self.columns().attrs.columns;
+        let has_op_attrs = attrs.iter().any(|column| column.entity == Entity::Op);
+        let kept = copier.statements(txn, keep, draft, has_op_attrs);
         self.copy_attrs(txn, &kept, &mut copier, draft);
         sink.transaction(draft)
     }
@@ -81,7 +83,7 @@ impl History {
         draft.reset(copier.to.session(session));
         draft.outcome = txn.outcome();
         draft.label = txn.label().map(|label| copier.value(label));
-        copier.statements(txn, &mut |_| true, draft);
+        copier.statements(txn, &mut |_| true, draft, false);
         draft.stmt_intervals.clear();
         let stmts = self.columns().stmts_of(txn.id().index());
         let is_path = |name: Value| self.pool().as_text(name) == Some(names::PATH);
@@ -148,20 +150,23 @@ impl Copier<'_> {
     }
 
     /// Adds the statements with the operations that stay. For each operation of the transaction: its place
-    /// in the draft.
+    /// in the draft, if it is asked for.
     fn statements(
         &mut self,
         txn: Txn<'_>,
         keep: &mut dyn FnMut(&Op<'_>) -> bool,
         draft: &mut TxnDraft,
+        places: bool,
     ) -> Vec<Option<u32>> {
-        let mut kept = Vec::with_capacity(txn.op_range().len());
+        let mut kept = Vec::with_capacity(if places { txn.op_range().len() } else { 0 });
         for stmt in txn.stmts() {
             for op in stmt.ops() {
                 let of_savepoint =
                     matches!(op.kind(), OpKind::Savepoint | OpKind::RollbackTo | OpKind::Release);
                 let stays = of_savepoint || keep(&op);
-                kept.push(stays.then_some(draft.codes.len() as u32));
+                if places {
+                    kept.push(stays.then_some(draft.codes.len() as u32));
+                }
                 if stays {
                     self.operation(&op, draft);
                 }
@@ -209,6 +214,12 @@ impl Copier<'_> {
         let Some(index) = value.pool_index() else { return value };
         if let Some(&known) = self.known.get(&index) {
             return known;
+        }
+        let (kind, bytes) = self.from.entries().get(index);
+        if !kind.has_parts() {
+            let learned = self.to.entry(kind, bytes);
+            self.known.insert(index, learned);
+            return learned;
         }
         for index in self.unknown_parts(index) {
             self.learn(index);

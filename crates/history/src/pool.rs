@@ -45,6 +45,11 @@ pub(crate) enum EntryKind {
 }
 
 impl EntryKind {
+    /// Whether it is made of other values.
+    pub(crate) const fn has_parts(self) -> bool {
+        matches!(self, EntryKind::List | EntryKind::Row)
+    }
+
     pub(crate) const fn from_u8(n: u8) -> Option<EntryKind> {
         Some(match n {
             0 => EntryKind::BigInt,
@@ -449,7 +454,7 @@ impl Names {
     /// file with one huge key cannot make it large.
     fn small_slot(&self, name: Value) -> Option<usize> {
         let i = usize::try_from(name.as_int()?).ok()?;
-        (i < self.small.len() || i < 1024 + 8 * self.names.len()).then_some(i)
+        (i < self.small.len() || i < 64 + 8 * self.names.len()).then_some(i)
     }
 
     fn freeze(&mut self) {

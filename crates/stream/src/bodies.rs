@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use isolde_history::{History, Timestamp, TxnId};
+use isolde_history::{History, Timestamp, TxnDraft, TxnId};
 
 use crate::batch_files::{SavedBatchFiles, Written};
 use crate::content::{NameId, What, Word};
@@ -65,6 +65,8 @@ pub(crate) struct Bodies {
     /// Whether a transaction without a start stands nowhere.
     pub(crate) needs_start: bool,
     pub(crate) reloads: u64,
+    /// Memory for those that want one transaction at a time.
+    pub(crate) draft: TxnDraft,
 }
 
 /// A search for batches on disk, from the latest back: those that have timestamps far beyond all others, and then those

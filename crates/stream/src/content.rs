@@ -31,6 +31,12 @@ pub(crate) fn mix(a: u64, b: u64) -> u64 {
 }
 
 impl NameId {
+    /// The word of the name itself, if no other name has it: of one that is not hashed.
+    #[inline]
+    pub(crate) fn bits(self) -> Option<u64> {
+        (self.0 & HASHED == 0).then_some(self.0)
+    }
+
     /// A hash of the name.
     #[inline]
     pub(crate) fn hash(self) -> u64 {

@@ -15,7 +15,7 @@ use super::args::StreamCase;
 use super::source::{Batch, Fed, Source};
 use crate::gauge::{Resident, thread_seconds};
 use crate::measure::round;
-use crate::plan;
+use crate::{counting, plan};
 
 /// Into how many slices a stream is cut, to see whether it gets slower.
 const SLICES: u64 = 20;
@@ -26,6 +26,8 @@ const HEAD_START: Duration = Duration::from_millis(300);
 
 /// Measures the stream, and gives a line.
 pub(super) fn measured(case: &StreamCase) -> Result<Value> {
+    // What it holds it counts itself, and of the process the system tells.
+    counting::stop();
     let spill = SpillFolder::new(&case.folder)?;
     let mut settings = Settings::new(Promise::by_timestamps(case.level));
     settings.memory = usize::try_from(case.memory << 20).unwrap_or(usize::MAX);

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use isolde_graph::parallel::{self, Work};
-use isolde_history::{History, Key, OpId, TxnId};
+use isolde_history::{History, Key, Op, OpId, TxnId};
 
 /// An operation on a key, and the transaction that made it.
 #[derive(Clone, Copy, Debug)]
@@ -44,18 +44,34 @@ impl Index {
 
     /// The operations of one key only.
     pub(crate) fn of_one(history: &History, wanted: Key) -> Index {
-        /// So many keys are compared at a time, without asking in between.
-        const LANES: usize = 64;
-        let keys = history.key_count();
-        let mut touches = Vec::new();
-        for (chunk, first) in history.op_keys().chunks(LANES).zip((0_u32..).step_by(LANES)) {
-            if !chunk.iter().fold(false, |is_in, key| is_in | (*key == wanted)) {
-                continue;
-            }
-            let ops = (first..).zip(chunk).filter(|(_, key)| **key == wanted);
-            let touch = |op: OpId| Touch { op, txn: history.txn_of(op) };
-            touches.extend(ops.map(|(op, _)| touch(OpId(op))));
+        let ops = ops_on(history, wanted).into_iter();
+        let touch = |op: OpId| Touch { op, txn: history.txn_of(op) };
+        Index::with_touches(history, wanted, ops.map(touch).collect())
+    }
+
+    /// The same, and of these only the operations of transactions that made one which is looked for.
+    pub(crate) fn of_one_by(
+        history: &History,
+        wanted: Key,
+        is_looked_for: impl Fn(&Op<'_>) -> bool,
+    ) -> Index {
+        let ops = ops_on(history, wanted);
+        let mut touches: Vec<Touch> = Vec::new();
+        let mut left = &ops[..];
+        while let Some(at) = left.iter().position(|op| is_looked_for(&history.op(*op))) {
+            let txn = history.txn_of(left[at]);
+            let of_txn = history.txn(txn).op_range();
+            let begin = left.partition_point(|op| op.index() < of_txn.start);
+            let end = left.partition_point(|op| op.index() < of_txn.end);
+            touches.extend(left[begin..end].iter().map(|op| Touch { op: *op, txn }));
+            left = &left[end..];
         }
+        Index::with_touches(history, wanted, touches)
+    }
+
+    /// Of one key these operations.
+    fn with_touches(history: &History, wanted: Key, touches: Vec<Touch>) -> Index {
+        let keys = history.key_count();
         let mut ends = vec![0; keys];
         ends.iter_mut().skip(wanted.index()).for_each(|end| *end = touches.len() as u32);
         Index { parts: vec![IndexPart { touches, ends }], keys, size: Work::Small }
@@ -100,6 +116,20 @@ impl Index {
         let pieces = if self.size == Work::Small { 1 } else { 8 * parallel::cores() };
         parallel::cut(self.keys, pieces, |key| self.before(key))
     }
+}
+
+/// The operations on a key.
+fn ops_on(history: &History, wanted: Key) -> Vec<OpId> {
+    /// So many keys are compared at a time, without asking in between.
+    const LANES: usize = 64;
+    let mut found = Vec::new();
+    for (chunk, first) in history.op_keys().chunks(LANES).zip((0_u32..).step_by(LANES)) {
+        if chunk.iter().fold(false, |is_in, key| is_in | (*key == wanted)) {
+            let ops = (first..).zip(chunk).filter(|(_, key)| **key == wanted);
+            found.extend(ops.map(|(op, _)| OpId(op)));
+        }
+    }
+    found
 }
 
 impl IndexPart {

@@ -1,7 +1,7 @@
 //! A history sorted by keys: what depends on nothing but the history itself.
 
 use hashbrown::HashMap;
-use isolde_history::{History, Key, Value, info};
+use isolde_history::{History, Key, Op, Value, info};
 
 use crate::keys::index::Index;
 use crate::keys::predicates::Predicates;
@@ -34,6 +34,15 @@ impl<'h> SortedKeys<'h> {
     /// The same, of one key only.
     pub(crate) fn of_one(history: &'h History, wanted: Key) -> SortedKeys<'h> {
         SortedKeys::with(history, Index::of_one(history, wanted))
+    }
+
+    /// The same, and of these only the operations of transactions that made one which is looked for.
+    pub(crate) fn of_one_by(
+        history: &'h History,
+        wanted: Key,
+        is_looked_for: impl Fn(&Op<'_>) -> bool,
+    ) -> SortedKeys<'h> {
+        SortedKeys::with(history, Index::of_one_by(history, wanted, is_looked_for))
     }
 
     fn with(history: &'h History, index: Index) -> SortedKeys<'h> {

@@ -3,10 +3,10 @@
 //! Which reads are of other transactions, which writes leave a version, and what breaks the rules inside a transaction
 //! depends on that transaction alone. So the facts of an endless stream are made batch by batch.
 
-use isolde_history::{History, Key, OpId, TxnId, Value};
+use isolde_history::{History, Key, Op, OpId, TxnId, Value};
 
 use crate::keys::accesses::WriteFact;
-use crate::keys::key_facts::{KeyFacts, asked_for};
+use crate::keys::key_facts::{KeyFacts, asked_for, what_it_wrote};
 use crate::keys::sorted_keys::SortedKeys;
 use crate::keys::standing::{self, Standing};
 use crate::timestamps::{judged_key, supply};
@@ -80,6 +80,17 @@ impl<'h> BatchFacts<'h> {
     pub fn of_one(history: &'h History, key: Key) -> BatchFacts<'h> {
         let (facts, standings) = (KeyFacts::default(), standing::at_first(history));
         BatchFacts { keys: SortedKeys::of_one(history, key), standings, facts }
+    }
+
+    /// The same, and of that key only what those transactions did that wrote a value which is looked for.
+    pub fn of_writers(
+        history: &'h History,
+        key: Key,
+        is_looked_for: impl Fn(Value) -> bool,
+    ) -> BatchFacts<'h> {
+        let (facts, standings) = (KeyFacts::default(), standing::at_first(history));
+        let writes = |op: &Op<'_>| what_it_wrote(op).is_some_and(&is_looked_for);
+        BatchFacts { keys: SortedKeys::of_one_by(history, key, writes), standings, facts }
     }
 
     /// Makes the facts of a key.

@@ -178,10 +178,13 @@ impl<'h> ByTimestamps<'_, 'h> {
     /// The operations on some keys.
     fn keys(&self, group: &[u32]) -> Result<(Arc<SortedKeys<'h>>, Held), Limit> {
         let count = self.history.key_count();
+        if count > 0 && group.len() == count {
+            let held = self.limits.hold(self.history.op_count() * size_of::<Touch>())?;
+            return Ok((Arc::new(SortedKeys::new(self.history)), held));
+        }
         let mut wanted = vec![false; count];
         group.iter().for_each(|key| wanted[*key as usize] = true);
-        let all = group.len() == count;
-        let is_wanted = |key: &&Key| all || wanted.get(key.index()) == Some(&true);
+        let is_wanted = |key: &&Key| wanted.get(key.index()) == Some(&true);
         let touches = match group.len() {
             0 => 0,
             _ => self.history.op_keys().iter().filter(is_wanted).count(),

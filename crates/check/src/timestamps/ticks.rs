@@ -93,12 +93,12 @@ impl Scale {
             return Scale::Ranked { all: Vec::new(), room };
         };
         let (mut least, mut most) = (first, first);
-        for stamp in stamps() {
+        stamps().for_each(|stamp| {
             least.physical = least.physical.min(stamp.physical);
             least.logical = least.logical.min(stamp.logical);
             most.physical = most.physical.max(stamp.physical);
             most.logical = most.logical.max(stamp.logical);
-        }
+        });
         let bits = |least: i64, most: i64| u64::BITS - most.abs_diff(least).leading_zeros();
         let logical_bits = bits(least.logical, most.logical);
         if bits(least.physical, most.physical) + logical_bits + room <= BITS {

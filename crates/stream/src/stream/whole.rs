@@ -104,7 +104,7 @@ impl Whole {
         let mut found = HashSet::new();
         for witness in verdict.witnesses() {
             let Some(id) = self.id(witness) else { continue };
-            let is_told = |id: &FindingId| checker.standing.name(*id).is_some();
+            let mut is_told = |id: &FindingId| checker.standing.name(*id).is_some();
             // Of two snapshots that contradict each other one may have been told, of either transaction.
             let one = |txn| FindingId::new(id.axiom, self.txn(txn), None, None);
             let mut ones = witness.involved().map(one).filter(|_| is_pair(witness));
@@ -145,7 +145,7 @@ impl Whole {
         });
         let (history, verdict, witness) =
             small.unwrap_or_else(|| (self.history.clone(), verdict.clone(), witness.clone()));
-        small::finding(&history, &verdict, witness, name, id)
+        small::finding(&history, verdict, witness, name, id)
     }
 
     fn local(&self, txn: TxnRef) -> TxnId {

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use isolde_check::{Limits, Options, snapshots, timestamps};
 use isolde_history::{
-    Effect, History, HistoryBuilder, Key, Op, OpId, OpKind, Sink, Timestamp, TxnDraft, TxnId,
-    Value, notation, printable,
+    Effect, History, HistoryBuilder, Key, Op, OpId, OpKind, Sink, Timestamp, TxnId, Value,
+    notation, printable,
 };
 use isolde_spec::{Anomaly, Answer, Axiom, By, Promise, Verdict, Witness};
 
@@ -95,13 +95,14 @@ pub(crate) fn judge(about: &About, bodies: &mut Bodies, asked: Suspicion<'_>) ->
     let given = asked.key.and_then(|key| about.given.get(&key)).copied();
     about.header.copy_meta(given.as_slice(), &mut small);
     small.meta().complete = about.complete;
-    let mut draft = TxnDraft::default();
+    let mut draft = std::mem::take(&mut bodies.draft);
     for txn in &all {
         let batch = bodies.get(txn.batch())?;
         let mut shown = Shown::new(&batch, asked.key);
         let mut keep = |op: &Op<'_>| shown.keeps(op);
         batch.copy_txn_by(&mut draft, txn.txn(), &mut keep, &mut small).ok()?;
     }
+    bodies.draft = draft;
     let history = Arc::new(small.finish());
     let own = TxnId(all.iter().position(|txn| *txn == asked.txn)? as u32);
     let mut verdict = decide(&history, about.promise);
@@ -118,11 +119,15 @@ pub(crate) fn judge(about: &About, bodies: &mut Bodies, asked: Suspicion<'_>) ->
     // The small history has left out what the sequence numbers are.
     let name = name_of(&batch, asked.txn.txn());
     witnesses.retain(|witness| is_asked_for(&history, witness, own, asked));
-    for witness in witnesses {
+    let mut found = |witness: Witness, (verdict, name): (Verdict, String)| {
         let op = witness.ops.first().and_then(|op| origin(&batch, asked, &history, own, *op));
         let id = FindingId::new(asked.axiom, asked.txn, asked.key, op);
-        let finding = finding(&history, &verdict, witness, name.clone(), id);
-        judged.findings.push((op, finding));
+        judged.findings.push((op, finding(&history, verdict, witness, name, id)));
+    };
+    // Nearly always there is one.
+    if let Some(last) = witnesses.pop() {
+        witnesses.into_iter().for_each(|w| found(w, (verdict.clone(), name.clone())));
+        found(last, (verdict, name));
     }
     // What else is wrong with these few hides that it is unknown.
     if judged.findings.is_empty() && !about.complete && asked.axiom == Axiom::Ext {
@@ -170,12 +175,14 @@ pub(crate) fn decide(history: &History, promise: Promise) -> Verdict {
 struct Shown<'b> {
     batch: &'b History,
     key: Option<NameId>,
+    /// The key in the batch, once an operation on it has come.
+    here: Option<Key>,
     wrote: bool,
 }
 
 impl<'b> Shown<'b> {
     fn new(batch: &'b History, key: Option<NameId>) -> Shown<'b> {
-        Shown { batch, key, wrote: false }
+        Shown { batch, key, here: None, wrote: false }
     }
 
     /// Asked of each operation once, in their order.
@@ -185,9 +192,19 @@ impl<'b> Shown<'b> {
         if op.kind() == OpKind::PredicateRead || (!writes && op.key() == Key::NONE) {
             return false;
         }
-        let pool = self.batch.pool();
         let is_first = writes && !op.undone() && !std::mem::replace(&mut self.wrote, true);
-        is_first || name_id(pool, pool.key_name(op.key())) == key
+        is_first || self.is_on(op.key(), key)
+    }
+
+    /// Whether a key of the batch has a name, which no other one has.
+    fn is_on(&mut self, key: Key, name: NameId) -> bool {
+        if let Some(here) = self.here {
+            return key == here;
+        }
+        let pool = self.batch.pool();
+        let is_it = name_id(pool, pool.key_name(key)) == name;
+        self.here = is_it.then_some(key);
+        is_it
     }
 }
 
@@ -226,7 +243,7 @@ fn origin(
 /// A violation by a transaction of that name, as a witness of a small history shows it.
 pub(crate) fn finding(
     history: &Arc<History>,
-    verdict: &Verdict,
+    mut verdict: Verdict,
     witness: Witness,
     txn: String,
     id: FindingId,
@@ -234,14 +251,8 @@ pub(crate) fn finding(
     let mut keys = witness.ops.iter().map(|op| history.op(*op).key());
     let key = keys.find(|key| *key != Key::NONE).map(|key| name(history, key));
     let (anomaly, axiom) = (witness.anomaly, witness.timed.as_ref().map(|timed| timed.axiom));
-    let counts = verdict.counts.iter().filter(|count| count.anomaly == anomaly);
-    let verdict = Verdict {
-        promise: verdict.promise,
-        answer: Answer::Violated(vec![witness]),
-        counts: counts.cloned().collect(),
-        procedure: verdict.procedure.clone(),
-        notes: verdict.notes.clone(),
-    };
+    verdict.counts.retain(|count| count.anomaly == anomaly);
+    verdict.answer = Answer::Violated(vec![witness]);
     Finding {
         id: Some(id),
         anomaly,

@@ -428,7 +428,10 @@ impl KeyState {
         }
         self.floor = floor;
         (self.words, self.steps, self.reloaded) = (None, 0, false);
-        self.marks.clear();
+        match before.1 > LONG {
+            true => self.marks.forget_from(0),
+            false => self.marks.clear(),
+        }
         self.apart = are_apart(&self.versions);
         shrink(&mut self.readers, before.0);
         shrink(&mut self.versions, before.1);
@@ -556,10 +559,12 @@ pub(super) fn duration(version: &Version) -> i64 {
     version.commit.physical.saturating_sub(version.start.physical).max(0)
 }
 
-/// Gives back what a list that became shorter does not need. A long one is going to be as long again: growing would mean
-/// copying it, into memory that the system has to clear first.
+/// A list that was longer than this is going to be as long again.
+const LONG: usize = 64;
+
+/// Gives back what a list that became shorter does not need. A long one keeps it: growing would mean copying it, into memory
+/// that the system has to clear first.
 fn shrink<T>(list: &mut Vec<T>, before: usize) {
-    const LONG: usize = 64;
     let needed = if before > LONG { before } else { list.len() };
     if list.capacity() > 2 * needed + 4 {
         list.shrink_to(needed + needed / 4);

@@ -242,8 +242,8 @@ impl Timestamps {
     /// Tells a violation.
     pub(crate) fn tell(&mut self, finding: Finding) {
         // A snapshot that contradicts itself contradicts others, too.
-        let again = |id: FindingId| self.standing.name(id).is_some();
-        if finding.axiom == Some(Axiom::Snapshots) && finding.id.is_some_and(again) {
+        let mut again = |id: FindingId| self.standing.name(id).is_some();
+        if finding.axiom == Some(Axiom::Snapshots) && finding.id.is_some_and(&mut again) {
             return;
         }
         self.stands(&finding);

@@ -309,8 +309,15 @@ impl FirstWrite {
 
 /// The key of a name in a batch.
 pub(super) fn key_named(batch: &History, name: NameId) -> Option<Key> {
-    let pool = batch.pool();
-    let at = pool.key_names().iter().position(|other| name_id(pool, *other) == name)?;
+    /// So many names are compared at a time, without asking in between.
+    const LANES: usize = 64;
+    let (pool, names) = (batch.pool(), batch.pool().key_names());
+    let begins = names.chunks(LANES).position(|chunk| match name.bits() {
+        Some(bits) => chunk.iter().fold(false, |is_in, other| is_in | (other.to_bits() == bits)),
+        None => chunk.iter().any(|other| name_id(pool, *other) == name),
+    })?;
+    let mut from = (begins * LANES..).zip(&names[begins * LANES..]);
+    let (at, _) = from.find(|(_, other)| name_id(pool, **other) == name)?;
     Some(Key(at as u32))
 }
 
@@ -319,14 +326,39 @@ pub(super) fn key_named(batch: &History, name: NameId) -> Option<Key> {
 pub(super) fn read_again(
     body: &Body,
     number: u32,
+    of: (NameId, Ordering),
+    records: &mut Records,
+) -> Option<bool> {
+    read_facts(body, number, of, records, BatchFacts::of_one)
+}
+
+/// The same of a register, and only of transactions that wrote a word to it.
+pub(super) fn read_writers(
+    body: &Body,
+    number: u32,
+    of: (NameId, Ordering),
+    written: Word,
+    records: &mut Records,
+) {
+    let facts = |batch, key| {
+        let pool = History::pool(batch);
+        BatchFacts::of_writers(batch, key, |value| word(pool, value) == written)
+    };
+    read_facts(body, number, of, records, facts);
+}
+
+fn read_facts<'b>(
+    body: &'b Body,
+    number: u32,
     (name, ordering): (NameId, Ordering),
     records: &mut Records,
+    facts: impl FnOnce(&'b History, Key) -> BatchFacts<'b>,
 ) -> Option<bool> {
     let batch = &body.history;
     let key = key_named(batch, name)?;
     let places = body.places.as_ref().map(|places| &places[..]);
     let standing = Standing::again(batch, number, ordering, places);
-    let mut facts = BatchFacts::of_one(batch, key);
+    let mut facts = facts(batch, key);
     let facts = facts.of(key);
     records.add(&facts, &standing);
     Some(facts.is_list())

@@ -6,7 +6,7 @@
 use isolde_check::timestamps::rules::Place;
 use isolde_history::Timestamp;
 
-use super::records::{Records, read_again};
+use super::records::{Records, read_writers};
 use super::word_index::{Fate, Writer};
 use super::{Slot, Timestamps};
 use crate::bodies::{BEFORE_ALL, Bodies, TxnRef};
@@ -135,7 +135,7 @@ impl Timestamps {
     ) -> Option<Vec<Writer>> {
         let body = bodies.body(batch)?;
         let mut records = Records::default();
-        read_again(&body, batch, (name, self.ordering), &mut records);
+        read_writers(&body, batch, (name, self.ordering), word, &mut records);
         let versions = records.versions.iter().map(|(version, _)| version);
         let versions = versions.filter(|version| version.word == word).map(Writer::from);
         let others = records.others.iter().filter(|other| other.word == word).map(Writer::from);

@@ -33,6 +33,8 @@ impl FindingId {
 #[derive(Default)]
 pub(crate) struct StandingFindings {
     found: HashMap<FindingId, Anomaly>,
+    /// Those that were told since anybody asked for one, which is seldom: a map that grows is filled again and again.
+    told: Vec<(FindingId, Anomaly)>,
     /// Some may be missing: there were too many, or one was withdrawn without being named.
     incomplete: bool,
 }
@@ -44,18 +46,24 @@ impl StandingFindings {
             self.lose();
         }
         if !self.incomplete {
-            self.found.insert(id, anomaly);
+            self.told.push((id, anomaly));
         }
+    }
+
+    /// Enters what was told since.
+    fn enter(&mut self) -> &mut HashMap<FindingId, Anomaly> {
+        self.found.extend(self.told.drain(..));
+        &mut self.found
     }
 
     /// A violation is withdrawn.
     pub(crate) fn remove(&mut self, id: FindingId) {
-        self.found.remove(&id);
+        self.enter().remove(&id);
     }
 
     /// From now on it is not known which violations stand.
     pub(crate) fn lose(&mut self) {
-        (self.found, self.incomplete) = (HashMap::new(), true);
+        *self = StandingFindings { incomplete: true, ..StandingFindings::default() };
     }
 
     pub(crate) fn is_complete(&self) -> bool {
@@ -63,19 +71,24 @@ impl StandingFindings {
     }
 
     /// What a violation was told to be.
-    pub(crate) fn name(&self, id: FindingId) -> Option<Anomaly> {
-        self.found.get(&id).copied()
+    pub(crate) fn name(&mut self, id: FindingId) -> Option<Anomaly> {
+        self.enter().get(&id).copied()
     }
 
     /// All of them, in an order that is always the same.
     pub(crate) fn all(&self) -> Vec<(FindingId, Anomaly)> {
-        let mut all: Vec<_> = self.found.iter().map(|(id, anomaly)| (*id, *anomaly)).collect();
-        all.sort_unstable_by_key(|(id, _)| *id);
+        let entered = self.found.iter().map(|(id, anomaly)| (*id, *anomaly));
+        let mut all: Vec<_> = entered.chain(self.told.iter().copied()).collect();
+        // What was told last is what it is called.
+        all.reverse();
+        all.sort_by_key(|(id, _)| *id);
+        all.dedup_by_key(|(id, _)| *id);
         all
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.found.capacity() * (size_of::<(FindingId, Anomaly)>() + 1)
+        let size = size_of::<(FindingId, Anomaly)>();
+        self.found.capacity() * (size + 1) + self.told.capacity() * size
     }
 }
 
