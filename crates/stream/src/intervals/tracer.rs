@@ -2,7 +2,8 @@
 
 use hashbrown::HashMap;
 use isolde_history::{
-    Effect, EndedAt, ErrorClass, History, LockMode, Op, OpKind, Outcome, Stmt, Txn, TxnId, Value,
+    Datum, Effect, EndedAt, ErrorClass, History, LockMode, Op, OpKind, Outcome, Stmt, Txn, TxnId,
+    Value, names,
 };
 use isolde_spec::{LockScope, LockingReads, PlainReads, Profile, SnapshotAt};
 
@@ -19,12 +20,16 @@ pub(crate) struct Tracer<'h> {
     batch: u32,
     /// Whether values that are rows speak of columns.
     by_column: bool,
+    /// Whether statements say how they lock, how they read, and when their snapshot was taken: it takes time to ask each.
+    says: [bool; 3],
 }
 
 impl<'h> Tracer<'h> {
     pub(crate) fn new(history: &'h History, profile: &'h Profile, batch: u32) -> Tracer<'h> {
-        let by_column = history.info_text("rows") == Some("by-column");
-        Tracer { history, profile, batch, by_column }
+        let by_column = history.rows_by_column();
+        let says = [names::LOCK, names::READ_MODE, names::SNAPSHOT_INTERVAL];
+        let says = says.map(|name| history.stmt_attrs(name).next().is_some());
+        Tracer { history, profile, batch, by_column, says }
     }
 
     /// Whether values that are rows speak of columns.
@@ -54,6 +59,27 @@ impl<'h> Tracer<'h> {
         }
     }
 
+    /// The lock that a statement asks for by name.
+    fn lock(&self, stmt: &Stmt<'_>) -> Option<LockMode> {
+        let lock = if self.says[0] { stmt.lock() } else { None };
+        lock.filter(|mode| *mode != LockMode::None)
+    }
+
+    /// How a statement says that it reads.
+    fn read_mode(&self, stmt: &Stmt<'h>) -> Option<&'h str> {
+        let mode = if self.says[1] { stmt.attr(names::READ_MODE) } else { None };
+        mode.and_then(|mode| self.history.pool().as_text(mode))
+    }
+
+    /// When a statement says that the snapshot of its transaction was taken.
+    fn snapshot_interval(&self, stmt: &Stmt<'_>) -> Option<Span> {
+        let said = if self.says[2] { stmt.attr(names::SNAPSHOT_INTERVAL) } else { None };
+        let Datum::List(times) = self.history.pool().datum(said?) else { return None };
+        let mut times = times.iter().map(Value::as_int);
+        let (sent, answered) = (times.next()??, times.next()??);
+        Some(Span { sent, answered })
+    }
+
     fn row(&self, op: &Op<'_>) -> NameId {
         let pool = self.history.pool();
         name_id(pool, pool.key_name(op.key()))
@@ -63,6 +89,8 @@ impl<'h> Tracer<'h> {
 /// When the parts of a transaction were sent and answered.
 struct Times {
     began: i64,
+    /// When the answer to BEGIN came; the latest time of all if that is not said, since it travels with the first statement.
+    begun: i64,
     stmts: Vec<Span>,
     /// COMMIT or ROLLBACK.
     end: Span,
@@ -95,7 +123,8 @@ impl Times {
         };
         let answered = if fate == Fate::Unknown { i64::MAX } else { end.answered };
         let (failed, until, end) = (stmts.len(), end.sent, Span { answered, ..end });
-        let mut times = Times { began, stmts, end, until, failed, fate };
+        let begun = txn.attr(names::BEGIN_ANSWERED).and_then(Value::as_int).unwrap_or(i64::MAX);
+        let mut times = Times { began, begun, stmts, end, until, failed, fate };
         times.cut_short(history, txn, profile);
         times
     }
@@ -150,6 +179,13 @@ fn is_code(history: &History, error: Value, code: &str) -> bool {
     }
 }
 
+/// A row that was read, and what was seen.
+struct ReadRow {
+    row: NameId,
+    op: u32,
+    observed: Observed,
+}
+
 /// A savepoint, and what had been done by then.
 struct Savepoint {
     name: Value,
@@ -169,6 +205,8 @@ struct Course<'t, 'h> {
     own: HashMap<NameId, Vec<usize>>,
     holds: Vec<Hold>,
     savepoints: Vec<Savepoint>,
+    /// How the statement says that it reads.
+    mode: Option<&'h str>,
     /// Whether the snapshot may have been given back.
     is_without_snapshot: bool,
     snapshot: Option<Span>,
@@ -186,6 +224,7 @@ impl<'t, 'h> Course<'t, 'h> {
             own: HashMap::new(),
             holds: Vec::new(),
             savepoints: Vec::new(),
+            mode: None,
             is_without_snapshot: false,
             snapshot: None,
             may_have_snapshot: None,
@@ -194,8 +233,9 @@ impl<'t, 'h> Course<'t, 'h> {
 
     fn statement(&mut self, number: usize, stmt: &Stmt<'h>) {
         let span = self.times.stmts[number];
-        let lock = stmt.lock().filter(|mode| *mode != LockMode::None);
+        let lock = self.tracer.lock(stmt);
         self.note_snapshot(number, stmt, span, lock);
+        self.mode = self.tracer.read_mode(stmt);
         for op in stmt.ops() {
             match op.kind() {
                 OpKind::Savepoint => {
@@ -208,7 +248,8 @@ impl<'t, 'h> Course<'t, 'h> {
                 _ => {
                     let pool = self.tracer.history.pool();
                     if let Some(seen) = Observed::read(pool, &op, self.tracer.by_column) {
-                        self.read(number, self.tracer.row(&op), op.id().0, seen, span, lock);
+                        let (row, op) = (self.tracer.row(&op), op.id().0);
+                        self.read(number, ReadRow { row, op, observed: seen }, span, lock);
                     }
                 }
             }
@@ -223,12 +264,16 @@ impl<'t, 'h> Course<'t, 'h> {
         span: Span,
         lock: Option<LockMode>,
     ) {
+        if let Some(said) = self.tracer.snapshot_interval(stmt) {
+            self.snapshot = Some(said);
+        }
         if self.snapshot.is_some() {
             return;
         }
         let took = match self.tracer.profile.snapshot_at {
-            // BEGIN travels with the first statement, unless it is said when it was sent.
-            SnapshotAt::Begin => Some(Span { sent: self.times.began, ..span }),
+            SnapshotAt::Begin => {
+                Some(Span { sent: self.times.began, answered: self.times.begun.min(span.answered) })
+            }
             SnapshotAt::FirstStatement => (number == 0).then_some(span),
             SnapshotAt::FirstRead => self.first_read(stmt, span, lock),
         };
@@ -247,15 +292,8 @@ impl<'t, 'h> Course<'t, 'h> {
         (lock.is_none() && stmt.ops().any(reads)).then_some(from)
     }
 
-    fn read(
-        &mut self,
-        number: usize,
-        row: NameId,
-        op: u32,
-        observed: Observed,
-        span: Span,
-        lock: Option<LockMode>,
-    ) {
+    fn read(&mut self, number: usize, read: ReadRow, span: Span, lock: Option<LockMode>) {
+        let ReadRow { row, op, observed } = read;
         let profile = self.tracer.profile;
         let mode = lock.unwrap_or(profile.modes.read);
         let is_locked = profile.locks == LockScope::Rows && mode != LockMode::None;
@@ -264,6 +302,8 @@ impl<'t, 'h> Course<'t, 'h> {
         let by_snapshot =
             profile.locking_reads == LockingReads::Snapshot && self.snapshot.is_some();
         let sees = match (lock, profile.reads) {
+            _ if self.mode == Some("uncommitted") => None,
+            (None, _) if self.mode == Some("locking") => Some(Sees::At(span)),
             (None, PlainReads::Uncommitted) => None,
             (None, PlainReads::StatementSnapshot) => Some(Sees::At(span)),
             (None, PlainReads::TransactionSnapshot) => Some(Sees::Snapshot),
@@ -306,7 +346,8 @@ impl<'t, 'h> Course<'t, 'h> {
             .collect();
         for (row, seen) in rows {
             if let Some(seen) = seen {
-                self.read(usize::MAX, row, op.id().0, seen, span, lock);
+                let (op, observed) = (op.id().0, seen);
+                self.read(usize::MAX, ReadRow { row, op, observed }, span, lock);
             }
         }
     }

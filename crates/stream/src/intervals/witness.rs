@@ -346,37 +346,29 @@ impl<'t, 'h> Explainer<'t, 'h> {
     }
 
     fn locks(&self, breach: &Breach, held: [(u32, Span); 2], other: TxnRef) -> Witness {
-        let txns = [breach.txn.txn(), other.txn()];
-        self.of_two(
-            breach,
-            Mechanism::MutualExclusion,
-            Anomaly::BrokenLock,
-            txns,
-            held,
-            StretchOf::Held,
-        )
+        let what = (Mechanism::MutualExclusion, StretchOf::Held);
+        self.of_two(breach, other, held, what, Anomaly::BrokenLock)
     }
 
     fn both_wrote(&self, breach: &Breach, open: [(u32, Span); 2], other: TxnRef) -> Witness {
-        let txns = [breach.txn.txn(), other.txn()];
-        let (mechanism, anomaly) = (Mechanism::FirstUpdaterWins, Anomaly::ConcurrentWrites);
-        self.of_two(breach, mechanism, anomaly, txns, open, StretchOf::Open)
+        let what = (Mechanism::FirstUpdaterWins, StretchOf::Open);
+        self.of_two(breach, other, open, what, Anomaly::ConcurrentWrites)
     }
 
     fn of_two(
         &self,
         breach: &Breach,
-        mechanism: Mechanism,
-        anomaly: Anomaly,
-        txns: [TxnId; 2],
+        other: TxnRef,
         spans: [(u32, Span); 2],
-        what: StretchOf,
+        (mechanism, what): (Mechanism, StretchOf),
+        anomaly: Anomaly,
     ) -> Witness {
+        let txns = [breach.txn.txn(), other.txn()];
         let mut mirrored = self.mirrored(breach, mechanism);
         mirrored.opponent = Some(txns[1]);
         let each = txns.into_iter().zip(spans);
-        mirrored.stretches =
-            each.map(|(txn, (op, span))| stretch(txn, self.op(op), what, span)).collect();
+        let each = each.map(|(txn, (op, span))| stretch(txn, self.op(op), what, span));
+        mirrored.stretches = each.collect();
         let ops = spans.iter().filter_map(|(op, _)| self.op(*op)).collect();
         Witness { ops, txns: txns.to_vec(), mirrored: Some(mirrored), ..Witness::of(anomaly) }
     }

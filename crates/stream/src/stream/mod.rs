@@ -159,6 +159,10 @@ impl Stream {
         now: i64,
         mark: &[u8],
     ) -> Result<(), StreamError> {
+        if batch.rows_by_column() {
+            let why = "values are rows by column, which only client intervals can judge";
+            return Err(StreamError::NoRules(why.to_owned()));
+        }
         self.now = self.now.max(now);
         if let Some(journal) = &mut self.journal {
             journal.batch(self.now, mark, &batch)?;
