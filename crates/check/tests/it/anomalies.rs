@@ -11,6 +11,7 @@ fn says(text: &str, level: Level) -> String {
     match check(&history, Promise::of(level), &Options::default()).answer {
         Answer::Holds => "holds".to_owned(),
         Answer::Unknown(reason) => format!("unknown: {reason}"),
+        Answer::NoViolation { .. } => panic!("what values show is never that nothing was found"),
         Answer::Violated(witnesses) => {
             let mut names: Vec<&str> = witnesses.iter().map(|w| w.anomaly.name()).collect();
             names.dedup();

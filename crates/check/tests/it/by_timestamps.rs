@@ -16,6 +16,7 @@ fn told(history: &History, verdict: &Verdict) -> String {
         Answer::Holds => out.push_str("holds"),
         Answer::Unknown(reason) => _ = write!(out, "unknown: {reason}"),
         Answer::Violated(_) => {}
+        Answer::NoViolation { .. } => panic!("only client intervals leave it at that"),
     }
     let show = |value: Value| {
         let mut text = String::new();

@@ -50,6 +50,7 @@ fn all_right(rights: &[Right]) {
             let fine = match &answer {
                 Answer::Holds => !broken && can_be_known(&history, level),
                 Answer::Violated(witnesses) => broken && !witnesses.is_empty(),
+                Answer::NoViolation { .. } => false,
                 Answer::Unknown(reason) => {
                     let may_be_open = open.contains(&level) || !can_be_known(&history, level);
                     !broken && may_be_open && !reason.is_empty()
