@@ -97,8 +97,8 @@ impl<'r> Candidates<'r> {
             Sees::Newest(_) => Span::ANY,
         };
         let places: Vec<Place> = match read.sees {
-            Sees::Newest(from) => row.newest_when_locked(from, own).collect(),
-            Sees::Snapshot | Sees::At(_) => row.candidates(snapshot, own).collect(),
+            Sees::Newest(from) => row.newest_when_locked(from, own),
+            Sees::Snapshot | Sees::At(_) => row.candidates(snapshot, own),
         };
         let places = places.into_iter().map(|place| (place, row.matches(place, &read.observed)));
         Candidates { row, snapshot, places: places.collect() }

@@ -140,6 +140,11 @@ impl Match {
 }
 
 impl Observed {
+    /// Whether a row was there: an empty list may be none.
+    pub(crate) fn is_row(&self) -> bool {
+        !matches!(self, Observed::Absent | Observed::List(None))
+    }
+
     /// What a read returned; nothing if the client never learned it, or it is no read.
     pub(crate) fn read(pool: &Pool, op: &Op<'_>, by_column: bool) -> Option<Observed> {
         match op.kind() {

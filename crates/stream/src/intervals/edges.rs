@@ -4,7 +4,7 @@ use isolde_spec::{Certifier, Edges};
 
 use super::breach::{Breach, Broken, Dependency};
 use super::mirror::{Deciding, Mirror};
-use super::row::{Place, Row, TraceNo};
+use super::row::{Neighbour, Place, Row, TraceNo};
 use super::topology::{Link, Member};
 use super::trace::DATABASE;
 use crate::content::NameId;
@@ -37,16 +37,16 @@ impl Mirror {
             let row = self.row_mut(read.row);
             let writer = row.version(place).filter(|v| v.is_certain && v.decided);
             let writer = writer.map(|version| (version.writer, version.op));
-            let next = next_writer(row, place).filter(|(next, ..)| *next != no);
+            let next = next_writer(row, place).filter(|next| next.at.0 != no);
             let readers = row.readers_mut(place);
             if readers.last().is_none_or(|(last, _)| *last != no) {
                 readers.push((no, op));
             }
-            if let Some((writer, write)) = writer {
-                self.depend((writer, write), (no, op), Edges::WR, read.row);
+            if let Some(writer) = writer {
+                self.depend(writer, (no, op), (Edges::WR, true), read.row);
             }
-            if let Some((next, write, _)) = next.filter(|(.., decided)| *decided) {
-                self.depend((no, op), (next, write), Edges::RW, read.row);
+            if let Some(next) = next.filter(|next| next.decided) {
+                self.depend((no, op), next.at, (Edges::RW, next.is_next), read.row);
             }
         }
     }
@@ -58,31 +58,33 @@ impl Mirror {
         for write in txn.trace.writes.iter().filter(|write| write.row != DATABASE) {
             let Some(row) = self.rows.get(&write.row) else { continue };
             let Some(place) = row.place_of(no) else { continue };
-            let before = row.last_certain(place);
-            let next = next_writer(row, place).filter(|(.., decided)| *decided);
+            let Neighbour { place: before, is_next } = row.last_certain(place);
+            let next = next_writer(row, place).filter(|next| next.decided);
             let earlier = row.version(before).filter(|version| version.decided);
             let earlier = earlier.map(|version| (version.writer, version.op));
             let (missed, own) = (row.readers(before).to_vec(), row.readers(place).to_vec());
             let (at, row) = ((no, write.op), write.row);
             if let Some(earlier) = earlier {
-                self.depend(earlier, at, Edges::WW, row);
+                self.depend(earlier, at, (Edges::WW, is_next), row);
             }
-            if let Some((next, write, _)) = next {
-                self.depend(at, (next, write), Edges::WW, row);
+            if let Some(next) = next {
+                self.depend(at, next.at, (Edges::WW, next.is_next), row);
             }
             for reader in missed.into_iter().filter(|(reader, _)| *reader != no) {
-                self.depend(reader, at, Edges::RW, row);
+                self.depend(reader, at, (Edges::RW, is_next), row);
             }
             for reader in own {
-                self.depend(at, reader, Edges::WR, row);
+                self.depend(at, reader, (Edges::WR, true), row);
             }
         }
     }
 
-    fn depend(&mut self, from: (TraceNo, u32), to: (TraceNo, u32), kind: Edges, row: NameId) {
+    /// One transaction depends on another. PostgreSQL's certifier looks at versions that follow each other; to a cycle it does
+    /// not matter what stands between.
+    fn depend(&mut self, from: Doer, to: Doer, (kind, is_next): (Edges, bool), row: NameId) {
         let link = Link { kind, row, ops: (from.1, to.1) };
         match self.profile.certifier {
-            Certifier::Ssi if kind == Edges::RW => self.conflict(from.0, to.0, link),
+            Certifier::Ssi if kind == Edges::RW && is_next => self.conflict(from.0, to.0, link),
             Certifier::BackwardValidation | Certifier::TimestampOrder => {
                 self.validate(from.0, to.0, link);
             }
@@ -127,8 +129,19 @@ fn is_refused(certifier: Certifier, from: &Member, to: &Member, kind: Edges) -> 
     }
 }
 
-/// Who certainly wrote the next version, with which operation, and whether it has been decided.
-fn next_writer(row: &Row, place: Place) -> Option<(TraceNo, u32, bool)> {
-    let next = row.version(row.next_certain(place)?)?;
-    Some((next.writer, next.op, next.decided))
+/// A transaction and its operation.
+type Doer = (TraceNo, u32);
+
+/// The writer of the next version.
+struct NextWriter {
+    at: Doer,
+    decided: bool,
+    is_next: bool,
+}
+
+/// The transaction that certainly wrote the next version.
+fn next_writer(row: &Row, place: Place) -> Option<NextWriter> {
+    let Neighbour { place: next, is_next } = row.next_certain(place)?;
+    let next = row.version(next)?;
+    Some(NextWriter { at: (next.writer, next.op), decided: next.decided, is_next })
 }

@@ -1,25 +1,11 @@
 //! Mutual exclusion: of two transactions with locks on a row that exclude each other, one lets go before the other has it.
 
-use isolde_history::LockMode;
-
 use super::breach::Broken;
+use super::lock_modes::are_compatible;
 use super::mirror::{Deciding, Mirror};
 use super::row::Held;
 use super::span::Span;
 use super::trace::Hold;
-
-/// Whether two locks on one row may be there at the same time (PostgreSQL's four modes; where there are two only, these are
-/// `Share` and `Exclusive`).
-pub(super) fn are_compatible(a: LockMode, b: LockMode) -> bool {
-    use LockMode::{Exclusive, NoKeyUpdate, None, Share};
-    match (a, b) {
-        (None, _) | (_, None) => true,
-        (Exclusive, _) | (_, Exclusive) => false,
-        // What is left with a key-share lock only keeps the key as it is.
-        (Share | NoKeyUpdate, Share | NoKeyUpdate) => (a, b) == (Share, Share),
-        _ => true,
-    }
-}
 
 impl Mirror {
     /// Holds the locks of a transaction against those of transactions that have been decided before.

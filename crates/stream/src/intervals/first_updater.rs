@@ -6,7 +6,7 @@ use isolde_spec::LockScope;
 use super::breach::Broken;
 use super::content::Content;
 use super::mirror::{Deciding, Mirror};
-use super::row::{Row, Version};
+use super::row::{Place, Row, Version};
 use super::span::Span;
 use super::trace::{DATABASE, Trace, Write};
 
@@ -16,12 +16,22 @@ impl Mirror {
         let (no, trace) = (txn.no, &txn.trace);
         // A transaction that read nothing has no snapshot, and is bound by nothing.
         let Some(snapshot) = txn.snapshot else { return };
+        // Where an update that changes nothing leaves no version, it is in no other's way.
         let of_database = self.profile.locks == LockScope::Database;
         let mut broken = Vec::new();
         for write in trace.writes.iter().filter(|write| (write.row == DATABASE) == of_database) {
             let Some(row) = self.rows.get(&write.row) else { continue };
             let Some(place) = row.place_of(no) else { continue };
-            let met = before(row, place, snapshot).chain(after(row, place, trace));
+            // Under a lock, the later writer is refused even if it would change nothing.
+            let changes = |place: Place| match self.profile.locks {
+                _ if !self.profile.idle_updates_vanish => true,
+                LockScope::None => !row.is_old_content(place),
+                _ => !row.may_be_idle(place),
+            };
+            let both = |place: Place| self.profile.locks != LockScope::None || changes(place);
+            let earlier = before(row, place, snapshot).filter(|at| changes(*at) && both(place));
+            let later = after(row, place, trace).filter(|at| changes(place) && both(*at));
+            let met = earlier.chain(later).filter_map(|at| row.version(at));
             let met = met.filter(|other| other.writer != no);
             broken.extend(met.filter_map(|other| both_wrote(write, trace, snapshot, other)));
         }
@@ -45,34 +55,38 @@ fn both_wrote(write: &Write, trace: &Trace, snapshot: Span, other: &Version) -> 
     })
 }
 
-/// Versions before a place whose writers may have committed after a snapshot. A row that was deleted and inserted again is
-/// another one: an insert is not held against what was there before.
-fn before(row: &Row, place: usize, snapshot: Span) -> impl Iterator<Item = &Version> {
+/// The places of versions before a place whose writers may have committed after a snapshot. A row that was deleted and
+/// inserted again is another one: an insert is not held against what was there before.
+fn before(row: &Row, place: Place, snapshot: Span) -> impl Iterator<Item = Place> {
     let own_inserts = row.version(place).is_some_and(|version| version.inserts);
-    let earlier = row.versions[..place.saturating_sub(1)].iter().rev();
-    let lasts = earlier.take_while(move |version| {
-        !own_inserts
-            && version.content != Content::Absent
-            && version.commit.sent > snapshot.answered
+    let places = (1..place).rev();
+    let lasts = places.take_while(move |at| {
+        row.version(*at).is_some_and(|version| {
+            !own_inserts
+                && version.content != Content::Absent
+                && version.commit.sent > snapshot.answered
+        })
     });
     // What was inserted by another one is the last that counts.
     let mut is_over = false;
-    lasts.take_while(move |version| {
+    lasts.take_while(move |at| {
         let was_over = is_over;
-        is_over |= version.inserts;
+        is_over |= row.version(*at).is_some_and(|version| version.inserts);
         !was_over
     })
 }
 
-/// Versions after a place whose writers have been decided before, since their COMMIT was answered earlier.
-fn after<'r>(row: &'r Row, place: usize, trace: &Trace) -> impl Iterator<Item = &'r Version> {
+/// The places of versions after a place whose writers have been decided before, since their COMMIT was answered earlier.
+fn after(row: &Row, place: Place, trace: &Trace) -> impl Iterator<Item = Place> {
     let own_deletes = row.version(place).is_some_and(|version| version.content == Content::Absent);
     let ended = trace.commit.answered;
-    let later = row.versions[place..].iter();
-    later.take_while(move |version| {
-        !own_deletes
-            && !version.inserts
-            && version.rank <= ended
-            && version.content != Content::Absent
+    let later = place + 1..=row.versions.len();
+    later.take_while(move |at| {
+        row.version(*at).is_some_and(|version: &Version| {
+            !own_deletes
+                && !version.inserts
+                && version.rank <= ended
+                && version.content != Content::Absent
+        })
     })
 }

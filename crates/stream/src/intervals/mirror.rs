@@ -91,7 +91,6 @@ impl Mirror {
         let no = self.next;
         self.next += 1;
         self.write_database(&mut trace);
-        let locks = self.profile.locks != LockScope::None;
         if may_have_committed(trace.fate) {
             for write in &trace.writes {
                 let version = Version {
@@ -99,7 +98,7 @@ impl Mirror {
                     txn: trace.txn,
                     op: write.op,
                     content: write.content.clone(),
-                    rank: if locks { write.locked } else { trace.commit.sent },
+                    rank: rank(&self.profile, &trace, write),
                     commit: trace.commit,
                     snapshot: trace.snapshot,
                     decided: false,
@@ -174,8 +173,14 @@ impl Mirror {
 
     /// From now on its versions are those of a transaction that has been decided.
     fn note_decided(&mut self, txn: &Deciding) {
+        let unlocked = self.profile.locks == LockScope::None && self.profile.idle_updates_vanish;
         for write in &txn.trace.writes {
             let Some(row) = self.rows.get_mut(&write.row) else { continue };
+            let place = row.place_of(txn.no);
+            if let Some(place) = place.filter(|place| unlocked && row.is_old_content(*place)) {
+                // It may have written nothing, as its snapshot had that already; others wrote meanwhile.
+                row.doubt(place);
+            }
             let own = row.versions.iter_mut().rev().find(|version| version.writer == txn.no);
             if let Some(own) = own {
                 (own.decided, own.snapshot) = (true, txn.snapshot);
@@ -186,14 +191,13 @@ impl Mirror {
     /// Versions that follow each other: whether they have one order by their commits alone, and at all.
     fn count_pairs(&mut self, txn: &Deciding) {
         let (no, trace) = (txn.no, &txn.trace);
-        let ordered = self.profile.locks != LockScope::None || self.profile.first_updater_wins;
         for write in trace.writes.iter().filter(|write| write.row != DATABASE) {
             let Some(row) = self.rows.get(&write.row) else { continue };
             let Some(place) = row.place_of(no) else { continue };
-            let Some(before) = row.version(row.last_certain(place)) else { continue };
+            let Some(before) = row.last_but_one(place) else { continue };
             let apart = before.commit.must_precede(trace.commit);
             self.tally.overlapped += u64::from(!apart);
-            self.tally.pairs.count(apart || ordered);
+            self.tally.pairs.count(apart || row.are_ordered(before, place));
         }
     }
 
@@ -213,5 +217,17 @@ impl Mirror {
 
     pub(super) fn tell(&mut self, trace: &Trace, what: Broken) {
         self.found.push(Breach { txn: trace.txn, what });
+    }
+}
+
+/// When a version was there at the latest: its writer had its lock then. Where nothing is locked and the first committer
+/// wins, of two writers one had committed before the other took its snapshot, so that a snapshot is as good as a lock.
+fn rank(profile: &Profile, trace: &Trace, write: &Write) -> i64 {
+    match profile.locks {
+        LockScope::None => {
+            let snapshot = trace.snapshot.filter(|_| profile.first_updater_wins);
+            snapshot.map_or(trace.commit.answered, |snapshot| snapshot.answered)
+        }
+        _ => write.locked,
     }
 }

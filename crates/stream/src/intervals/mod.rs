@@ -16,6 +16,7 @@ mod edges;
 mod exclusion;
 mod first_updater;
 mod flow;
+mod lock_modes;
 mod mirror;
 mod offline;
 mod reading;

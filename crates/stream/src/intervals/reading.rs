@@ -50,12 +50,14 @@ impl Mirror {
         let no = txn.no;
         let snapshot = txn.trace.snapshot.unwrap_or(Span::ANY);
         let own = read.own.clone();
+        let ended = txn.trace.turn.ended;
         let row = self.row_mut(read.row);
-        let same = row.versions.iter().any(|version| {
-            version.writer != no && own.as_ref().is_some_and(|own| *own == version.content)
-        });
-        let same = same || own.as_ref() == Some(&row.first);
-        same && row.candidates(snapshot, no).any(|at| row.matches(at, &read.observed) != Match::No)
+        // What was committed later cannot have been there.
+        let others = row.versions.iter().filter(|v| v.writer != no && v.commit.sent <= ended);
+        let contents = others.map(|version| &version.content).chain([&row.first]);
+        let same = contents.into_iter().any(|content| own.as_ref() == Some(content));
+        let mut seen = row.candidates(snapshot, no).into_iter();
+        same && seen.any(|at| row.matches(at, &read.observed) != Match::No)
     }
 
     fn count_reads(&mut self, txn: &Deciding, reads: &[Read], judged: &ReadsJudged) {
@@ -65,7 +67,8 @@ impl Mirror {
                 continue;
             }
             let saw = judged.saw[number];
-            let is_overwritten = saw.is_none_or(|place| row.next_certain(place).is_some());
+            let ended = txn.trace.turn.ended;
+            let is_overwritten = saw.is_none_or(|place| row.is_overwritten_by(place, ended));
             self.tally.reads.count(saw.is_some());
             if is_overwritten {
                 self.tally.anti.count(saw.is_some());

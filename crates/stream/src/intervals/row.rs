@@ -1,8 +1,14 @@
-//! A row: its versions in the order in which they were written, and who held it locked.
+//! A row: its versions in the order in which they were written, and what was locked.
 //!
 //! Where writers lock what they write, each holds its lock from the answer to its write at the latest until its COMMIT was
 //! sent at the earliest. Of two such times that do not overlap one is earlier, and so the versions of a row are in one
 //! order, even if the COMMITs overlap; if they do overlap, the server broke its promise, and that is told.
+//!
+//! A *loose* version has no such time: its COMMIT may have travelled with its write (a statement that is a transaction of
+//! its own), or nothing is locked. Of it only this is certain: it was there at its rank at the latest, and not before its
+//! COMMIT was sent. So one version certainly stands before another if its rank is earlier than the other's [line].
+//!
+//! [line]: Version::line
 
 use super::content::{Content, Match, Observed};
 use super::span::Span;
@@ -20,7 +26,7 @@ pub(crate) struct Version {
     pub(crate) txn: TxnRef,
     pub(crate) op: u32,
     pub(crate) content: Content,
-    /// Where it stands among the versions of its row.
+    /// It was written by this time at the latest: versions of a row are in this order.
     pub(crate) rank: i64,
     pub(crate) commit: Span,
     /// The snapshot of its writer, as far as it is known once that has been decided.
@@ -31,6 +37,26 @@ pub(crate) struct Version {
     pub(crate) inserts: bool,
     /// Those that certainly read it and have been decided, each with its first read of it.
     pub(crate) readers: Vec<Reader>,
+}
+
+impl Version {
+    /// What has an earlier rank was certainly there before it.
+    pub(crate) fn line(&self) -> i64 {
+        self.rank.min(self.commit.sent)
+    }
+
+    /// Whether others may stand on either side of it.
+    fn is_loose(&self) -> bool {
+        self.line() < self.rank
+    }
+}
+
+/// The version that follows another, or that it follows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Neighbour {
+    pub(crate) place: Place,
+    /// Whether nothing can stand between them.
+    pub(crate) is_next: bool,
 }
 
 /// A transaction, and its operation that read.
@@ -52,6 +78,8 @@ pub(crate) struct Row {
     pub(crate) first_readers: Vec<Reader>,
     /// In the order of their ranks.
     pub(crate) versions: Vec<Version>,
+    /// How many of them are loose, and how many may never have been committed.
+    unsettled: u32,
     /// Of transactions that have been decided, in the order of their ends.
     pub(crate) held: Vec<Held>,
 }
@@ -62,13 +90,14 @@ pub(crate) type Place = usize;
 impl Row {
     pub(crate) fn new(first: Content) -> Row {
         let (versions, held, first_readers) = (Vec::new(), Vec::new(), Vec::new());
-        Row { first, first_readers, versions, held }
+        Row { first, first_readers, versions, unsettled: 0, held }
     }
 
     /// A transaction wrote the row.
     pub(crate) fn insert(&mut self, version: Version) {
         let key = |version: &Version| (version.rank, version.commit, version.writer);
         let at = self.versions.partition_point(|old| key(old) < key(&version));
+        self.unsettled += u32::from(is_unsettled(&version));
         self.versions.insert(at, version);
     }
 
@@ -95,16 +124,45 @@ impl Row {
         }
     }
 
-    /// The next version after a place that was certainly committed.
-    pub(crate) fn next_certain(&self, place: Place) -> Option<Place> {
+    /// The next version after a place that was certainly committed, and certainly after it.
+    pub(crate) fn next_certain(&self, place: Place) -> Option<Neighbour> {
+        let rank = self.version(place).map_or(i64::MIN, |version| version.rank);
         let mut later = self.versions[place..].iter();
-        later.position(|version| version.is_certain).map(|at| place + at + 1)
+        let after = |version: &Version| version.is_certain && rank < version.line();
+        let next = place + later.position(after)? + 1;
+        Some(Neighbour { place: next, is_next: self.are_adjacent(place, next) })
     }
 
-    /// The last version before a place that was certainly committed, or what was there at first.
-    pub(crate) fn last_certain(&self, place: Place) -> Place {
+    /// Whether the version at a place was overwritten by one whose COMMIT had been sent by a time.
+    pub(crate) fn is_overwritten_by(&self, place: Place, time: i64) -> bool {
+        let next = self.next_certain(place).and_then(|next| self.version(next.place));
+        next.is_some_and(|next| next.commit.sent <= time)
+    }
+
+    /// The last version before a place that was certainly committed, and certainly before it; or what was there at first.
+    pub(crate) fn last_certain(&self, place: Place) -> Neighbour {
+        let line = self.version(place).map_or(i64::MIN, Version::line);
         let mut earlier = self.versions[..place.saturating_sub(1)].iter();
-        earlier.rposition(|version| version.is_certain).map_or(0, |at| at + 1)
+        let before = |version: &Version| version.is_certain && version.rank < line;
+        let last = earlier.rposition(before).map_or(0, |at| at + 1);
+        Neighbour { place: last, is_next: self.are_adjacent(last, place) }
+    }
+
+    /// The certain version with the rank before that of the version at a place.
+    pub(crate) fn last_but_one(&self, place: Place) -> Option<&Version> {
+        self.versions[..place.saturating_sub(1)].iter().rfind(|version| version.is_certain)
+    }
+
+    /// Whether a version certainly stands before the one at a place.
+    pub(crate) fn are_ordered(&self, before: &Version, place: Place) -> bool {
+        self.version(place).is_some_and(|version| before.rank < version.line())
+    }
+
+    /// Whether no version can stand between two.
+    fn are_adjacent(&self, before: Place, after: Place) -> bool {
+        let rank = self.version(after).map_or(i64::MIN, |version| version.rank);
+        let between = |version: &Version| version.line() <= rank;
+        before + 1 == after && (self.unsettled == 0 || !self.versions[after..].iter().any(between))
     }
 
     /// Whether the version at a place is what a read saw.
@@ -113,8 +171,65 @@ impl Row {
         content.matches(observed, |column| self.column_before(place, column))
     }
 
+    /// Whether an update may have changed nothing: what it wrote may have been there.
+    pub(crate) fn may_be_idle(&self, place: Place) -> bool {
+        let Some(version) = self.version(place) else { return false };
+        let base = self.last_certain(place);
+        let was = self.version(base.place).map_or(&self.first, |base| &base.content);
+        match &version.content {
+            Content::Absent | Content::Element(_) => false,
+            _ if version.inserts => false,
+            _ if !base.is_next => true,
+            Content::Columns { cells, .. } => {
+                let before = |column: NameId| self.column_before(place, column);
+                *was != Content::Absent
+                    && cells.iter().all(|(name, word)| before(*name).is_none_or(|old| old == *word))
+            }
+            content => content == was || matches!((content, was), (_, Content::Unknown)),
+        }
+    }
+
+    /// It is not certain any more that a version was ever there.
+    pub(crate) fn doubt(&mut self, place: Place) {
+        let Some(version) = place.checked_sub(1).and_then(|at| self.versions.get_mut(at)) else {
+            return;
+        };
+        self.unsettled += u32::from(!is_unsettled(version));
+        version.is_certain = false;
+    }
+
+    /// Whether what a version holds was in the row before, in whatever version.
+    pub(crate) fn is_old_content(&self, place: Place) -> bool {
+        let Some(version) = self.version(place) else { return false };
+        let ended = version.commit.answered;
+        let others = self
+            .versions
+            .iter()
+            .filter(|other| other.writer != version.writer && other.commit.sent <= ended);
+        let mut others = others.map(|other| &other.content).chain([&self.first]);
+        match &version.content {
+            Content::Absent | Content::Element(_) => false,
+            Content::Columns { cells, .. } => others.any(|other| match other {
+                Content::Columns { cells: older, .. } => {
+                    cells.iter().any(|cell| older.contains(cell))
+                }
+                other => *other == Content::Unknown,
+            }),
+            content => others.any(|other| other == content || *other == Content::Unknown),
+        }
+    }
+
+    /// Whether it is not known what stands before the version at a place.
+    fn is_around_loose(&self, place: Place) -> bool {
+        let rank = self.version(place).map_or(i64::MIN, |version| version.rank);
+        self.versions.iter().any(|version| version.is_loose() && version.line() <= rank)
+    }
+
     /// What the versions before a place left in a column, if that is known.
     fn column_before(&self, place: Place, column: NameId) -> Option<Word> {
+        if self.unsettled > 0 && self.is_around_loose(place) {
+            return None;
+        }
         for earlier in (0..place).rev() {
             let version = self.version(earlier);
             // What may not have been committed may not count.
@@ -137,57 +252,64 @@ impl Row {
         None
     }
 
-    /// The versions that a snapshot may show, the newest first: those that may have been committed by then, down to the
-    /// newest that certainly had been.
-    pub(crate) fn candidates(
-        &self,
-        snapshot: Span,
-        but: TraceNo,
-    ) -> impl Iterator<Item = Place> + use<'_> {
-        let may_be_seen =
-            move |version: &Version| version.writer != but && version.commit.may_precede(snapshot);
-        let mut is_over = false;
-        let places = (0..=self.versions.len()).rev();
-        places
-            .take_while(move |place| {
-                let was_over = is_over;
-                is_over = self.version(*place).is_some_and(|version| {
-                    version.is_certain
-                        && version.writer != but
-                        && version.commit.must_precede(snapshot)
-                });
-                is_over |= was_over;
-                !was_over
-            })
-            .filter(move |place| self.version(*place).is_none_or(may_be_seen))
+    /// The versions that a snapshot may show, the newest first: those that may have been committed by then, and that no
+    /// version certainly overwrote which certainly had been.
+    pub(crate) fn candidates(&self, snapshot: Span, but: TraceNo) -> Vec<Place> {
+        let may_show = |version: &Version| version.commit.may_precede(snapshot);
+        let certainly = |version: &Version| version.commit.must_precede(snapshot);
+        self.newest_of(snapshot.answered, but, may_show, certainly)
     }
 
-    /// The versions that a transaction may see which had the row locked from a time on: the last that is certain, and
-    /// those after it that may have been committed.
-    pub(crate) fn newest_when_locked(
+    /// The versions that a transaction may see which certainly had the row locked at a time: none whose writer can only have
+    /// had the lock later, and none that was certainly overwritten before.
+    pub(crate) fn newest_when_locked(&self, at: i64, but: TraceNo) -> Vec<Place> {
+        let may_see = |version: &Version| version.rank < at || version.commit.sent <= at;
+        let certainly = |version: &Version| version.rank < at;
+        self.newest_of(at, but, may_see, certainly)
+    }
+
+    /// Versions that are possible at a time, down to those that one overwrote which certainly was there by then.
+    fn newest_of(
         &self,
-        from: i64,
+        time: i64,
         but: TraceNo,
-    ) -> impl Iterator<Item = Place> + use<'_> {
-        let end = self.versions.partition_point(|version| version.rank < from);
-        let mut is_over = false;
-        (0..=end)
-            .rev()
-            .filter(move |place| self.version(*place).is_none_or(|v| v.writer != but))
-            .take_while(move |place| {
-                let was_over = is_over;
-                is_over |= self.version(*place).is_some_and(|version| version.is_certain);
-                !was_over
-            })
+        is_possible: impl Fn(&Version) -> bool,
+        is_there: impl Fn(&Version) -> bool,
+    ) -> Vec<Place> {
+        let (mut places, mut line) = (Vec::new(), i64::MIN);
+        // Where nothing is loose, what has a later rank was committed later, too.
+        let end = match self.unsettled {
+            0 => self.versions.partition_point(|version| version.rank <= time),
+            _ => self.versions.len(),
+        };
+        for (at, version) in self.versions[..end].iter().enumerate().rev() {
+            if version.rank < line {
+                return places;
+            }
+            if version.writer == but {
+                continue;
+            }
+            if is_possible(version) {
+                places.push(at + 1);
+            }
+            if version.is_certain && is_there(version) {
+                line = line.max(version.line());
+            }
+        }
+        if line == i64::MIN {
+            places.push(0);
+        }
+        places
     }
 
     /// The time in which a snapshot shows the version at a place: from its commit to that of the next. Commits of unknown
     /// outcome may never have been, and what was written after the snapshot's own time does not matter.
     pub(crate) fn shown_in(&self, place: Place, snapshot: Span) -> Span {
         let sent = self.version(place).map_or(i64::MIN, |version| version.commit.sent);
+        let rank = self.version(place).map_or(i64::MIN, |version| version.rank);
         let later = self.versions[place..].iter();
         let later = later.take_while(|version| version.rank <= snapshot.answered);
-        let certain = later.filter(|version| version.is_certain);
+        let certain = later.filter(|version| version.is_certain && rank < version.line());
         let answered = certain.map(|version| version.commit.answered).min();
         Span { sent, answered: answered.unwrap_or(i64::MAX) }
     }
@@ -205,12 +327,19 @@ impl Row {
         self.held.drain(..gone);
         let overwrites =
             |version: &Version| version.is_certain && version.commit.answered < horizon;
-        // The newest of these stays: it is what was there at first.
-        if let Some(kept) = self.versions.iter().rposition(overwrites).filter(|kept| *kept > 0) {
-            self.versions[kept].content = self.content_with_columns_before(kept);
-            self.first = Content::Unknown;
-            self.first_readers = Vec::new();
-            self.versions.drain(..kept);
+        // The newest of these stays: it is what was there at first. What may stand on either side of it stays, too.
+        if let Some(kept) = self.versions.iter().rposition(overwrites) {
+            let line = self.versions[kept].line();
+            let gone = self.versions.partition_point(|version| version.rank < line);
+            if gone == kept && gone > 0 {
+                self.versions[kept].content = self.content_with_columns_before(kept);
+            }
+            if gone > 0 {
+                self.first = Content::Unknown;
+                self.first_readers = Vec::new();
+            }
+            let unsettled = self.versions.drain(..gone).filter(is_unsettled).count();
+            self.unsettled -= unsettled as u32;
         }
         let readers = self.versions.iter_mut().map(|version| &mut version.readers);
         for readers in readers.chain([&mut self.first_readers]) {
@@ -248,4 +377,9 @@ impl Row {
 /// How a transaction that wrote ended, as far as its versions matter.
 pub(crate) fn may_have_committed(fate: Fate) -> bool {
     fate != Fate::Aborted
+}
+
+/// Whether it keeps others from being certain.
+fn is_unsettled(version: &Version) -> bool {
+    version.is_loose() || !version.is_certain
 }

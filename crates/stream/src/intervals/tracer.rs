@@ -8,6 +8,7 @@ use isolde_history::{
 use isolde_spec::{LockScope, LockingReads, PlainReads, Profile, SnapshotAt};
 
 use super::content::{Content, Observed};
+use super::lock_modes::are_compatible;
 use super::span::Span;
 use super::trace::{DATABASE, Fate, Hold, Read, Sees, Trace, Turn, Write};
 use crate::bodies::TxnRef;
@@ -111,8 +112,8 @@ impl Times {
         };
         let stmts: Vec<Span> = txn.stmts().map(span).collect();
         let last = stmts.last().copied();
-        // Whatever ends it is sent after the last answer; if that never came, after it was asked for.
-        let known = |last: Span| if last.answered < i64::MAX { last.answered } else { last.sent };
+        // What ends it is sent after the last answer; or it travels with the last statement, whose answer is then that of all.
+        let known = |last: Span| if last.answered < ended { last.answered } else { last.sent };
         let at_least = last.map_or(began, known);
         let ending = txn.ending();
         let end = Span { sent: ending.begin.unwrap_or(at_least), answered: ended };
@@ -234,7 +235,7 @@ impl<'t, 'h> Course<'t, 'h> {
     fn statement(&mut self, number: usize, stmt: &Stmt<'h>) {
         let span = self.times.stmts[number];
         let lock = self.tracer.lock(stmt);
-        self.note_snapshot(number, stmt, span, lock);
+        self.note_snapshot(stmt, span, lock);
         self.mode = self.tracer.read_mode(stmt);
         for op in stmt.ops() {
             match op.kind() {
@@ -257,13 +258,7 @@ impl<'t, 'h> Course<'t, 'h> {
     }
 
     /// Which statement takes the snapshot depends on the server.
-    fn note_snapshot(
-        &mut self,
-        number: usize,
-        stmt: &Stmt<'h>,
-        span: Span,
-        lock: Option<LockMode>,
-    ) {
+    fn note_snapshot(&mut self, stmt: &Stmt<'h>, span: Span, lock: Option<LockMode>) {
         if let Some(said) = self.tracer.snapshot_interval(stmt) {
             self.snapshot = Some(said);
         }
@@ -274,22 +269,30 @@ impl<'t, 'h> Course<'t, 'h> {
             SnapshotAt::Begin => {
                 Some(Span { sent: self.times.began, answered: self.times.begun.min(span.answered) })
             }
-            SnapshotAt::FirstStatement => (number == 0).then_some(span),
-            SnapshotAt::FirstRead => self.first_read(stmt, span, lock),
+            SnapshotAt::FirstStatement => self.first_that(stmt, span, |kind| {
+                !matches!(kind, OpKind::Savepoint | OpKind::RollbackTo | OpKind::Release)
+            }),
+            SnapshotAt::FirstRead if lock.is_none() => self.first_that(stmt, span, |kind| {
+                matches!(kind, OpKind::Read | OpKind::ListRead | OpKind::PredicateRead)
+            }),
+            SnapshotAt::FirstRead => None,
         };
         self.snapshot = took;
     }
 
-    /// The statement that reads first. One of which only the text is known may have read something before.
-    fn first_read(&mut self, stmt: &Stmt<'h>, span: Span, lock: Option<LockMode>) -> Option<Span> {
-        let reads = |op: Op<'_>| {
-            matches!(op.kind(), OpKind::Read | OpKind::ListRead | OpKind::PredicateRead)
-        };
+    /// The first statement that certainly takes the snapshot, as it has such an operation. A statement without operations
+    /// may have taken it before: of that only the text is known.
+    fn first_that(
+        &mut self,
+        stmt: &Stmt<'h>,
+        span: Span,
+        takes: impl Fn(OpKind) -> bool,
+    ) -> Option<Span> {
         let from = self.may_have_snapshot.map_or(span, |earlier| earlier.hull(span));
         if stmt.ops().len() == 0 {
             self.may_have_snapshot = Some(from);
         }
-        (lock.is_none() && stmt.ops().any(reads)).then_some(from)
+        stmt.ops().any(|op| takes(op.kind())).then_some(from)
     }
 
     fn read(&mut self, number: usize, read: ReadRow, span: Span, lock: Option<LockMode>) {
@@ -297,7 +300,7 @@ impl<'t, 'h> Course<'t, 'h> {
         let profile = self.tracer.profile;
         let mode = lock.unwrap_or(profile.modes.read);
         let is_locked = profile.locks == LockScope::Rows && mode != LockMode::None;
-        let is_there = observed != Observed::Absent;
+        let is_there = observed.is_row();
         // Before the transaction has its snapshot, a locking read sees what is newest.
         let by_snapshot =
             profile.locking_reads == LockingReads::Snapshot && self.snapshot.is_some();
@@ -312,7 +315,13 @@ impl<'t, 'h> Course<'t, 'h> {
             (None, PlainReads::Locked) if !is_there => Some(Sees::At(span)),
             // The row may have been deleted and inserted again while the statement waited for it.
             (Some(_), _) if !is_there => None,
-            _ if is_locked => Some(Sees::Newest(span.answered)),
+            // A lock that goes together with that of an update keeps no writer out: what is newest is what was committed then.
+            _ if is_locked
+                && !are_compatible(mode, profile.modes.update)
+                && span.answered <= self.times.until =>
+            {
+                Some(Sees::Newest(span.answered))
+            }
             _ => Some(Sees::At(span)),
         };
         if is_locked && is_there {
@@ -390,6 +399,7 @@ impl<'t, 'h> Course<'t, 'h> {
         let profile = self.tracer.profile;
         let Some(observed) = seen else { return };
         let sees = match profile.locks {
+            LockScope::Rows if span.answered > self.times.until => Sees::At(span),
             LockScope::Rows => Sees::Newest(span.answered),
             LockScope::Database | LockScope::WholeTransactions => Sees::Snapshot,
             LockScope::None => return,

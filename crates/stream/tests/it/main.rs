@@ -15,6 +15,7 @@ mod killed;
 mod limits;
 mod lost;
 mod made;
+mod mirrored;
 mod repeats;
 mod server;
 mod snapshot_examples;

@@ -1,0 +1,9 @@
+//! Servers' mechanisms against a model that acts them out: whether a trace can be explained at all is found by trying
+//! every instant inside the intervals.
+
+mod acted;
+mod explained;
+mod mutated;
+mod script;
+mod twin;
+mod world;
