@@ -113,6 +113,11 @@ impl Row {
         content.matches(observed, |column| self.column_before(place, column))
     }
 
+    /// What a column holds in the version at a place, if that is known.
+    pub(crate) fn column(&self, place: Place, column: NameId) -> Option<Word> {
+        self.column_before(place + 1, column)
+    }
+
     /// What the versions before a place left in a column, if that is known.
     fn column_before(&self, place: Place, column: NameId) -> Option<Word> {
         for earlier in (0..place).rev() {
