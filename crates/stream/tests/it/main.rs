@@ -7,10 +7,12 @@
 )]
 
 mod as_offline;
+mod asked;
 mod by_snapshots;
 mod ends;
 mod examples;
 mod folder;
+mod interval_cases;
 mod killed;
 mod limits;
 mod lost;
