@@ -17,12 +17,12 @@ pub(crate) struct Asked {
 /// Asks a profile of a history that is written in the notation.
 pub(crate) fn asked(text: &str, profile: &str) -> Asked {
     let history = parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let profile = Profile::named(profile).unwrap_or_else(|e| panic!("{profile}: {e:?}"));
     asked_of(&history, profile)
 }
 
 /// The same of any history.
-pub(crate) fn asked_of(history: &History, profile: &str) -> Asked {
-    let profile = Profile::named(profile).unwrap_or_else(|e| panic!("{profile}: {e:?}"));
+pub(crate) fn asked_of(history: &History, profile: &Profile) -> Asked {
     let options = Options { witnesses: 1_000, ..Options::default() };
     let verdict = decide(history, profile, &options, 0.0);
     let lines = verdict.witnesses().iter().map(|witness| line(history, witness)).collect();

@@ -17,6 +17,7 @@ mod killed;
 mod limits;
 mod lost;
 mod made;
+mod own_traces;
 mod repeats;
 mod server;
 mod snapshot_examples;
