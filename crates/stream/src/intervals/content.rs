@@ -74,6 +74,17 @@ impl Content {
         }
     }
 
+    /// What a read of all that a write says would see; nothing if that is not known.
+    pub(crate) fn as_observed(&self) -> Option<Observed> {
+        Some(match self {
+            Content::Absent => Observed::Absent,
+            Content::Value(word) => Observed::Value(*word),
+            Content::Columns { cells, .. } => Observed::Columns(cells.clone()),
+            Content::Element(word) => Observed::List(Some(*word)),
+            Content::Unknown => return None,
+        })
+    }
+
     /// What is there after the same transaction has written once more.
     pub(crate) fn overwritten_by(self, next: &Content) -> Content {
         match (self, next) {

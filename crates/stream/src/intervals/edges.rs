@@ -123,8 +123,10 @@ fn is_refused(certifier: Certifier, from: &Member, to: &Member, kind: Edges) -> 
             from.snapshot.is_some_and(|snapshot| snapshot.must_precede(to.commit))
                 && to.commit.must_precede(from.commit)
         }
-        // The one that comes after the other had certainly committed before that began.
-        Certifier::TimestampOrder => to.commit.answered < from.began,
+        // The one that comes after the other has the earlier timestamp: it certainly began before it.
+        Certifier::TimestampOrder => {
+            to.snapshot.zip(from.snapshot).is_some_and(|(to, from)| to.must_precede(from))
+        }
         _ => false,
     }
 }

@@ -14,26 +14,32 @@ impl Mirror {
     /// Holds the versions of a transaction against those of others that have been decided before.
     pub(super) fn only_one_updates(&mut self, txn: &Deciding) {
         let (no, trace) = (txn.no, &txn.trace);
-        // A transaction that read nothing has no snapshot, and is bound by nothing.
-        let Some(snapshot) = txn.snapshot else { return };
-        // Where an update that changes nothing leaves no version, it is in no other's way.
+        // A transaction that has read nothing has no snapshot; then its lock counts. If neither has one, it is for their locks
+        // alone to keep them apart.
+        let least = if self.profile.locks == LockScope::None { 2 } else { 1 };
         let of_database = self.profile.locks == LockScope::Database;
         let mut broken = Vec::new();
         for write in trace.writes.iter().filter(|write| (write.row == DATABASE) == of_database) {
             let Some(row) = self.rows.get(&write.row) else { continue };
             let Some(place) = row.place_of(no) else { continue };
-            // Under a lock, the later writer is refused even if it would change nothing.
+            let since = txn.snapshot.map_or(write.locked, |snapshot| snapshot.answered);
+            // Where an update that changes nothing leaves no version, it is in no other's way. Under a lock, the later
+            // writer is refused even if it would change nothing itself.
             let changes = |place: Place| match self.profile.locks {
                 _ if !self.profile.idle_updates_vanish => true,
                 LockScope::None => !row.is_old_content(place),
                 _ => !row.may_be_idle(place),
             };
             let both = |place: Place| self.profile.locks != LockScope::None || changes(place);
-            let earlier = before(row, place, snapshot).filter(|at| changes(*at) && both(place));
+            let earlier = before(row, place, since).filter(|at| changes(*at) && both(place));
             let later = after(row, place, trace).filter(|at| changes(place) && both(*at));
             let met = earlier.chain(later).filter_map(|at| row.version(at));
-            let met = met.filter(|other| other.writer != no);
-            broken.extend(met.filter_map(|other| both_wrote(write, trace, snapshot, other)));
+            let bound = |other: &&Version| {
+                let snapshots = [txn.snapshot, other.snapshot].into_iter().flatten().count();
+                other.writer != no && snapshots >= least
+            };
+            let met = met.filter(bound);
+            broken.extend(met.filter_map(|other| both_wrote(write, trace, since, other)));
         }
         for what in broken {
             self.tell(trace, what);
@@ -41,30 +47,31 @@ impl Mirror {
     }
 }
 
-/// Whether each took its snapshot before the other committed, if both have been decided.
-fn both_wrote(write: &Write, trace: &Trace, snapshot: Span, other: &Version) -> Option<Broken> {
-    let others = other.snapshot.filter(|_| other.decided && other.is_certain)?;
-    let neither_first =
-        trace.commit.sent > others.answered && other.commit.sent > snapshot.answered;
+/// Whether each took its snapshot before the other committed, if both have been decided. One that has read nothing has no
+/// snapshot, but it had to have its lock on the row after the other had committed.
+fn both_wrote(write: &Write, trace: &Trace, since: i64, other: &Version) -> Option<Broken> {
+    if !(other.decided && other.is_certain) {
+        return None;
+    }
+    let others = other.snapshot.map_or(other.rank, |snapshot| snapshot.answered);
+    let neither_first = trace.commit.sent > others && other.commit.sent > since;
     neither_first.then_some(Broken::BothWrote {
         op: write.op,
         other: other.txn,
         other_op: other.op,
-        span: Span { sent: snapshot.answered, answered: trace.commit.sent },
-        other_span: Span { sent: others.answered, answered: other.commit.sent },
+        span: Span { sent: since, answered: trace.commit.sent },
+        other_span: Span { sent: others, answered: other.commit.sent },
     })
 }
 
 /// The places of versions before a place whose writers may have committed after a snapshot. A row that was deleted and
 /// inserted again is another one: an insert is not held against what was there before.
-fn before(row: &Row, place: Place, snapshot: Span) -> impl Iterator<Item = Place> {
+fn before(row: &Row, place: Place, since: i64) -> impl Iterator<Item = Place> {
     let own_inserts = row.version(place).is_some_and(|version| version.inserts);
     let places = (1..place).rev();
     let lasts = places.take_while(move |at| {
         row.version(*at).is_some_and(|version| {
-            !own_inserts
-                && version.content != Content::Absent
-                && version.commit.sent > snapshot.answered
+            !own_inserts && version.content != Content::Absent && version.commit.sent > since
         })
     });
     // What was inserted by another one is the last that counts.

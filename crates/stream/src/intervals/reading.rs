@@ -1,12 +1,14 @@
 //! The reads of a transaction, when it is decided.
 
+use isolde_spec::LockScope;
+
 use super::breach::Broken;
 use super::consistent_read::{self, ReadsJudged};
 use super::content::Match;
 use super::mirror::{Deciding, Mirror};
 use super::row::{Place, Row};
 use super::span::Span;
-use super::trace::{Read, Sees};
+use super::trace::{OwnWrite, Read, Sees};
 
 /// Of more versions that a read can have seen, the newest are told.
 const MOST_POSSIBLE: usize = 10;
@@ -34,8 +36,7 @@ impl Mirror {
     /// A transaction reads what it wrote.
     fn judge_own(&mut self, txn: &Deciding, read: &Read) {
         let Some(own) = &read.own else { return };
-        // Columns that it did not write are those of the version before its own, which is not looked for.
-        if own.matches(&read.observed, |_| None) != Match::No {
+        if self.shows_own(txn, read, own) {
             return;
         }
         if self.profile.idle_updates_vanish && self.may_have_changed_nothing(txn, read) {
@@ -44,20 +45,42 @@ impl Mirror {
         self.tell(&txn.trace, Broken::Own { op: read.op });
     }
 
+    /// Whether a read shows the own write. Columns that it did not write are those of the version that it replaced, which
+    /// is the newest one once the row is locked.
+    fn shows_own(&mut self, txn: &Deciding, read: &Read, own: &OwnWrite) -> bool {
+        let (no, snapshot) = (txn.no, txn.trace.snapshot.unwrap_or(Span::ANY));
+        let locks = self.profile.locks == LockScope::Rows;
+        let seen = &read.observed;
+        match own.content.matches(seen, |_| None) {
+            Match::No => return false,
+            Match::Yes => return true,
+            Match::Perhaps => {}
+        }
+        let row = self.row_mut(read.row);
+        let over = |place: Place| own.content.matches(seen, |column| row.column(place, column));
+        let fits = |place: Place| over(place) != Match::No;
+        match locks {
+            true => row.newest_when_locked(own.locked, no).into_iter().any(fits),
+            false => row.candidates(snapshot, no).into_iter().any(fits),
+        }
+    }
+
     /// Whether the own write may have left no version, as what it wrote may have been there already: then the transaction
     /// goes on to see what it saw before.
     fn may_have_changed_nothing(&mut self, txn: &Deciding, read: &Read) -> bool {
         let no = txn.no;
         let snapshot = txn.trace.snapshot.unwrap_or(Span::ANY);
-        let own = read.own.clone();
         let ended = txn.trace.turn.ended;
+        let own = read.own.as_ref().and_then(|own| own.content.as_observed());
         let row = self.row_mut(read.row);
         // What was committed later cannot have been there.
-        let others = row.versions.iter().filter(|v| v.writer != no && v.commit.sent <= ended);
-        let contents = others.map(|version| &version.content).chain([&row.first]);
-        let same = contents.into_iter().any(|content| own.as_ref() == Some(content));
+        let was_there = |place: &Place| {
+            row.version(*place).is_none_or(|v| v.writer != no && v.commit.sent <= ended)
+        };
+        let holds = |place| own.as_ref().is_none_or(|own| row.matches(place, own) != Match::No);
         let mut seen = row.candidates(snapshot, no).into_iter();
-        same && seen.any(|at| row.matches(at, &read.observed) != Match::No)
+        (0..=row.versions.len()).filter(was_there).any(holds)
+            && seen.any(|at| row.matches(at, &read.observed) != Match::No)
     }
 
     fn count_reads(&mut self, txn: &Deciding, reads: &[Read], judged: &ReadsJudged) {

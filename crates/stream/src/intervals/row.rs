@@ -225,9 +225,14 @@ impl Row {
         self.versions.iter().any(|version| version.is_loose() && version.line() <= rank)
     }
 
+    /// What a column holds in the version at a place, if that is known.
+    pub(crate) fn column(&self, place: Place, column: NameId) -> Option<Word> {
+        self.column_before(place + 1, column)
+    }
+
     /// What the versions before a place left in a column, if that is known.
     fn column_before(&self, place: Place, column: NameId) -> Option<Word> {
-        if self.unsettled > 0 && self.is_around_loose(place) {
+        if self.unsettled > 0 && self.is_around_loose(place.min(self.versions.len())) {
             return None;
         }
         for earlier in (0..place).rev() {

@@ -56,7 +56,15 @@ pub(crate) struct Read {
     pub(crate) sees: Sees,
     pub(crate) observed: Observed,
     /// What the transaction itself had written there before.
-    pub(crate) own: Option<Content>,
+    pub(crate) own: Option<OwnWrite>,
+}
+
+/// What a transaction has left in a row so far.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnWrite {
+    pub(crate) content: Content,
+    /// From when on it certainly had the row locked, if it locks rows.
+    pub(crate) locked: i64,
 }
 
 /// Which version a read sees.

@@ -10,7 +10,7 @@ use isolde_spec::{LockScope, LockingReads, PlainReads, Profile, SnapshotAt};
 use super::content::{Content, Observed};
 use super::lock_modes::are_compatible;
 use super::span::Span;
-use super::trace::{DATABASE, Fate, Hold, Read, Sees, Trace, Turn, Write};
+use super::trace::{DATABASE, Fate, Hold, OwnWrite, Read, Sees, Trace, Turn, Write};
 use crate::bodies::TxnRef;
 use crate::content::{NameId, name_id};
 
@@ -81,6 +81,15 @@ impl<'h> Tracer<'h> {
         Some(Span { sent, answered })
     }
 
+    /// Whether the text of a statement says that it reads or writes, whether or not it found a row.
+    fn is_query(&self, stmt: &Stmt<'_>) -> bool {
+        let text = stmt.attr(names::SQL).and_then(|sql| self.history.pool().as_text(sql));
+        let word = text.and_then(|text| text.split_whitespace().next()).unwrap_or_default();
+        ["SELECT", "INSERT", "UPDATE", "DELETE"]
+            .iter()
+            .any(|query| word.eq_ignore_ascii_case(query))
+    }
+
     fn row(&self, op: &Op<'_>) -> NameId {
         let pool = self.history.pool();
         name_id(pool, pool.key_name(op.key()))
@@ -145,6 +154,7 @@ impl Times {
             None if has_error && self.is_ended_by_error(history, txn, profile) => {
                 Some(EndedAt::Statement(last as u32))
             }
+            None if self.fate == Fate::Aborted => ended_by_statement(history, txn, profile),
             said => said,
         };
         match ended_at {
@@ -167,10 +177,20 @@ impl Times {
 
     /// Whether the error is one after which the server has ended the transaction itself. For records that do not say so.
     fn is_ended_by_error(&self, history: &History, txn: &Txn<'_>, profile: &Profile) -> bool {
-        let Some(error) = txn.attr("error") else { return false };
-        let ends = |code: &String| code == "*" || is_code(history, error, code);
-        !self.stmts.is_empty() && profile.ending_errors.iter().any(ends)
+        let error = txn.attr("error");
+        !self.stmts.is_empty() && error.is_some_and(|error| is_ending(history, error, profile))
     }
+}
+
+/// The first statement that was answered by an error after which the server has ended the transaction itself.
+fn ended_by_statement(history: &History, txn: &Txn<'_>, profile: &Profile) -> Option<EndedAt> {
+    let ends =
+        |stmt: Stmt<'_>| stmt.attr("error").is_some_and(|error| is_ending(history, error, profile));
+    txn.stmts().position(ends).map(|number| EndedAt::Statement(number as u32))
+}
+
+fn is_ending(history: &History, error: Value, profile: &Profile) -> bool {
+    profile.ending_errors.iter().any(|code| code == "*" || is_code(history, error, code))
 }
 
 fn is_code(history: &History, error: Value, code: &str) -> bool {
@@ -269,6 +289,7 @@ impl<'t, 'h> Course<'t, 'h> {
             SnapshotAt::Begin => {
                 Some(Span { sent: self.times.began, answered: self.times.begun.min(span.answered) })
             }
+            SnapshotAt::FirstStatement if self.tracer.is_query(stmt) => Some(span),
             SnapshotAt::FirstStatement => self.first_that(stmt, span, |kind| {
                 !matches!(kind, OpKind::Savepoint | OpKind::RollbackTo | OpKind::Release)
             }),
@@ -334,13 +355,14 @@ impl<'t, 'h> Course<'t, 'h> {
     }
 
     /// What the transaction has written to a row so far.
-    fn own(&self, row: NameId) -> Option<Content> {
+    fn own(&self, row: NameId) -> Option<OwnWrite> {
         let stands = self.own.get(&row)?;
-        let mut content = self.writes[*stands.first()?].content.clone();
+        let first = &self.writes[*stands.first()?];
+        let mut content = first.content.clone();
         for next in &stands[1..] {
             content = content.overwritten_by(&self.writes[*next].content);
         }
-        Some(content)
+        Some(OwnWrite { content, locked: first.locked })
     }
 
     /// The rows that a predicate read returned were there. Which ones it might have returned is not decided here.

@@ -7,15 +7,18 @@
 )]
 
 mod as_offline;
+mod asked;
 mod by_snapshots;
 mod ends;
 mod examples;
 mod folder;
+mod interval_cases;
 mod killed;
 mod limits;
 mod lost;
 mod made;
 mod mirrored;
+mod own_traces;
 mod repeats;
 mod server;
 mod snapshot_examples;
