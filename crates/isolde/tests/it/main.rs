@@ -17,6 +17,7 @@ mod leftovers;
 mod limits;
 mod live;
 mod lost_connections;
+mod mirrored;
 mod online;
 mod outputs;
 mod own_histories;

@@ -126,7 +126,9 @@ impl Clerk<'_> {
                     let what = locked(&self.p, &self.m.stretches);
                     format!("{who}: {what} {}", self.moments.lasting(stretch))
                 }
-                StretchOf::Open => format!("{who}: {}", self.moments.lasting(stretch)),
+                StretchOf::Open => {
+                    format!("{who}: {}, from snapshot to COMMIT", self.moments.lasting(stretch))
+                }
             };
             facts.push(Fact { name: stretch.what.name(), text });
         }

@@ -236,7 +236,8 @@ impl MirroredTeller<'_> {
         }
     }
 
-    /// "T3 wrote x = 1 and T5 wrote x = 2, and both committed. T3 had taken its snapshot by 3 and committed after 10, T5 ..."
+    /// "T3 wrote x = 1 and T5 wrote x = 2, and both committed. T3 took its snapshot by 3 and committed at 10 or later, and T5
+    /// ...: each before the other committed, so one of them had to be refused. T3 had read x = 0: what T5 wrote is lost."
     fn both_wrote(&self) -> Option<String> {
         let [one, two] = &self.m.stretches[..] else { return None };
         let wrote = |stretch: &Stretch| {
@@ -245,14 +246,31 @@ impl MirroredTeller<'_> {
         };
         Some(format!(
             "{} and {}, and both committed. {} took its snapshot {}, and {} {}: each before the other committed, so one of \
-             them had to be refused.",
+             them had to be refused.{}",
             wrote(one),
             wrote(two),
             self.p.name(one.txn),
             self.open(one),
             self.p.name(two.txn),
             self.open(two),
+            self.lost(one, two).or_else(|| self.lost(two, one)).unwrap_or_default(),
         ))
+    }
+
+    /// " T3 had read x = 0 before: what T5 wrote is lost.", if one transaction certainly wrote over what the other one had
+    /// left, and had read something else before.
+    fn lost(&self, over: &Stretch, under: &Stretch) -> Option<String> {
+        let history = self.p.history;
+        let (writer, lost) = (history.txn(over.txn), history.txn(under.txn));
+        if lost.interval().end? >= writer.ending().begin? {
+            return None;
+        }
+        let (over, left) = (history.op(over.op?), history.op(under.op?));
+        let before = writer.ops().take_while(|op| op.id() != over.id());
+        let mut reads = before.filter(|op| op.key() == over.key() && op.kind() == OpKind::Read);
+        let read = reads.next().filter(|read| read.value() != left.value())?;
+        let (writer, lost) = (self.p.name(writer.id()), self.p.name(lost.id()));
+        Some(format!(" {writer} had {} before: what {lost} wrote is lost.", self.p.read(read.id())))
     }
 
     /// "by 3 and committed at 10 or later".

@@ -191,8 +191,8 @@ fn locks_and_writers_that_overlap() {
 
                 mechanism first updater wins: of two transactions that write a row one had committed before the
                          other took its snapshot
-                open     #0: from 3 to 10
-                open     #1: from 5 to 8
+                open     #0: from 3 to 10, from snapshot to COMMIT
+                open     #1: from 5 to 8, from snapshot to COMMIT
                 values   intervals show it, and that says nothing about values: by values it may be allowed
                 promise  snapshot-isolation by intervals: a transaction sees what one snapshot shows that its
                          server can have taken, locks that exclude each other are not held at the same time,
@@ -200,7 +200,7 @@ fn locks_and_writers_that_overlap() {
                          snapshot
                 broken   because only one of two transactions that overlap and write the same key may commit
                 visible  in the first 2 of 2 transactions
-              BrokenLock: two transactions held locks on one row at the same time that exclude each other
+              BrokenLock: two transactions held locks at the same time that exclude each other
                 #0 had x locked from 3 (answer to its write) to 10 (COMMIT sent), and #1 from 5 (answer to its
                 write) to 8 (COMMIT sent): these locks exclude each other.
 
@@ -222,8 +222,8 @@ fn locks_and_writers_that_overlap() {
                          server can have taken, locks that exclude each other are not held at the same time,
                          and of two transactions that write a row one had committed before the other took its
                          snapshot
-                broken   because a second writer of a row has to wait until the first one's transaction has
-                         ended
+                broken   because a lock is given only when those that exclude it are gone, and a transaction
+                         keeps its locks until it ends
                 visible  in the first 2 of 2 transactions
               method     the server's mechanisms, mirrored (when statements were sent and answered says what the
                          server can have done)

@@ -88,10 +88,12 @@ pub enum LockingReads {
 pub enum SnapshotAt {
     /// At BEGIN.
     Begin,
-    /// At its first statement, whatever that does.
+    /// At its first statement, whatever that does, unless it is about savepoints.
     FirstStatement,
     /// At its first plain read.
     FirstRead,
+    /// At its first plain read at the latest: a statement before that may have taken it.
+    ByFirstRead,
 }
 
 /// What a lock is on.

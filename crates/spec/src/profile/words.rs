@@ -40,6 +40,7 @@ impl Word for SnapshotAt {
             ("begin", SnapshotAt::Begin),
             ("first-statement", SnapshotAt::FirstStatement),
             ("first-read", SnapshotAt::FirstRead),
+            ("by-first-read", SnapshotAt::ByFirstRead),
         ]
     }
 }

@@ -65,6 +65,8 @@ pub(crate) struct OwnWrite {
     pub(crate) content: Content,
     /// From when on it certainly had the row locked, if it locks rows.
     pub(crate) locked: i64,
+    /// Whether that began with an insert.
+    pub(crate) inserted: bool,
 }
 
 /// Which version a read sees.

@@ -21,14 +21,15 @@ pub(crate) struct Tracer<'h> {
     batch: u32,
     /// Whether values that are rows speak of columns.
     by_column: bool,
-    /// Whether statements say how they lock, how they read, and when their snapshot was taken: it takes time to ask each.
-    says: [bool; 3],
+    /// Whether statements say how they lock, how they read, when their snapshot was taken, and that they failed: it takes
+    /// time to ask each.
+    says: [bool; 4],
 }
 
 impl<'h> Tracer<'h> {
     pub(crate) fn new(history: &'h History, profile: &'h Profile, batch: u32) -> Tracer<'h> {
         let by_column = history.rows_by_column();
-        let says = [names::LOCK, names::READ_MODE, names::SNAPSHOT_INTERVAL];
+        let says = [names::LOCK, names::READ_MODE, names::SNAPSHOT_INTERVAL, names::ERROR];
         let says = says.map(|name| history.stmt_attrs(name).next().is_some());
         Tracer { history, profile, batch, by_column, says }
     }
@@ -81,13 +82,21 @@ impl<'h> Tracer<'h> {
         Some(Span { sent, answered })
     }
 
-    /// Whether the text of a statement says that it reads or writes, whether or not it found a row.
+    /// Whether the text of a statement says that it reads or writes a table, whether or not it found a row. (SELECT 1 takes a
+    /// snapshot in PostgreSQL, but not in SQLite.)
     fn is_query(&self, stmt: &Stmt<'_>) -> bool {
         let text = stmt.attr(names::SQL).and_then(|sql| self.history.pool().as_text(sql));
-        let word = text.and_then(|text| text.split_whitespace().next()).unwrap_or_default();
-        ["SELECT", "INSERT", "UPDATE", "DELETE"]
-            .iter()
-            .any(|query| word.eq_ignore_ascii_case(query))
+        let mut words = text.unwrap_or_default().split_whitespace();
+        let first = words.next().unwrap_or_default();
+        let starts = |word: &&str| first.eq_ignore_ascii_case(word);
+        let writes = ["INSERT", "UPDATE", "DELETE"].iter().any(|word| starts(word));
+        let reads = starts(&"SELECT") && words.any(|word| word.eq_ignore_ascii_case("FROM"));
+        (writes || reads) && !self.has_failed(stmt)
+    }
+
+    /// Whether a statement failed.
+    fn has_failed(&self, stmt: &Stmt<'_>) -> bool {
+        self.says[3] && stmt.attr(names::ERROR).is_some()
     }
 
     fn row(&self, op: &Op<'_>) -> NameId {
@@ -212,8 +221,17 @@ struct Savepoint {
     name: Value,
     writes: usize,
     holds: usize,
-    /// Whether it was the first thing that the transaction did.
+    /// Whether the transaction had done nothing before.
     is_first: bool,
+}
+
+/// Whether an operation is about the transaction itself, and touches no row.
+fn is_control(kind: OpKind) -> bool {
+    matches!(kind, OpKind::Savepoint | OpKind::RollbackTo | OpKind::Release)
+}
+
+fn is_read(kind: OpKind) -> bool {
+    matches!(kind, OpKind::Read | OpKind::ListRead | OpKind::PredicateRead)
 }
 
 /// A transaction, statement by statement.
@@ -228,6 +246,10 @@ struct Course<'t, 'h> {
     savepoints: Vec<Savepoint>,
     /// How the statement says that it reads.
     mode: Option<&'h str>,
+    /// Whether something was done to rows.
+    has_begun: bool,
+    /// When the first statement was sent that failed and went back to no savepoint yet.
+    failed_at: Option<i64>,
     /// Whether the snapshot may have been given back.
     is_without_snapshot: bool,
     snapshot: Option<Span>,
@@ -246,6 +268,8 @@ impl<'t, 'h> Course<'t, 'h> {
             holds: Vec::new(),
             savepoints: Vec::new(),
             mode: None,
+            has_begun: false,
+            failed_at: None,
             is_without_snapshot: false,
             snapshot: None,
             may_have_snapshot: None,
@@ -257,11 +281,12 @@ impl<'t, 'h> Course<'t, 'h> {
         let lock = self.tracer.lock(stmt);
         self.note_snapshot(stmt, span, lock);
         self.mode = self.tracer.read_mode(stmt);
+        if self.tracer.has_failed(stmt) {
+            self.failed_at = self.failed_at.or(Some(span.sent));
+        }
         for op in stmt.ops() {
             match op.kind() {
-                OpKind::Savepoint => {
-                    self.set_savepoint(number, op.value());
-                }
+                OpKind::Savepoint => self.set_savepoint(op.value()),
                 OpKind::RollbackTo => self.roll_back_to(op.value(), span),
                 OpKind::Release => self.release(op.value()),
                 OpKind::PredicateRead => self.rows_of_predicate(&op, span, lock),
@@ -274,6 +299,7 @@ impl<'t, 'h> Course<'t, 'h> {
                     }
                 }
             }
+            self.has_begun |= !is_control(op.kind());
         }
     }
 
@@ -290,14 +316,16 @@ impl<'t, 'h> Course<'t, 'h> {
                 Some(Span { sent: self.times.began, answered: self.times.begun.min(span.answered) })
             }
             SnapshotAt::FirstStatement if self.tracer.is_query(stmt) => Some(span),
-            SnapshotAt::FirstStatement => self.first_that(stmt, span, |kind| {
-                !matches!(kind, OpKind::Savepoint | OpKind::RollbackTo | OpKind::Release)
-            }),
-            SnapshotAt::FirstRead if lock.is_none() => self.first_that(stmt, span, |kind| {
-                matches!(kind, OpKind::Read | OpKind::ListRead | OpKind::PredicateRead)
-            }),
-            SnapshotAt::FirstRead => None,
+            SnapshotAt::FirstStatement => self.first_that(stmt, span, |kind| !is_control(kind)),
+            SnapshotAt::FirstRead | SnapshotAt::ByFirstRead if lock.is_none() => {
+                self.first_that(stmt, span, is_read)
+            }
+            SnapshotAt::FirstRead | SnapshotAt::ByFirstRead => None,
         };
+        if self.tracer.profile.snapshot_at == SnapshotAt::ByFirstRead {
+            let does = stmt.ops().any(|op| !is_control(op.kind()));
+            self.may_have_snapshot = self.may_have_snapshot.or(does.then_some(span));
+        }
         self.snapshot = took;
     }
 
@@ -362,7 +390,7 @@ impl<'t, 'h> Course<'t, 'h> {
         for next in &stands[1..] {
             content = content.overwritten_by(&self.writes[*next].content);
         }
-        Some(OwnWrite { content, locked: first.locked })
+        Some(OwnWrite { content, locked: first.locked, inserted: first.inserts })
     }
 
     /// The rows that a predicate read returned were there. Which ones it might have returned is not decided here.
@@ -439,9 +467,9 @@ impl<'t, 'h> Course<'t, 'h> {
         }
     }
 
-    fn set_savepoint(&mut self, number: usize, name: Value) {
+    fn set_savepoint(&mut self, name: Value) {
         let (writes, holds) = (self.writes.len(), self.holds.len());
-        self.savepoints.push(Savepoint { name, writes, holds, is_first: number == 0 });
+        self.savepoints.push(Savepoint { name, writes, holds, is_first: !self.has_begun });
     }
 
     /// After a rollback to a savepoint before all other statements, servers may have given back everything: the
@@ -455,9 +483,15 @@ impl<'t, 'h> Course<'t, 'h> {
         }
         self.own.retain(|_, stands| !stands.is_empty());
         self.is_without_snapshot |= is_first;
+        if is_first {
+            // What it has read until then was another transaction's, to the server.
+            self.reads.clear();
+        }
+        // A statement that failed may have let go of locks before.
+        let until = self.failed_at.take().unwrap_or(span.sent);
         if is_first || self.tracer.profile.savepoints_release_locks {
             for hold in &mut self.holds[holds..] {
-                hold.until = hold.until.min(span.sent);
+                hold.until = hold.until.min(until);
             }
         }
     }

@@ -8,6 +8,7 @@
 
 mod as_offline;
 mod asked;
+mod autocommit;
 mod by_snapshots;
 mod ends;
 mod examples;
@@ -20,5 +21,6 @@ mod made;
 mod mirrored;
 mod own_traces;
 mod repeats;
+mod seen_on_servers;
 mod server;
 mod snapshot_examples;

@@ -51,12 +51,12 @@ pub(super) static PAGES: [AnomalyPage; 4] = [
     AnomalyPage {
         anomaly: Anomaly::BrokenLock,
         also_called: &["mutual exclusion violation", "lost lock"],
-        definition: "Two transactions held locks on one row at the same time that exclude each other. A lock is \
-            certainly there from when the statement was answered that took it until the transaction's end was sent; \
+        definition: "Two transactions held locks on one row, or on the database, at the same time that exclude each \
+            other. A lock is certainly there from when the statement was answered that took it until the transaction's end was sent; \
             these two times overlap.",
         differs: "It says nothing of what was read or written: two blind writes of a row are in some order, whatever the \
             locks did. If both had read the same version first, it is a LostUpdate, too.",
-        breach: "a second writer of a row has to wait until the first one's transaction has ended",
+        breach: "a lock is given only when those that exclude it are gone, and a transaction keeps its locks until it ends",
         harm: "A job is taken by a worker that locks its row. Another worker locks the same row and does the same job.",
         remedy: "Look for locks that are given up before the end of the transaction: at a deadlock that hit another \
             one, when a page is split, when a row moves, or after a failover.",

@@ -53,7 +53,7 @@ fn mechanisms() {
         mariadb/repeatable-read-snapshot: snapshot-isolation TransactionSnapshot FirstRead, Snapshot, Rows FUW None
         mariadb/serializable: serializable Locked, Newest, Rows Acyclic
         mariadb-myrocks/read-committed: read-committed StatementSnapshot, Newest, Rows None
-        mariadb-myrocks/repeatable-read: snapshot-isolation TransactionSnapshot FirstStatement, Snapshot, Rows FUW None
+        mariadb-myrocks/repeatable-read: snapshot-isolation TransactionSnapshot ByFirstRead, Snapshot, Rows FUW None
         mysql/read-uncommitted: read-uncommitted Uncommitted, Newest, Rows None
         mysql/read-committed: read-committed StatementSnapshot, Newest, Rows None
         mysql/repeatable-read: pl-2 TransactionSnapshot FirstRead, Newest, Rows None
@@ -103,7 +103,7 @@ fn errors_savepoints_and_idle_updates() {
         assert_eq!(mariadb.ending_errors, ["1213", "1020"]);
         assert!(!mariadb.savepoints_release_locks && mariadb.idle_updates_vanish);
     }
-    assert_eq!(find("myrocks/repeatable-read").ending_errors, [""; 0]);
+    assert_eq!(find("myrocks/repeatable-read").ending_errors, ["1213"]);
 }
 
 #[test]

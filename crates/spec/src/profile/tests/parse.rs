@@ -74,14 +74,14 @@ fn unknown_words() {
         "\"begin\"",
         "true",
         expect![
-            "line 15, column 15: expected one of begin, first-statement, first-read, found true"
+            "line 15, column 15: expected one of begin, first-statement, first-read, by-first-read, found true"
         ],
     );
     check(
         "\"begin\"",
         "\"\\u001b[2J and much more that nobody wants to read here\"",
         expect![[
-            r#"line 15, column 15: expected one of begin, first-statement, first-read, found '\u001b[2J and much more that nobody wants to ...'"#
+            r#"line 15, column 15: expected one of begin, first-statement, first-read, by-first-read, found '\u001b[2J and much more that nobody wants to ...'"#
         ]],
     );
 }

@@ -154,6 +154,10 @@ impl Acting<'_> {
             SnapshotAt::Begin => false,
             SnapshotAt::FirstStatement => does,
             SnapshotAt::FirstRead => reads && stmt.lock == LockMode::None,
+            // Every other transaction takes it as soon as it may.
+            SnapshotAt::ByFirstRead => {
+                (reads && stmt.lock == LockMode::None) || (does && no.is_multiple_of(2))
+            }
         };
         if takes {
             self.take_snapshot(world, no);
