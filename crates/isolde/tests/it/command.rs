@@ -340,7 +340,7 @@ fn check_json_says_with_what_it_was_asked_and_what_the_reader_said() {
         "session_order": false, "clock_skew": 7, "procedure": "graph", "witnesses": 3,
         "search_budget": 99, "order_steps": 50_000_000, "order_memory": 512 << 20, "timeout": null,
         "memory": null, "initial": null, "max_input": 64_u64 << 30, "evidence": [], "facts": [],
-        "low_memory": false,
+        "low_memory": false, "profile": null, "decided": 0.9,
     });
     assert_eq!(json["options"], options);
     assert_eq!(json["warning_count"], 0);

@@ -1,8 +1,6 @@
 //! What a page of the handbook holds.
 
-use isolde_spec::{Anomaly, By, Finding, Level, Profile, Promise};
-
-use super::anomalies;
+use isolde_spec::{Anomaly, By, Finding, Level, Promise};
 
 /// What the handbook says of an anomaly.
 #[derive(Clone, Copy, Debug)]
@@ -43,11 +41,6 @@ impl AnomalyPage {
             }
             _ => Promise::of(entry.forbidden_from),
         }
-    }
-
-    /// The server whose mechanisms its history is held against, if only client intervals show the anomaly.
-    pub fn profile(&self) -> Option<&'static Profile> {
-        Profile::named(anomalies::profile(self.anomaly)?).ok()
     }
 }
 

@@ -13,7 +13,8 @@ impl Mirror {
     /// Adds the dependencies of a transaction on others that have been decided, and theirs on it.
     ///
     /// Which version follows which is final by then: what could still come between began after both had ended. So each
-    /// dependency is added once, when the second of the two is decided.
+    /// dependency is added once, when the second of the two is decided. Updates that may have changed nothing are left out,
+    /// where such leave no version.
     pub(super) fn certify(&mut self, txn: &Deciding) {
         let trace = &txn.trace;
         let member = Member {
@@ -32,12 +33,15 @@ impl Mirror {
     /// From the writer of what it read to it, and from it to the writer of the next version.
     fn link_reads(&mut self, txn: &Deciding) {
         let no = txn.no;
+        let idle_vanish = self.profile.idle_updates_vanish;
         for (read, place) in txn.trace.reads.iter().zip(&txn.saw) {
             let (Some(place), op) = (*place, read.op) else { continue };
             let row = self.row_mut(read.row);
+            let is_there = |at: Place| !idle_vanish || !row.may_be_idle(at);
             let writer = row.version(place).filter(|v| v.is_certain && v.decided);
-            let writer = writer.map(|version| (version.writer, version.op));
+            let writer = writer.filter(|_| is_there(place)).map(|v| (v.writer, v.op));
             let next = next_writer(row, place).filter(|next| next.at.0 != no);
+            let next = next.filter(|next| is_there(next.place));
             let readers = row.readers_mut(place);
             if readers.last().is_none_or(|(last, _)| *last != no) {
                 readers.push((no, op));
@@ -55,12 +59,17 @@ impl Mirror {
     /// and from it to the readers of its own.
     fn link_writes(&mut self, txn: &Deciding) {
         let no = txn.no;
+        let idle_vanish = self.profile.idle_updates_vanish;
         for write in txn.trace.writes.iter().filter(|write| write.row != DATABASE) {
             let Some(row) = self.rows.get(&write.row) else { continue };
             let Some(place) = row.place_of(no) else { continue };
+            let is_there = |at: Place| !idle_vanish || !row.may_be_idle(at);
+            if !is_there(place) {
+                continue;
+            }
             let Neighbour { place: before, is_next } = row.last_certain(place);
-            let next = next_writer(row, place).filter(|next| next.decided);
-            let earlier = row.version(before).filter(|version| version.decided);
+            let next = next_writer(row, place).filter(|n| n.decided && is_there(n.place));
+            let earlier = row.version(before).filter(|v| v.decided && is_there(before));
             let earlier = earlier.map(|version| (version.writer, version.op));
             let (missed, own) = (row.readers(before).to_vec(), row.readers(place).to_vec());
             let (at, row) = ((no, write.op), write.row);
@@ -136,6 +145,7 @@ type Doer = (TraceNo, u32);
 
 /// The writer of the next version.
 struct NextWriter {
+    place: Place,
     at: Doer,
     decided: bool,
     is_next: bool,
@@ -143,7 +153,8 @@ struct NextWriter {
 
 /// The transaction that certainly wrote the next version.
 fn next_writer(row: &Row, place: Place) -> Option<NextWriter> {
-    let Neighbour { place: next, is_next } = row.next_certain(place)?;
-    let next = row.version(next)?;
-    Some(NextWriter { at: (next.writer, next.op), decided: next.decided, is_next })
+    let Neighbour { place, is_next } = row.next_certain(place)?;
+    let version = row.version(place)?;
+    let (at, decided) = ((version.writer, version.op), version.decided);
+    Some(NextWriter { place, at, decided, is_next })
 }

@@ -6,7 +6,7 @@ use isolde_spec::LockScope;
 use super::breach::Broken;
 use super::content::Content;
 use super::mirror::{Deciding, Mirror};
-use super::row::{Place, Row, Version};
+use super::row::{Place, Row, RowVersion};
 use super::span::Span;
 use super::trace::{DATABASE, Trace, Write};
 
@@ -34,7 +34,7 @@ impl Mirror {
             let earlier = before(row, place, since).filter(|at| changes(*at) && both(place));
             let later = after(row, place, trace).filter(|at| changes(place) && both(*at));
             let met = earlier.chain(later).filter_map(|at| row.version(at));
-            let bound = |other: &&Version| {
+            let bound = |other: &&RowVersion| {
                 let snapshots = [txn.snapshot, other.snapshot].into_iter().flatten().count();
                 other.writer != no && snapshots >= least
             };
@@ -49,7 +49,7 @@ impl Mirror {
 
 /// Whether each took its snapshot before the other committed, if both have been decided. One that has read nothing has no
 /// snapshot, but it had to have its lock on the row after the other had committed.
-fn both_wrote(write: &Write, trace: &Trace, since: i64, other: &Version) -> Option<Broken> {
+fn both_wrote(write: &Write, trace: &Trace, since: i64, other: &RowVersion) -> Option<Broken> {
     if !(other.decided && other.is_certain) {
         return None;
     }
@@ -89,7 +89,7 @@ fn after(row: &Row, place: Place, trace: &Trace) -> impl Iterator<Item = Place> 
     let ended = trace.commit.answered;
     let later = place + 1..=row.versions.len();
     later.take_while(move |at| {
-        row.version(*at).is_some_and(|version: &Version| {
+        row.version(*at).is_some_and(|version: &RowVersion| {
             !own_deletes
                 && !version.inserts
                 && version.rank <= ended

@@ -9,7 +9,7 @@ use isolde_spec::{Certifier, LockScope, Profile};
 use super::breach::{Breach, Broken, Tally};
 use super::conflicts::Conflicts;
 use super::content::Content;
-use super::row::{Place, Row, TraceNo, Version, may_have_committed};
+use super::row::{Place, Row, RowVersion, TraceNo, may_have_committed};
 use super::span::Span;
 use super::topology::Topology;
 use super::trace::{DATABASE, Fate, Trace, Turn, Write};
@@ -93,7 +93,7 @@ impl Mirror {
         self.write_database(&mut trace);
         if may_have_committed(trace.fate) {
             for write in &trace.writes {
-                let version = Version {
+                let version = RowVersion {
                     writer: no,
                     txn: trace.txn,
                     op: write.op,

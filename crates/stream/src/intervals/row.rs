@@ -8,7 +8,7 @@
 //! its own), or nothing is locked. Of it only this is certain: it was there at its rank at the latest, and not before its
 //! COMMIT was sent. So one version certainly stands before another if its rank is earlier than the other's [line].
 //!
-//! [line]: Version::line
+//! [line]: RowVersion::line
 
 use super::content::{Content, Match, Observed};
 use super::span::Span;
@@ -21,7 +21,7 @@ pub(crate) type TraceNo = u32;
 
 /// A version that was committed, or may have been.
 #[derive(Clone, Debug)]
-pub(crate) struct Version {
+pub(crate) struct RowVersion {
     pub(crate) writer: TraceNo,
     pub(crate) txn: TxnRef,
     pub(crate) op: u32,
@@ -36,10 +36,10 @@ pub(crate) struct Version {
     pub(crate) is_certain: bool,
     pub(crate) inserts: bool,
     /// Those that certainly read it and have been decided, each with its first read of it.
-    pub(crate) readers: Vec<Reader>,
+    pub(crate) readers: Vec<ReadBy>,
 }
 
-impl Version {
+impl RowVersion {
     /// What has an earlier rank was certainly there before it.
     pub(crate) fn line(&self) -> i64 {
         self.rank.min(self.commit.sent)
@@ -60,7 +60,7 @@ pub(crate) struct Neighbour {
 }
 
 /// A transaction, and its operation that read.
-pub(crate) type Reader = (TraceNo, u32);
+pub(crate) type ReadBy = (TraceNo, u32);
 
 /// A lock that was held.
 #[derive(Clone, Debug)]
@@ -75,9 +75,9 @@ pub(crate) struct Held {
 pub(crate) struct Row {
     pub(crate) first: Content,
     /// Those that certainly read what was there at first.
-    pub(crate) first_readers: Vec<Reader>,
+    pub(crate) first_readers: Vec<ReadBy>,
     /// In the order of their ranks.
-    pub(crate) versions: Vec<Version>,
+    pub(crate) versions: Vec<RowVersion>,
     /// How many of them are loose, and how many may never have been committed.
     unsettled: u32,
     /// Of transactions that have been decided, in the order of their ends.
@@ -94,15 +94,15 @@ impl Row {
     }
 
     /// A transaction wrote the row.
-    pub(crate) fn insert(&mut self, version: Version) {
-        let key = |version: &Version| (version.rank, version.commit, version.writer);
+    pub(crate) fn insert(&mut self, version: RowVersion) {
+        let key = |version: &RowVersion| (version.rank, version.commit, version.writer);
         let at = self.versions.partition_point(|old| key(old) < key(&version));
         self.unsettled += u32::from(is_unsettled(&version));
         self.versions.insert(at, version);
     }
 
     /// The version at a place; none is what was there at first.
-    pub(crate) fn version(&self, place: Place) -> Option<&Version> {
+    pub(crate) fn version(&self, place: Place) -> Option<&RowVersion> {
         self.versions.get(place.checked_sub(1)?)
     }
 
@@ -112,12 +112,12 @@ impl Row {
     }
 
     /// Those that certainly read the version at a place.
-    pub(crate) fn readers(&self, place: Place) -> &[Reader] {
+    pub(crate) fn readers(&self, place: Place) -> &[ReadBy] {
         self.version(place).map_or(&self.first_readers, |version| &version.readers)
     }
 
     /// The same, to be added to.
-    pub(crate) fn readers_mut(&mut self, place: Place) -> &mut Vec<Reader> {
+    pub(crate) fn readers_mut(&mut self, place: Place) -> &mut Vec<ReadBy> {
         match place.checked_sub(1).and_then(|at| self.versions.get_mut(at)) {
             Some(version) => &mut version.readers,
             None => &mut self.first_readers,
@@ -128,7 +128,7 @@ impl Row {
     pub(crate) fn next_certain(&self, place: Place) -> Option<Neighbour> {
         let rank = self.version(place).map_or(i64::MIN, |version| version.rank);
         let mut later = self.versions[place..].iter();
-        let after = |version: &Version| version.is_certain && rank < version.line();
+        let after = |version: &RowVersion| version.is_certain && rank < version.line();
         let next = place + later.position(after)? + 1;
         Some(Neighbour { place: next, is_next: self.are_adjacent(place, next) })
     }
@@ -141,27 +141,27 @@ impl Row {
 
     /// The last version before a place that was certainly committed, and certainly before it; or what was there at first.
     pub(crate) fn last_certain(&self, place: Place) -> Neighbour {
-        let line = self.version(place).map_or(i64::MIN, Version::line);
+        let line = self.version(place).map_or(i64::MIN, RowVersion::line);
         let mut earlier = self.versions[..place.saturating_sub(1)].iter();
-        let before = |version: &Version| version.is_certain && version.rank < line;
+        let before = |version: &RowVersion| version.is_certain && version.rank < line;
         let last = earlier.rposition(before).map_or(0, |at| at + 1);
         Neighbour { place: last, is_next: self.are_adjacent(last, place) }
     }
 
     /// The certain version with the rank before that of the version at a place.
-    pub(crate) fn last_but_one(&self, place: Place) -> Option<&Version> {
+    pub(crate) fn last_but_one(&self, place: Place) -> Option<&RowVersion> {
         self.versions[..place.saturating_sub(1)].iter().rfind(|version| version.is_certain)
     }
 
     /// Whether a version certainly stands before the one at a place.
-    pub(crate) fn are_ordered(&self, before: &Version, place: Place) -> bool {
+    pub(crate) fn are_ordered(&self, before: &RowVersion, place: Place) -> bool {
         self.version(place).is_some_and(|version| before.rank < version.line())
     }
 
     /// Whether no version can stand between two.
     fn are_adjacent(&self, before: Place, after: Place) -> bool {
         let rank = self.version(after).map_or(i64::MIN, |version| version.rank);
-        let between = |version: &Version| version.line() <= rank;
+        let between = |version: &RowVersion| version.line() <= rank;
         before + 1 == after && (self.unsettled == 0 || !self.versions[after..].iter().any(between))
     }
 
@@ -260,16 +260,16 @@ impl Row {
     /// The versions that a snapshot may show, the newest first: those that may have been committed by then, and that no
     /// version certainly overwrote which certainly had been.
     pub(crate) fn candidates(&self, snapshot: Span, but: TraceNo) -> Vec<Place> {
-        let may_show = |version: &Version| version.commit.may_precede(snapshot);
-        let certainly = |version: &Version| version.commit.must_precede(snapshot);
+        let may_show = |version: &RowVersion| version.commit.may_precede(snapshot);
+        let certainly = |version: &RowVersion| version.commit.must_precede(snapshot);
         self.newest_of(snapshot.answered, but, may_show, certainly)
     }
 
     /// The versions that a transaction may see which certainly had the row locked at a time: none whose writer can only have
     /// had the lock later, and none that was certainly overwritten before.
     pub(crate) fn newest_when_locked(&self, at: i64, but: TraceNo) -> Vec<Place> {
-        let may_see = |version: &Version| version.rank < at || version.commit.sent <= at;
-        let certainly = |version: &Version| version.rank < at;
+        let may_see = |version: &RowVersion| version.rank < at || version.commit.sent <= at;
+        let certainly = |version: &RowVersion| version.rank < at;
         self.newest_of(at, but, may_see, certainly)
     }
 
@@ -278,8 +278,8 @@ impl Row {
         &self,
         time: i64,
         but: TraceNo,
-        is_possible: impl Fn(&Version) -> bool,
-        is_there: impl Fn(&Version) -> bool,
+        is_possible: impl Fn(&RowVersion) -> bool,
+        is_there: impl Fn(&RowVersion) -> bool,
     ) -> Vec<Place> {
         let (mut places, mut line) = (Vec::new(), i64::MIN);
         // Where nothing is loose, what has a later rank was committed later, too.
@@ -331,7 +331,7 @@ impl Row {
         let gone = self.held.partition_point(|held| held.hold.until <= horizon);
         self.held.drain(..gone);
         let overwrites =
-            |version: &Version| version.is_certain && version.commit.answered < horizon;
+            |version: &RowVersion| version.is_certain && version.commit.answered < horizon;
         // The newest of these stays: it is what was there at first. What may stand on either side of it stays, too.
         if let Some(kept) = self.versions.iter().rposition(overwrites) {
             let line = self.versions[kept].line();
@@ -385,6 +385,6 @@ pub(crate) fn may_have_committed(fate: Fate) -> bool {
 }
 
 /// Whether it keeps others from being certain.
-fn is_unsettled(version: &Version) -> bool {
+fn is_unsettled(version: &RowVersion) -> bool {
     version.is_loose() || !version.is_certain
 }

@@ -89,7 +89,7 @@ impl<'h> Tracer<'h> {
         let mut words = text.unwrap_or_default().split_whitespace();
         let first = words.next().unwrap_or_default();
         let starts = |word: &&str| first.eq_ignore_ascii_case(word);
-        let writes = ["INSERT", "UPDATE", "DELETE"].iter().any(|word| starts(word));
+        let writes = ["INSERT", "UPDATE", "DELETE"].iter().any(starts);
         let reads = starts(&"SELECT") && words.any(|word| word.eq_ignore_ascii_case("FROM"));
         (writes || reads) && !self.has_failed(stmt)
     }
@@ -315,10 +315,12 @@ impl<'t, 'h> Course<'t, 'h> {
             SnapshotAt::Begin => {
                 Some(Span { sent: self.times.began, answered: self.times.begun.min(span.answered) })
             }
-            SnapshotAt::FirstStatement if self.tracer.is_query(stmt) => Some(span),
-            SnapshotAt::FirstStatement => self.first_that(stmt, span, |kind| !is_control(kind)),
+            SnapshotAt::FirstStatement => {
+                let is_query = self.tracer.is_query(stmt);
+                self.first_that(stmt, span, is_query, |kind| !is_control(kind))
+            }
             SnapshotAt::FirstRead | SnapshotAt::ByFirstRead if lock.is_none() => {
-                self.first_that(stmt, span, is_read)
+                self.first_that(stmt, span, false, is_read)
             }
             SnapshotAt::FirstRead | SnapshotAt::ByFirstRead => None,
         };
@@ -329,19 +331,20 @@ impl<'t, 'h> Course<'t, 'h> {
         self.snapshot = took;
     }
 
-    /// The first statement that certainly takes the snapshot, as it has such an operation. A statement without operations
-    /// may have taken it before: of that only the text is known.
+    /// The first statement that takes the snapshot, certainly or because it has such an operation. A statement without
+    /// operations may have taken it before.
     fn first_that(
         &mut self,
         stmt: &Stmt<'h>,
         span: Span,
+        certainly: bool,
         takes: impl Fn(OpKind) -> bool,
     ) -> Option<Span> {
         let from = self.may_have_snapshot.map_or(span, |earlier| earlier.hull(span));
         if stmt.ops().len() == 0 {
             self.may_have_snapshot = Some(from);
         }
-        stmt.ops().any(|op| takes(op.kind())).then_some(from)
+        (certainly || stmt.ops().any(|op| takes(op.kind()))).then_some(from)
     }
 
     fn read(&mut self, number: usize, read: ReadRow, span: Span, lock: Option<LockMode>) {

@@ -25,7 +25,7 @@ use isolde_spec::{Axiom, Promise};
 use crate::bodies::TxnRef;
 use crate::content::{NameId, name_id};
 use fresh::Fresh;
-use row::{Added, Row};
+use row::{Added, SnapshotRow};
 use sessions::{Sessions, Step, Unseen};
 pub(crate) use shape::Shape;
 use shape::{Number, Rank};
@@ -65,7 +65,7 @@ enum Halt {
 
 /// The state of a stream by snapshots.
 pub(crate) struct Snapshots {
-    row: Row,
+    row: SnapshotRow,
     /// What binds sessions, if that is asked for.
     sessions: Option<Sessions>,
     fresh: Fresh,
@@ -108,7 +108,7 @@ impl Snapshots {
         let kept = kept_of(memory);
         let events = batch.meta().clock == Clock::Events;
         Snapshots {
-            row: Row::new(kept),
+            row: SnapshotRow::new(kept),
             sessions: promise.session_order.then(Sessions::default),
             fresh: Fresh::new(kept),
             skew: if events { 0 } else { Options::default().clock_skew },

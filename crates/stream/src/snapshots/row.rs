@@ -39,7 +39,7 @@ pub(super) enum Added {
 }
 
 /// The snapshots of a stream.
-pub(super) struct Row {
+pub(super) struct SnapshotRow {
     entries: BTreeMap<Rank, RowEntry>,
     /// The last that was swept.
     swept: Rank,
@@ -54,10 +54,10 @@ pub(super) struct Row {
     kept: usize,
 }
 
-impl Row {
+impl SnapshotRow {
     /// No snapshots yet; of those that have been swept, so many are going to be kept.
-    pub(super) fn new(kept: usize) -> Row {
-        Row {
+    pub(super) fn new(kept: usize) -> SnapshotRow {
+        SnapshotRow {
             kept,
             entries: BTreeMap::new(),
             swept: Rank::FIRST,
@@ -76,7 +76,7 @@ fn commit_before(rank: Rank, owner: Option<TxnRef>) -> Timestamp {
     Timestamp { logical, ..rank.start() }
 }
 
-impl Row {
+impl SnapshotRow {
     /// From now on so many snapshots are kept that have been swept.
     pub(super) fn limit(&mut self, kept: usize) {
         self.kept = kept;

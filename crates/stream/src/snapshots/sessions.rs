@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use super::row::Row;
+use super::row::SnapshotRow;
 use super::shape::{Number, Shape};
 use crate::bodies::TxnRef;
 use crate::content::NameId;
@@ -58,7 +58,7 @@ pub(super) enum Unseen {
 
 impl Sessions {
     /// The next transaction of a session.
-    pub(super) fn step(&mut self, step: &Step<'_>, row: &Row) -> Unseen {
+    pub(super) fn step(&mut self, step: &Step<'_>, row: &SnapshotRow) -> Unseen {
         let bound = self.bounds.entry(step.session).or_default();
         let lost = bound.unseen.iter().find(|(number, _)| !step.shape.shows(*number));
         let mut unseen = lost.map_or(Unseen::Nothing, |(_, txn)| Unseen::These(vec![*txn]));

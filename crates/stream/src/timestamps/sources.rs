@@ -7,7 +7,7 @@ use isolde_check::timestamps::rules::Place;
 use isolde_history::Timestamp;
 
 use super::records::{Records, read_writers};
-use super::word_index::{Fate, Writer};
+use super::word_index::{Writer, WriterFate};
 use super::{Slot, Timestamps};
 use crate::bodies::{BEFORE_ALL, Bodies, TxnRef};
 use crate::content::{NameId, What, Word};
@@ -76,11 +76,11 @@ impl Timestamps {
             let writers = self.writers_in(batch, name, word, bodies)?;
             for writer in writers.into_iter().filter(|writer| counts(writer.txn)) {
                 match writer.fate {
-                    Fate::Version(commit) if place.sees(commit) => {
+                    WriterFate::Version(commit) if place.sees(commit) => {
                         found.newest = found.newest.max(Some((commit, writer.txn)));
                     }
                     // It is in memory.
-                    Fate::Version(_) => {}
+                    WriterFate::Version(_) => {}
                     _ => found.others.push(writer),
                 }
             }
@@ -102,7 +102,7 @@ impl Timestamps {
         for batch in bodies.about(name, What::Unsure(word)) {
             if batch < self.trimmed {
                 let writers = self.writers_in(batch, name, word, bodies)?;
-                if writers.iter().any(|writer| writer.fate == Fate::Unknown) {
+                if writers.iter().any(|writer| writer.fate == WriterFate::Unknown) {
                     return Some(true);
                 }
             }
@@ -151,9 +151,9 @@ fn keep_first(others: &mut Vec<Writer>) {
     let (mut overwritten, mut undone) = (0, 0);
     others.retain(|writer| {
         let count = match writer.fate {
-            Fate::Overwritten => &mut overwritten,
-            Fate::Undone => &mut undone,
-            Fate::Version(_) | Fate::Unknown => return false,
+            WriterFate::Overwritten => &mut overwritten,
+            WriterFate::Undone => &mut undone,
+            WriterFate::Version(_) | WriterFate::Unknown => return false,
         };
         *count += 1;
         *count <= ENOUGH

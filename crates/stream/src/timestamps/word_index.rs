@@ -16,12 +16,12 @@ use crate::content::Word;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Writer {
     pub(crate) txn: TxnRef,
-    pub(crate) fate: Fate,
+    pub(crate) fate: WriterFate,
 }
 
 /// What became of a write.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) enum Fate {
+pub(crate) enum WriterFate {
     /// It is a version, committed then.
     Version(Timestamp),
     /// It was overwritten by its own transaction.
@@ -34,16 +34,16 @@ pub(crate) enum Fate {
 
 impl From<&Version> for Writer {
     fn from(version: &Version) -> Writer {
-        Writer { txn: version.txn, fate: Fate::Version(version.commit) }
+        Writer { txn: version.txn, fate: WriterFate::Version(version.commit) }
     }
 }
 
 impl From<&Other> for Writer {
     fn from(other: &Other) -> Writer {
         let fate = match (other.unknown, other.undone) {
-            (true, _) => Fate::Unknown,
-            (false, true) => Fate::Undone,
-            (false, false) => Fate::Overwritten,
+            (true, _) => WriterFate::Unknown,
+            (false, true) => WriterFate::Undone,
+            (false, false) => WriterFate::Overwritten,
         };
         Writer { txn: other.txn, fate }
     }
@@ -161,7 +161,7 @@ impl WordIndex {
 }
 
 fn others_of(word: Word) -> RangeInclusive<(Word, Writer)> {
-    let first = Writer { txn: TxnRef(0), fate: Fate::Version(BEFORE_ALL) };
-    let last = Writer { txn: TxnRef(u64::MAX), fate: Fate::Unknown };
+    let first = Writer { txn: TxnRef(0), fate: WriterFate::Version(BEFORE_ALL) };
+    let last = Writer { txn: TxnRef(u64::MAX), fate: WriterFate::Unknown };
     (word, first)..=(word, last)
 }

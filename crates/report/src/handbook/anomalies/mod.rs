@@ -11,7 +11,7 @@ mod operations;
 mod snapshots;
 mod timestamps;
 
-use isolde_spec::Anomaly;
+use isolde_spec::{Anomaly, Profile};
 
 use super::page::AnomalyPage;
 
@@ -35,9 +35,11 @@ pub(super) fn page(anomaly: Anomaly) -> &'static AnomalyPage {
     pages().find(|page| page.anomaly == anomaly).unwrap_or(&local::PAGES[0])
 }
 
-/// The profile of the server whose mechanisms the history of a page is held against, if only intervals show what it is about.
-pub(super) fn profile(anomaly: Anomaly) -> Option<&'static str> {
-    intervals::profile(anomaly)
+impl AnomalyPage {
+    /// The server whose mechanisms its history is held against, if only client intervals show the anomaly.
+    pub fn profile(&self) -> Option<&'static Profile> {
+        Profile::named(intervals::profile(self.anomaly)?).ok()
+    }
 }
 
 /// Every page.

@@ -15,6 +15,9 @@ pub(crate) fn mutate(script: &mut Script, random: &mut Random) {
         3 => tighten(script, no, random),
         4 => {
             let txn = &mut script.txns[no];
+            if txn.is_alone {
+                return;
+            }
             if txn.end == End::Committed {
                 txn.end = End::Aborted;
             } else if txn.end == End::Aborted && txn.fails_at.is_none() {
@@ -91,7 +94,9 @@ fn tighten(script: &mut Script, no: usize, random: &mut Random) {
             false => stmt.answered -= cut,
         }
     }
-    if txn.end != End::Unknown {
+    if txn.is_alone {
+        txn.ended = txn.stmts[0].answered;
+    } else if txn.end != End::Unknown {
         let slack = (txn.ended - txn.end_sent).max(0) as u64;
         txn.end_sent += random.below(slack + 1) as i64;
     }
