@@ -107,8 +107,13 @@ pub(super) fn mirror_of(history: &History, profile: &Profile) -> Mirror {
 pub(super) fn breaches(history: &History, profile: &Profile) -> (Vec<Breach>, Tally) {
     let tracer = Tracer::new(history, profile, 0);
     let mut mirror = mirror_of(history, profile);
-    for txn in 0..history.txn_count() {
-        mirror.enter(tracer.trace(TxnId(txn as u32)));
+    let began = |txn: &TxnId| history.txn(*txn).interval().begin.unwrap_or(i64::MIN);
+    let mut txns: Vec<TxnId> = (0..history.txn_count()).map(|txn| TxnId(txn as u32)).collect();
+    txns.sort_by_key(began);
+    // As they would have come: so no more is kept at a time than while the database ran.
+    for txn in txns {
+        mirror.decide_before(began(&txn));
+        mirror.enter(tracer.trace(txn));
     }
     mirror.finish();
     (mirror.take_found(), mirror.tally())

@@ -505,7 +505,11 @@ impl<'t, 'h> Course<'t, 'h> {
         }
     }
 
-    fn finish(mut self, txn: &Txn<'_>, turn: Turn) -> Trace {
+    fn finish(mut self, txn: &Txn<'_>, mut turn: Turn) -> Trace {
+        if self.times.fate == Fate::Unknown {
+            // What it read, it had read by then; when it committed, if it did, nobody will ever know.
+            turn.ended = self.times.end.sent;
+        }
         let read_only = txn.read_only() == Some(true) || self.writes.is_empty();
         let writes = self.last_writes();
         self.lock_database(&writes);

@@ -208,7 +208,6 @@ impl Acted<'_> {
             _ => [Some(value), None],
         };
         let act = match random.below(20) {
-            0..=8 => Act::Read(row),
             9..=14 if row == LIST => Act::Append(self.fresh),
             9..=14 => Act::Write(row, cells),
             15 if row != LIST => Act::Insert(row, [value, if by_column { value } else { 0 }]),
@@ -216,6 +215,7 @@ impl Acted<'_> {
             17 if row != LIST && !by_column => Act::Cas(row, random.below(3) as i64, value),
             18 => Act::Savepoint(random.below(2) as u8),
             19 if savepoint.is_some() => Act::RollbackTo(savepoint.unwrap_or_default()),
+            // 0 to 8, and what does not fit.
             _ => Act::Read(row),
         };
         let asked = match random.below(4) {

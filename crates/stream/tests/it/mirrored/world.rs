@@ -278,7 +278,7 @@ impl Acting<'_> {
         let snapshot = world.of(no).snapshot;
         if !is_locking && self.profile.reads == PlainReads::Uncommitted {
             let pending = world.running.iter().flat_map(|txn| &txn.writes);
-            let last = pending.filter(|(at, _)| usize::from(*at) == row).last().cloned();
+            let last = pending.rev().find(|(at, _)| usize::from(*at) == row).cloned();
             let committed = world.rows[row][usize::from(newest)].1.clone();
             return Ok(own(world, no, row).or(last.map(|(_, held)| held)).unwrap_or(committed));
         }
