@@ -191,11 +191,16 @@ impl Times {
     }
 }
 
-/// The first statement that was answered by an error after which the server has ended the transaction itself.
+/// The first statement that was answered by an error after which the server has ended the transaction itself; but not if
+/// the client went back to a savepoint after it.
 fn ended_by_statement(history: &History, txn: &Txn<'_>, profile: &Profile) -> Option<EndedAt> {
     let ends =
         |stmt: Stmt<'_>| stmt.attr("error").is_some_and(|error| is_ending(history, error, profile));
-    txn.stmts().position(ends).map(|number| EndedAt::Statement(number as u32))
+    let goes_back = |stmt: Stmt<'_>| stmt.ops().any(|op| op.kind() == OpKind::RollbackTo);
+    let back = txn.stmts().enumerate().filter(|(_, stmt)| goes_back(*stmt)).last();
+    let from = back.map_or(0, |(number, _)| number);
+    let ended = txn.stmts().skip(from).position(ends);
+    ended.map(|number| EndedAt::Statement((from + number) as u32))
 }
 
 fn is_ending(history: &History, error: Value, profile: &Profile) -> bool {
@@ -325,7 +330,7 @@ impl<'t, 'h> Course<'t, 'h> {
             SnapshotAt::FirstRead | SnapshotAt::ByFirstRead => None,
         };
         if self.tracer.profile.snapshot_at == SnapshotAt::ByFirstRead {
-            let does = stmt.ops().any(|op| !is_control(op.kind()));
+            let does = stmt.ops().len() == 0 || stmt.ops().any(|op| !is_control(op.kind()));
             self.may_have_snapshot = self.may_have_snapshot.or(does.then_some(span));
         }
         self.snapshot = took;

@@ -110,7 +110,7 @@ fn errors_savepoints_and_idle_updates() {
 fn what_was_run_is_known_by_runs() {
     let runs = Profile::builtin().iter().filter(|profile| profile.known_by == KnownBy::Runs);
     let servers: BTreeSet<&str> = runs.map(|profile| profile.server.as_str()).collect();
-    assert_eq!(servers, BTreeSet::from(["MariaDB", "PostgreSQL"]));
+    assert_eq!(servers, BTreeSet::from(["MariaDB", "MariaDB MyRocks", "PostgreSQL", "SQLite"]));
 }
 
 /// The names that the recorder writes into the header of a history.
