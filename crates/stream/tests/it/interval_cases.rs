@@ -68,6 +68,39 @@ fn of_two_commits_that_overlap_locks_know_the_order() {
     let read = |value: i64| two.to_owned() + &reader(&format!("r(x,{value})"), (300, 310));
     check(&read(2), RC, &[]);
     check(&read(1), RC, &["consistent read: StaleRead by R on x: 1, possible 2"]);
+    // Where nothing is locked, and neither has read, either may be the last.
+    for server in ["occ/serializable", "timestamp-order/serializable"] {
+        check(&read(1), server, &[]);
+        check(&read(2), server, &[]);
+        check(&read(0), server, &["consistent read: StaleRead by R on x: 0, possible 2 1"]);
+    }
+}
+
+/// A statement that commits by itself: its answer says that it has its lock no more. Which of two came first is open.
+#[test]
+fn of_two_statements_that_commit_by_themselves_either_may_be_the_first() {
+    let two = "initial 0\n\
+        a T1: w(x,1)@[10,100] @[10,100] {end-sent=10}\n\
+        b T2: w(x,2)@[20,90] @[20,90]\n";
+    let read = |value: i64, at| two.to_owned() + &reader(&format!("r(x,{value})"), at);
+    for server in [RC, RR, SER, "mariadb/repeatable-read", "mariadb/serializable"] {
+        for value in [1, 2] {
+            check(&read(value, (200, 210)), server, &[]);
+        }
+        // T2 may have committed before its answer came.
+        check(&read(2, (30, 40)), server, &[]);
+        let stale = asked(&read(0, (200, 210)), server).lines;
+        assert_eq!(stale, ["consistent read: StaleRead by R on x: 0, possible 1 2"], "{server}");
+    }
+    // One that is later than both hides them.
+    let third =
+        two.to_owned() + "c T3: w(x,3)@[110,120] @[110,120]\n" + &reader("r(x,1)", (200, 210));
+    check(&third, RC, &["consistent read: StaleRead by R on x: 1, possible 3"]);
+    // Before or after a transaction that has the row locked meanwhile.
+    let long = "initial 0\n\
+        a T1: w(x,1)@[10,100] @[10,100]\n\
+        b T2: w(x,2)@[20,30] @[20,160] {end-sent=150}\n";
+    check(&(long.to_owned() + &reader("r(x,2)", (200, 210))), RC, &[]);
 }
 
 #[test]
