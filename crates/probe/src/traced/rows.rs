@@ -85,6 +85,11 @@ impl Tables {
                 };
                 rows.map(insert).collect::<Traced<_>>()?
             }
+            Understood::Update { set, .. }
+                if set.iter().any(|(column, _)| Some(column) == of.columns.first()) =>
+            {
+                return Err("it changes a key".to_owned());
+            }
             Understood::Update { set, keys, .. } => {
                 let cells = set.iter().map(|(column, datum)| (column.clone(), cell(datum)));
                 let row = Value::Object(cells.collect::<Map<_, _>>());
@@ -98,15 +103,26 @@ impl Tables {
             _ => Vec::new(),
         };
         match (changed, ops.len() as u64) {
-            // Whether rows were locked that it left as they are is not known.
-            (0, _) => Ok(Vec::new()),
+            // What it would have deleted was not there. An update may have left its rows as they are.
+            (0, _) => Ok(match statement {
+                Understood::Delete { keys, .. } => {
+                    let keys = of.wanted(keys)?.into_iter().flatten();
+                    keys.map(|key| json!(["r", [table, key], null])).collect()
+                }
+                _ => Vec::new(),
+            }),
             (changed, known) if changed == known => Ok(ops),
             _ => Err("it changed some of its rows, and which ones is not known".to_owned()),
         }
     }
 
     /// What a SELECT read.
-    pub(super) fn read(&self, table: &str, keys: &Keys, set: &ResultSet) -> Traced<Vec<Value>> {
+    pub(super) fn read(
+        &self,
+        (sql, table): (&str, &str),
+        keys: &Keys,
+        set: &ResultSet,
+    ) -> Traced<Vec<Value>> {
         let of = self.tables.get(table).ok_or("a table that was not made")?;
         let name = of.columns.first().map(String::as_str).unwrap_or_default();
         let key_at = set.columns.iter().position(|column| column.name == name);
@@ -127,6 +143,10 @@ impl Tables {
             ops.push(json!(["r", [table, key], Value::Object(cells.collect::<Map<_, _>>())]));
         }
         ops.extend(absent.iter().map(|key| json!(["r", [table, key], null])));
+        // A server that says that it found nothing may not have looked.
+        if ops.is_empty() {
+            ops.push(json!(["pred", sql, []]));
+        }
         Ok(ops)
     }
 }

@@ -24,6 +24,8 @@ struct OpenTxn {
     stmts: Vec<Value>,
     /// The statement at which the server ended it.
     ended_at: Option<usize>,
+    /// Whether it said that it would only read.
+    read_only: bool,
 }
 
 /// How a transaction ended.
@@ -53,11 +55,12 @@ impl<'t> SessionTrace<'t> {
             return Err("the connection was lost".to_owned());
         }
         match statement {
-            Understood::Begin | Understood::BeginWithSnapshot => {
+            Understood::Begin | Understood::BeginReadOnly | Understood::BeginWithSnapshot => {
                 if self.open.is_some() || answered.said.is_err() {
                     return Err("a transaction inside another one".to_owned());
                 }
                 let mut txn = OpenTxn::new(sent, Some(at));
+                txn.read_only = *statement == Understood::BeginReadOnly;
                 if *statement == Understood::BeginWithSnapshot {
                     let mut stmt = stmt(sql, Vec::new(), answered.times, None);
                     stmt.insert("snapshot-interval".to_owned(), json!([sent, at]));
@@ -88,11 +91,15 @@ impl<'t> SessionTrace<'t> {
         let alone = self.open.is_none();
         let txn = self.open.get_or_insert_with(|| OpenTxn::new(sent, None));
         let ops = match answered.said {
-            Ok(said) => ops(self.tables, statement, said)?,
+            Ok(said) => ops(self.tables, sql, statement, said)?,
             Err(_) => Vec::new(),
         };
         let lock = match statement {
             Understood::Select { lock, .. } => *lock,
+            // It looked for rows to lock, and found none.
+            Understood::Delete { .. } if ops.iter().any(|op| op[0] == "r") => {
+                Some(LockMode::Exclusive)
+            }
             _ => None,
         };
         let mut stmt = stmt(sql, ops, answered.times, lock);
@@ -129,6 +136,9 @@ impl<'t> SessionTrace<'t> {
         if let Some(at) = txn.ended_at {
             line["server-ended-at"] = json!(at);
         }
+        if txn.read_only {
+            line["read-only"] = json!(true);
+        }
         self.done.push(line);
     }
 
@@ -141,7 +151,7 @@ impl<'t> SessionTrace<'t> {
 
 impl OpenTxn {
     fn new(began: i64, begin_answered: Option<i64>) -> OpenTxn {
-        OpenTxn { began, begin_answered, stmts: Vec::new(), ended_at: None }
+        OpenTxn { began, begin_answered, stmts: Vec::new(), ended_at: None, read_only: false }
     }
 
     /// A statement failed; whether the transaction is over for the client, too.
@@ -171,9 +181,16 @@ fn stmt(
 }
 
 /// What a statement that was answered did to rows.
-fn ops(tables: &Tables, statement: &Understood, said: &Said) -> Result<Vec<Value>, String> {
+fn ops(
+    tables: &Tables,
+    sql: &str,
+    statement: &Understood,
+    said: &Said,
+) -> Result<Vec<Value>, String> {
     match (statement, said) {
-        (Understood::Select { table, keys, .. }, Said::Rows(set)) => tables.read(table, keys, set),
+        (Understood::Select { table, keys, .. }, Said::Rows(set)) => {
+            tables.read((sql, table), keys, set)
+        }
         (Understood::Savepoint(name), _) => Ok(vec![json!(["savepoint", name])]),
         (Understood::RollbackTo(name), _) => Ok(vec![json!(["rollback", name])]),
         (Understood::Release(name), _) => Ok(vec![json!(["release", name])]),

@@ -9,6 +9,8 @@ use super::words::{Piece, pieces};
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Understood {
     Begin,
+    /// `START TRANSACTION READ ONLY`.
+    BeginReadOnly,
     /// `START TRANSACTION WITH CONSISTENT SNAPSHOT`.
     BeginWithSnapshot,
     Commit,
@@ -62,6 +64,7 @@ pub(super) fn understand(statement: &str) -> Option<Understood> {
     let pieces = pieces(statement)?;
     let words: Vec<&str> = pieces.iter().map(word).collect();
     Some(match words.as_slice() {
+        ["begin" | "start", .., "read", "only"] => Understood::BeginReadOnly,
         ["begin", ..] => Understood::Begin,
         ["start", "transaction", "with", "consistent", ..] => Understood::BeginWithSnapshot,
         ["start", "transaction", ..] => Understood::Begin,

@@ -222,7 +222,10 @@ impl Row {
     /// Whether it is not known what stands before the version at a place.
     fn is_around_loose(&self, place: Place) -> bool {
         let rank = self.version(place).map_or(i64::MIN, |version| version.rank);
-        self.versions.iter().any(|version| version.is_loose() && version.line() <= rank)
+        let mut loose = self.versions.iter().filter(|v| v.is_loose() && v.line() <= rank);
+        // One that all others are certainly before or after stands where it stands.
+        let meets = |a: &Version, b: &Version| a.line() <= b.rank && b.line() <= a.rank;
+        loose.any(|one| self.versions.iter().any(|v| v.writer != one.writer && meets(one, v)))
     }
 
     /// What a column holds in the version at a place, if that is known.

@@ -226,6 +226,24 @@ fn columns_that_others_wrote_are_seen_with_the_own_ones() {
     }
 }
 
+/// PostgreSQL shows a row of the snapshot beside one that was inserted after it had been deleted.
+#[test]
+fn a_deleted_row_of_the_snapshot_may_be_seen_beside_the_own_one() {
+    let read = |seen: &str| {
+        format!(
+            "initial 0\n\
+             b T2: r(x,0)@[10,20] insert(x,2)@[120,130] [{seen}]@[140,150] @[10,170] {{end-sent=160}}\n\
+             a T1: delete(x)@[30,40] @[30,110] {{end-sent=100}}\n"
+        )
+    };
+    check(&read("r(x,0) r(x,2)"), RR, &[]);
+    let own = "consistent read: NotMyOwnWrite by T2 on x";
+    check(&read("r(x,1)"), RR, &[own]);
+    check(&read("r(x,absent)"), RR, &[own]);
+    // At read committed, nothing of the deleted row is left.
+    check(&read("r(x,0) r(x,2)"), RC, &[own]);
+}
+
 /// Another session has written the same to a column meanwhile: an update that changes nothing may leave no version, and then
 /// the transaction goes on to see what it saw before.
 #[test]
