@@ -104,6 +104,7 @@ impl Mirror {
                     decided: false,
                     is_certain: trace.fate == Fate::Committed,
                     inserts: write.inserts,
+                    is_locked: self.profile.locks != LockScope::None,
                     readers: Vec::new(),
                 };
                 self.row_mut(write.row).insert(version);
