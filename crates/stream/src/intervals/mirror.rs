@@ -124,6 +124,11 @@ impl Mirror {
         }
     }
 
+    /// What is known of a row.
+    pub(super) fn row(&self, row: NameId) -> Option<&Row> {
+        self.rows.get(&row)
+    }
+
     /// A row to which something is added.
     pub(super) fn row_mut(&mut self, row: NameId) -> &mut Row {
         self.touched.insert(row);
