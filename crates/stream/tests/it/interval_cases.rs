@@ -134,6 +134,21 @@ fn a_snapshot_is_known_better_after_each_read() {
     check(&read("r(x,2) r(y,0)"), RR, &["consistent read: TornSnapshot by R on x y"]);
 }
 
+/// PostgreSQL's SELECT 1 takes the snapshot, and nothing but its text says so; a query after it does not take another one.
+#[test]
+fn a_statement_that_touches_no_row_may_have_taken_the_snapshot() {
+    let text = |first: &str| {
+        format!(
+            "initial 0\n\
+             r R: []@[10,20]{{sql=\"{first}\"}} [r(x,0)]@[210,220]{{sql=\"SELECT v FROM t\"}} @[5,240] {{end-sent=230}}\n\
+             a T1: w(x,1)@[30,40] @[30,110] {{end-sent=100}}\n"
+        )
+    };
+    check(&text("SELECT 1"), RR, &[]);
+    check(&text("SET TIME ZONE UTC"), RR, &[]);
+    check(&text("SELECT 1"), RC, &["consistent read: StaleRead by R on x: 0, possible 1"]);
+}
+
 #[test]
 fn a_commit_without_an_answer_may_have_taken_effect_at_any_time_or_never() {
     let unknown = "initial 0\na T1: w(x,1)@[10,20] unknown @[10,_] {end-sent=100}\n";
