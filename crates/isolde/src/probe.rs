@@ -175,10 +175,34 @@ fn write_files(args: &ProbeArgs, matrix: &Matrix) -> Result<()> {
             |out| Ok(out.write_all(html::to_html(matrix).as_bytes())?),
         )?;
     }
+    if let Some(folder) = &args.traces {
+        write_traces(folder, args.force, matrix)?;
+    }
     match &args.record {
         Some(file) => write_record(file, args.force, &matrix.record()),
         None => Ok(()),
     }
+}
+
+/// A file for each case at each level, and why there is none for some.
+fn write_traces(folder: &Path, force: bool, matrix: &Matrix) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", shown(folder)))?;
+    let mut left_out = Vec::new();
+    for (at, offer) in matrix.offers.iter().enumerate() {
+        for (case, cell) in matrix.column(at) {
+            let file = folder.join(format!("{}.{}.jsonl", case.name, offer.name));
+            match isolde_probe::trace(&matrix.database.0, offer, &cell.schedule, &cell.played) {
+                Ok(trace) => {
+                    output::write(&file, force, |out| Ok(out.write_all(trace.as_bytes())?))?
+                }
+                Err(why) => left_out.push(format!("\n  {} at {}: {why}", case.name, offer.name)),
+            }
+        }
+    }
+    if !left_out.is_empty() {
+        anstream::eprintln!("note: there is no trace of{}", left_out.concat());
+    }
+    Ok(())
 }
 
 fn write_record(file: &Path, force: bool, runs: &[Recorded]) -> Result<()> {

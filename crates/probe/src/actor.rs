@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use isolde_target::{Console, Failure, Said};
 
@@ -12,6 +12,8 @@ pub(crate) struct Answer {
     pub(crate) actor: usize,
     /// What it was told.
     pub(crate) said: Result<Said, Failure>,
+    /// Right before it was sent, and right after the answer had come.
+    pub(crate) span: (Instant, Instant),
 }
 
 /// A session, seen by the player that directs it.
@@ -36,8 +38,10 @@ impl Actor {
         let (here, gone) = channel();
         let thread = thread::spawn(move || {
             for statement in todo {
+                let sent = Instant::now();
                 let said = console.run(&statement);
-                if tell.send(Answer { actor, said }).is_err() {
+                let span = (sent, Instant::now());
+                if tell.send(Answer { actor, said, span }).is_err() {
                     break;
                 }
             }
@@ -67,7 +71,6 @@ impl Actor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Instant;
 
     /// A session of an engine that never comes back from being closed.
     struct Stuck;

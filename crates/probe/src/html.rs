@@ -91,10 +91,10 @@ fn timeline(cell: &Cell) -> String {
         let _ = write!(table, "<th>{}</th>", escape(session));
     }
     table += "</tr></thead><tbody>\n";
-    for (at, event) in cell.events.iter().enumerate() {
+    for (at, event) in cell.played.events.iter().enumerate() {
         let step = &cell.schedule.steps[event.step];
         // A step that waited has two events; the second one is its end.
-        let again = cell.events[..at].iter().any(|earlier| earlier.step == event.step);
+        let again = cell.played.events[..at].iter().any(|earlier| earlier.step == event.step);
         let statement = match again {
             true => format!(
                 "<span class=\"said\">goes on:</span> <code>{}</code>",

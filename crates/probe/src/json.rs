@@ -57,6 +57,7 @@ fn cell_to_json(level: &str, cell: &Cell, done: i64) -> Value {
     let steps: Vec<Value> =
         cell.schedule.steps.iter().map(|step| json!([step.session, step.statement])).collect();
     let events: Vec<Value> = cell
+        .played
         .events
         .iter()
         .map(|event| {

@@ -21,9 +21,11 @@ mod schedule;
 mod simple;
 mod statement;
 pub mod text;
+mod traced;
 
 pub use outcome::Outcome;
 pub use player::Player;
 pub use portable::Portable;
 pub use room::{Background, Room};
-pub use schedule::{Event, Happened, MOST_SESSIONS, MOST_STEPS, Schedule, Step};
+pub use schedule::{Event, Happened, MOST_SESSIONS, MOST_STEPS, Played, Schedule, Step, StepTimes};
+pub use traced::trace;

@@ -10,15 +10,15 @@ use crate::outcome::Outcome;
 use crate::recorded::{Recorded, done_on, note};
 use crate::replay::in_rooms;
 use crate::room::NOT_FOR_IT;
-use crate::schedule::{Event, Schedule};
+use crate::schedule::{Played, Schedule};
 
 /// What became of one case at one level.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cell {
     /// What was run.
     pub schedule: Schedule,
-    /// What was observed.
-    pub events: Vec<Event>,
+    /// What was observed, and when.
+    pub played: Played,
     /// What that means.
     pub outcome: Outcome,
     /// Whether the level promises that it cannot happen, and it did.
@@ -69,18 +69,18 @@ pub fn probe(
     let all = in_rooms(consoles, cases.len() * offers.len(), stop, progress, &|room, at| {
         let (case, offer) = (&cases[at / width], &offers[at % width]);
         let (schedule, labels) = case.schedule(name);
-        let (events, outcome) = match room.play(offer, &[], &schedule) {
-            Ok(events) => {
-                let outcome = Outcome::of(case, &schedule, &labels, &events);
-                (events, outcome)
+        let (played, outcome) = match room.play(offer, &[], &schedule) {
+            Ok(played) => {
+                let outcome = Outcome::of(case, &schedule, &labels, &played.events);
+                (played, outcome)
             }
             Err(failure) if failure.code == NOT_FOR_IT => {
-                (Vec::new(), Outcome::NotForIt(failure.message))
+                (Played::default(), Outcome::NotForIt(failure.message))
             }
-            Err(failure) => (Vec::new(), Outcome::Unknown(failure.to_string())),
+            Err(failure) => (Played::default(), Outcome::Unknown(failure.to_string())),
         };
         let finding = outcome == Outcome::Allowed && case.forbidden_at(offer.promises);
-        Cell { schedule, events, outcome, finding }
+        Cell { schedule, played, outcome, finding }
     })?;
     if all.len() < cases.len() * offers.len() {
         let message = "ended before all cases had run";
@@ -198,7 +198,7 @@ impl Matrix {
                     },
                     level: snapshots.unwrap_or(offer.name).replace('-', " "),
                     schedule: cell.schedule.clone(),
-                    observed: cell.events.iter().map(|event| note(event, done)).collect(),
+                    observed: cell.played.events.iter().map(|event| note(event, done)).collect(),
                 });
             }
         }

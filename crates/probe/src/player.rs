@@ -9,10 +9,10 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use isolde_target::{Console, Failure, Said, Waiting, Waits};
+use isolde_target::{Console, Failure, Waiting, Waits};
 
 use crate::actor::{Actor, Answer};
-use crate::schedule::{Event, Happened, Schedule};
+use crate::schedule::{Event, Happened, Played, Schedule, StepTimes};
 
 /// How long to wait for an answer before the first look at which sessions wait.
 const FIRST_LOOK: Duration = Duration::from_millis(4);
@@ -50,7 +50,7 @@ impl<'w> Player<'w> {
         &mut self,
         schedule: &Schedule,
         consoles: Vec<Box<dyn Console>>,
-    ) -> Result<Vec<Event>, Failure> {
+    ) -> Result<Played, Failure> {
         let (tell, answers) = channel();
         let names = schedule.sessions();
         let actors: Vec<Actor> = consoles
@@ -63,7 +63,8 @@ impl<'w> Player<'w> {
             roles: actors.iter().map(|actor| Role::new(actor.number)).collect(),
             actors,
             answers,
-            events: Vec::new(),
+            began: Instant::now(),
+            played: Played::default(),
         };
         let mut done = Ok(());
         for (at, step) in schedule.steps.iter().enumerate() {
@@ -73,9 +74,9 @@ impl<'w> Player<'w> {
                 break;
             }
         }
-        let events = std::mem::take(&mut stage.events);
+        let played = std::mem::take(&mut stage.played);
         stage.close();
-        done.map(|()| events)
+        done.map(|()| played)
     }
 }
 
@@ -85,7 +86,7 @@ struct Role {
     /// The step that was sent and is not answered.
     doing: Option<usize>,
     /// The answer to it, if it came while another session was waited for.
-    answered: Option<Result<Said, Failure>>,
+    answered: Option<Answer>,
     /// Whether it was said that it waits.
     told: bool,
     /// It never answers.
@@ -107,7 +108,8 @@ struct Stage<'p, 'w> {
     actors: Vec<Actor>,
     roles: Vec<Role>,
     answers: Receiver<Answer>,
-    events: Vec<Event>,
+    began: Instant,
+    played: Played,
 }
 
 impl Stage<'_, '_> {
@@ -124,7 +126,7 @@ impl Stage<'_, '_> {
     /// Sends a step and waits until it is answered or known to wait.
     fn start(&mut self, role: usize, (step, statement): (usize, &str)) -> Result<(), Failure> {
         if self.roles[role].silent || !self.actors[role].send(statement) {
-            self.events.push(Event { step, happened: Happened::Silent });
+            self.played.events.push(Event { step, happened: Happened::Silent });
             return Ok(());
         }
         self.roles[role].doing = Some(step);
@@ -133,7 +135,7 @@ impl Stage<'_, '_> {
             self.tell(role);
         } else if !self.roles[role].silent {
             self.roles[role].told = true;
-            self.events.push(Event { step, happened: Happened::Blocked });
+            self.played.events.push(Event { step, happened: Happened::Blocked });
         }
         Ok(())
     }
@@ -167,12 +169,17 @@ impl Stage<'_, '_> {
     fn tell(&mut self, role: usize) {
         let role = &mut self.roles[role];
         role.told = false;
-        if let (Some(step), Some(said)) = (role.doing.take(), role.answered.take()) {
-            let happened = match said {
+        if let (Some(step), Some(answer)) = (role.doing.take(), role.answered.take()) {
+            let happened = match answer.said {
                 Ok(said) => Happened::Answered(said),
                 Err(failure) => Happened::Failed(failure),
             };
-            self.events.push(Event { step, happened });
+            self.played.events.push(Event { step, happened });
+            let [sent, answered] = [answer.span.0, answer.span.1].map(|time| {
+                i64::try_from(time.saturating_duration_since(self.began).as_nanos())
+                    .unwrap_or(i64::MAX)
+            });
+            self.played.times.push(StepTimes { step, sent, answered });
         }
     }
 
@@ -256,7 +263,10 @@ impl Stage<'_, '_> {
         let mut pause = pause;
         loop {
             match self.answers.recv_timeout(pause) {
-                Ok(Answer { actor, said }) => self.roles[actor].answered = Some(said),
+                Ok(answer) => {
+                    let role = answer.actor;
+                    self.roles[role].answered = Some(answer);
+                }
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
             }
             pause = Duration::ZERO;
@@ -298,7 +308,7 @@ impl Stage<'_, '_> {
             role.silent = true;
             let steps = role.doing.into_iter().chain(role.put_off.drain(..).map(|(step, _)| step));
             let silent = steps.map(|step| Event { step, happened: Happened::Silent });
-            self.events.extend(silent);
+            self.played.events.extend(silent);
         }
     }
 }

@@ -95,8 +95,8 @@ pub fn replay(
             first_differences: Vec::new(),
         };
         match room.play_with(&fit.offer, &fit.first, &recorded.schedule, background) {
-            Ok(events) => {
-                replayed.now = events.iter().map(|event| note(event, done)).collect();
+            Ok(played) => {
+                replayed.now = played.events.iter().map(|event| note(event, done)).collect();
                 let schedule = &recorded.schedule;
                 replayed.differences = differences(schedule, &recorded.observed, &replayed.now);
             }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use isolde_target::{After, Console, Consoles, Failure, Offer, Waits};
 
 use crate::player::Player;
-use crate::schedule::{Event, Schedule};
+use crate::schedule::{Played, Schedule};
 
 /// How long a statement may take that neither ends nor waits. Consoles give up sooner.
 const LIMIT: Duration = Duration::from_secs(15);
@@ -51,7 +51,7 @@ impl<'t> Room<'t> {
         offer: &Offer,
         first: &[String],
         schedule: &Schedule,
-    ) -> Result<Vec<Event>, Failure> {
+    ) -> Result<Played, Failure> {
         self.play_with(offer, first, schedule, Background::Any)
     }
 
@@ -62,7 +62,7 @@ impl<'t> Room<'t> {
         first: &[String],
         schedule: &Schedule,
         background: Background,
-    ) -> Result<Vec<Event>, Failure> {
+    ) -> Result<Played, Failure> {
         let steps: Vec<&str> = schedule.steps.iter().map(|s| s.statement.as_str()).collect();
         if let Some(why) = self.consoles.refusal(&schedule.setup, &steps) {
             return Err(Failure::new(After::Open, NOT_FOR_IT, why));

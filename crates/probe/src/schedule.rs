@@ -47,6 +47,26 @@ pub struct Event {
     pub happened: Happened,
 }
 
+/// When a step was sent and answered, in nanoseconds since the schedule began, by one clock for all sessions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StepTimes {
+    /// Which step, counted from 0.
+    pub step: usize,
+    /// Right before it was sent.
+    pub sent: i64,
+    /// Right after its answer had come.
+    pub answered: i64,
+}
+
+/// A schedule that was run.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Played {
+    /// What was observed, in this order.
+    pub events: Vec<Event>,
+    /// When the steps that were answered were sent and answered.
+    pub times: Vec<StepTimes>,
+}
+
 /// What can happen to a step.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Happened {

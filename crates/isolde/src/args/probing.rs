@@ -53,6 +53,10 @@ pub(crate) struct ProbeArgs {
     /// Write what was observed, one run a line, so that it can be replayed
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
+    /// Write each run as a trace with the intervals of the client, NAME.LEVEL.jsonl, into this folder, for isolde check
+    /// --evidence intervals. Runs with statements of which it is not known what they do to rows are left out
+    #[arg(long, value_name = "FOLDER", conflicts_with = "replay")]
+    pub(crate) traces: Option<PathBuf>,
     /// Write a page with the table and, behind each cell, what happened
     #[arg(long, value_name = "FILE.html", conflicts_with = "replay")]
     pub(crate) report: Option<PathBuf>,

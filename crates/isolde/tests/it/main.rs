@@ -34,6 +34,7 @@ mod signals;
 mod throwaway;
 mod tidy;
 mod timestamps;
+mod traced;
 mod trouble;
 mod watch;
 mod watch_refused;

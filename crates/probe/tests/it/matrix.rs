@@ -79,7 +79,10 @@ fn matches(kind: &str, expected: &[(&str, &str)]) {
             wrong.push(format!("{}: {got}, expected {want}", case.name));
         }
         for (offer, cell) in matrix.offers.iter().zip(row).filter(|(_, cell)| cell.finding) {
-            wrong.push(format!("{} at {} is a finding: {:?}", case.name, offer.name, cell.events));
+            wrong.push(format!(
+                "{} at {} is a finding: {:?}",
+                case.name, offer.name, cell.played.events
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

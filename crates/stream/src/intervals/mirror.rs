@@ -104,6 +104,7 @@ impl Mirror {
                     decided: false,
                     is_certain: trace.fate == Fate::Committed,
                     inserts: write.inserts,
+                    is_locked: self.profile.locks != LockScope::None,
                     readers: Vec::new(),
                 };
                 self.row_mut(write.row).insert(version);
@@ -121,6 +122,11 @@ impl Mirror {
             let content = Content::Unknown;
             trace.writes.push(Write { row: DATABASE, content, inserts: false, ..first });
         }
+    }
+
+    /// What is known of a row.
+    pub(super) fn row(&self, row: NameId) -> Option<&Row> {
+        self.rows.get(&row)
     }
 
     /// A row to which something is added.

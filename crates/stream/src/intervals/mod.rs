@@ -26,7 +26,9 @@ mod ssi;
 mod topology;
 mod trace;
 mod tracer;
+mod version_orders;
 mod witness;
 
 pub use flow::IntervalFlow;
 pub use offline::decide;
+pub use version_orders::version_orders;

@@ -43,7 +43,7 @@ impl Mirror {
             return;
         }
         // PostgreSQL lets a key be inserted that was deleted after the snapshot, which goes on to show the old row beside it.
-        if own.inserted && self.is_shown(txn, read) {
+        if own.inserted && read.observed.is_row() && self.is_shown(txn, read) {
             return;
         }
         self.tell(&txn.trace, Broken::Own { op: read.op });

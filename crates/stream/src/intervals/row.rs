@@ -35,6 +35,8 @@ pub(crate) struct RowVersion {
     pub(crate) decided: bool,
     pub(crate) is_certain: bool,
     pub(crate) inserts: bool,
+    /// Whether its writer locked the row: columns that it did not write are those of the version before.
+    pub(crate) is_locked: bool,
     /// Those that certainly read it and have been decided, each with its first read of it.
     pub(crate) readers: Vec<ReadBy>,
 }
@@ -222,7 +224,12 @@ impl Row {
     /// Whether it is not known what stands before the version at a place.
     fn is_around_loose(&self, place: Place) -> bool {
         let rank = self.version(place).map_or(i64::MIN, |version| version.rank);
-        self.versions.iter().any(|version| version.is_loose() && version.line() <= rank)
+        let mut loose = self.versions.iter().filter(|v| v.is_loose() && v.line() <= rank);
+        // One that all others are certainly before or after stands where it stands.
+        let meets = |a: &Version, b: &Version| a.line() <= b.rank && b.line() <= a.rank;
+        let others =
+            |one: &Version| self.versions.iter().any(|v| v.writer != one.writer && meets(one, v));
+        loose.any(|one| !one.is_locked || others(one))
     }
 
     /// What a column holds in the version at a place, if that is known.

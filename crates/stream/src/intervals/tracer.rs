@@ -214,6 +214,16 @@ fn is_code(history: &History, error: Value, code: &str) -> bool {
     }
 }
 
+/// Whether a read certainly looks into a table. One that finds nothing may have a condition that cannot be true (`WHERE
+/// id = NULL`), and then a server need not look.
+fn certainly_looks(op: &Op<'_>) -> bool {
+    match op.kind() {
+        OpKind::Read | OpKind::ListRead => true,
+        OpKind::PredicateRead => op.result_set().is_some_and(|mut rows| rows.next().is_some()),
+        _ => false,
+    }
+}
+
 /// A row that was read, and what was seen.
 struct ReadRow {
     row: NameId,
@@ -233,10 +243,6 @@ struct Savepoint {
 /// Whether an operation is about the transaction itself, and touches no row.
 fn is_control(kind: OpKind) -> bool {
     matches!(kind, OpKind::Savepoint | OpKind::RollbackTo | OpKind::Release)
-}
-
-fn is_read(kind: OpKind) -> bool {
-    matches!(kind, OpKind::Read | OpKind::ListRead | OpKind::PredicateRead)
 }
 
 /// A transaction, statement by statement.
@@ -322,10 +328,10 @@ impl<'t, 'h> Course<'t, 'h> {
             }
             SnapshotAt::FirstStatement => {
                 let is_query = self.tracer.is_query(stmt);
-                self.first_that(stmt, span, is_query, |kind| !is_control(kind))
+                self.first_that(stmt, span, is_query, |op| !is_control(op.kind()))
             }
             SnapshotAt::FirstRead | SnapshotAt::ByFirstRead if lock.is_none() => {
-                self.first_that(stmt, span, false, is_read)
+                self.first_that(stmt, span, false, certainly_looks)
             }
             SnapshotAt::FirstRead | SnapshotAt::ByFirstRead => None,
         };
@@ -337,19 +343,19 @@ impl<'t, 'h> Course<'t, 'h> {
     }
 
     /// The first statement that takes the snapshot, certainly or because it has such an operation. A statement without
-    /// operations may have taken it before.
+    /// operations, or one that found nothing, may have taken it before.
     fn first_that(
         &mut self,
         stmt: &Stmt<'h>,
         span: Span,
         certainly: bool,
-        takes: impl Fn(OpKind) -> bool,
+        takes: impl Fn(&Op<'h>) -> bool,
     ) -> Option<Span> {
         let from = self.may_have_snapshot.map_or(span, |earlier| earlier.hull(span));
-        if stmt.ops().len() == 0 {
+        if stmt.ops().all(|op| op.kind() == OpKind::PredicateRead) {
             self.may_have_snapshot = Some(from);
         }
-        (certainly || stmt.ops().any(|op| takes(op.kind()))).then_some(from)
+        (certainly || stmt.ops().any(|op| takes(&op))).then_some(from)
     }
 
     fn read(&mut self, number: usize, read: ReadRow, span: Span, lock: Option<LockMode>) {

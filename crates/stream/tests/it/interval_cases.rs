@@ -68,6 +68,39 @@ fn of_two_commits_that_overlap_locks_know_the_order() {
     let read = |value: i64| two.to_owned() + &reader(&format!("r(x,{value})"), (300, 310));
     check(&read(2), RC, &[]);
     check(&read(1), RC, &["consistent read: StaleRead by R on x: 1, possible 2"]);
+    // Where nothing is locked, and neither has read, either may be the last.
+    for server in ["occ/serializable", "timestamp-order/serializable"] {
+        check(&read(1), server, &[]);
+        check(&read(2), server, &[]);
+        check(&read(0), server, &["consistent read: StaleRead by R on x: 0, possible 2 1"]);
+    }
+}
+
+/// A statement that commits by itself: its answer says that it has its lock no more. Which of two came first is open.
+#[test]
+fn of_two_statements_that_commit_by_themselves_either_may_be_the_first() {
+    let two = "initial 0\n\
+        a T1: w(x,1)@[10,100] @[10,100] {end-sent=10}\n\
+        b T2: w(x,2)@[20,90] @[20,90]\n";
+    let read = |value: i64, at| two.to_owned() + &reader(&format!("r(x,{value})"), at);
+    for server in [RC, RR, SER, "mariadb/repeatable-read", "mariadb/serializable"] {
+        for value in [1, 2] {
+            check(&read(value, (200, 210)), server, &[]);
+        }
+        // T2 may have committed before its answer came.
+        check(&read(2, (30, 40)), server, &[]);
+        let stale = asked(&read(0, (200, 210)), server).lines;
+        assert_eq!(stale, ["consistent read: StaleRead by R on x: 0, possible 1 2"], "{server}");
+    }
+    // One that is later than both hides them.
+    let third =
+        two.to_owned() + "c T3: w(x,3)@[110,120] @[110,120]\n" + &reader("r(x,1)", (200, 210));
+    check(&third, RC, &["consistent read: StaleRead by R on x: 1, possible 3"]);
+    // Before or after a transaction that has the row locked meanwhile.
+    let long = "initial 0\n\
+        a T1: w(x,1)@[10,100] @[10,100]\n\
+        b T2: w(x,2)@[20,30] @[20,160] {end-sent=150}\n";
+    check(&(long.to_owned() + &reader("r(x,2)", (200, 210))), RC, &[]);
 }
 
 #[test]
@@ -99,6 +132,21 @@ fn a_snapshot_is_known_better_after_each_read() {
     check(&read("r(x,1) r(y,3)"), RR, &[]);
     check(&read("r(x,0) r(y,3)"), RR, &["consistent read: TornSnapshot by R on x y"]);
     check(&read("r(x,2) r(y,0)"), RR, &["consistent read: TornSnapshot by R on x y"]);
+}
+
+/// PostgreSQL's SELECT 1 takes the snapshot, and nothing but its text says so; a query after it does not take another one.
+#[test]
+fn a_statement_that_touches_no_row_may_have_taken_the_snapshot() {
+    let text = |first: &str| {
+        format!(
+            "initial 0\n\
+             r R: []@[10,20]{{sql=\"{first}\"}} [r(x,0)]@[210,220]{{sql=\"SELECT v FROM t\"}} @[5,240] {{end-sent=230}}\n\
+             a T1: w(x,1)@[30,40] @[30,110] {{end-sent=100}}\n"
+        )
+    };
+    check(&text("SELECT 1"), RR, &[]);
+    check(&text("SET TIME ZONE UTC"), RR, &[]);
+    check(&text("SELECT 1"), RC, &["consistent read: StaleRead by R on x: 0, possible 1"]);
 }
 
 #[test]
@@ -191,6 +239,24 @@ fn columns_that_others_wrote_are_seen_with_the_own_ones() {
         check(&text(5), server, &[]);
         check(&text(0), server, &["consistent read: NotMyOwnWrite by T2 on x"]);
     }
+}
+
+/// PostgreSQL shows a row of the snapshot beside one that was inserted after it had been deleted.
+#[test]
+fn a_deleted_row_of_the_snapshot_may_be_seen_beside_the_own_one() {
+    let read = |seen: &str| {
+        format!(
+            "initial 0\n\
+             b T2: r(x,0)@[10,20] insert(x,2)@[120,130] [{seen}]@[140,150] @[10,170] {{end-sent=160}}\n\
+             a T1: delete(x)@[30,40] @[30,110] {{end-sent=100}}\n"
+        )
+    };
+    check(&read("r(x,0) r(x,2)"), RR, &[]);
+    let own = "consistent read: NotMyOwnWrite by T2 on x";
+    check(&read("r(x,1)"), RR, &[own]);
+    check(&read("r(x,absent)"), RR, &[own]);
+    // At read committed, nothing of the deleted row is left.
+    check(&read("r(x,0) r(x,2)"), RC, &[own]);
 }
 
 /// Another session has written the same to a column meanwhile: an update that changes nothing may leave no version, and then

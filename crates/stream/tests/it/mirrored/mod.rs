@@ -2,6 +2,7 @@
 //! every instant inside the intervals.
 
 mod acted;
+mod by_values;
 mod explained;
 mod mutated;
 mod script;
