@@ -226,9 +226,10 @@ impl Row {
         let rank = self.version(place).map_or(i64::MIN, |version| version.rank);
         let mut loose = self.versions.iter().filter(|v| v.is_loose() && v.line() <= rank);
         // One that all others are certainly before or after stands where it stands.
-        let meets = |a: &Version, b: &Version| a.line() <= b.rank && b.line() <= a.rank;
-        let others =
-            |one: &Version| self.versions.iter().any(|v| v.writer != one.writer && meets(one, v));
+        let meets = |a: &RowVersion, b: &RowVersion| a.line() <= b.rank && b.line() <= a.rank;
+        let others = |one: &RowVersion| {
+            self.versions.iter().any(|v| v.writer != one.writer && meets(one, v))
+        };
         loose.any(|one| !one.is_locked || others(one))
     }
 
