@@ -46,6 +46,9 @@ pub mod names {
     pub const READ_MODE: &str = "read-mode";
     /// Statement: the predicate that its rows satisfy, as the source has it.
     pub const PREDICATE: &str = "predicate";
+    /// Statement: a list of two keys, the first and the last of those that it looked at, whether there were such rows or not. Both
+    /// are integers, or lists of a table and an integer.
+    pub const RANGE: &str = "range";
     /// Statement: a list of two times of the client, between which the snapshot was taken that the
     /// transaction reads from, whatever it did before.
     pub const SNAPSHOT_INTERVAL: &str = "snapshot-interval";

@@ -61,6 +61,8 @@ pub enum StretchOf {
     Commit,
     /// It certainly held a lock on the row all the time.
     Held,
+    /// It certainly held a lock on a range of keys, which the row is in.
+    Range,
     /// It had taken its snapshot, and had not committed.
     Open,
 }
@@ -72,6 +74,7 @@ impl StretchOf {
             StretchOf::Snapshot => "snapshot",
             StretchOf::Commit => "commit",
             StretchOf::Held => "locked",
+            StretchOf::Range => "range locked",
             StretchOf::Open => "open",
         }
     }

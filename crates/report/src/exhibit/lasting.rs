@@ -45,7 +45,7 @@ pub(super) fn of(history: &History, witness: &Witness, at: &HashMap<TxnId, usize
 fn possible(history: &History, stretch: &Stretch) -> (Option<i64>, Option<i64>) {
     let txn = history.txn(stretch.txn);
     let has = |op: OpId| txn.stmts().find(|stmt| stmt.ops().any(|own| own.id() == op));
-    let op = stretch.op.filter(|_| stretch.what == StretchOf::Held);
+    let op = stretch.op.filter(|_| stretch.what != StretchOf::Open);
     let sent = op.and_then(has).and_then(|stmt| stmt.interval().begin);
     let from = sent.or(txn.interval().begin).filter(|sent| Some(*sent) <= stretch.from);
     let until = txn.interval().end.filter(|end| Some(*end) >= stretch.until);

@@ -126,6 +126,7 @@ impl Clerk<'_> {
                     let what = locked(&self.p, &self.m.stretches);
                     format!("{who}: {what} {}", self.moments.lasting(stretch))
                 }
+                StretchOf::Range => format!("{who}: {}", self.moments.lasting(stretch)),
                 StretchOf::Open => {
                     format!("{who}: {}, from snapshot to COMMIT", self.moments.lasting(stretch))
                 }

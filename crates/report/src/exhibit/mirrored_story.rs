@@ -50,9 +50,10 @@ pub(super) fn version(p: &Phrases<'_>, op: OpId, seen: &Seen) -> String {
 
 /// What is locked by two locks: a row, or where each is there for another one, the whole database.
 pub(super) fn locked(p: &Phrases<'_>, stretches: &[Stretch]) -> String {
-    let mut rows = stretches.iter().map(|stretch| stretch.op.map(|op| p.history.op(op).key()));
+    let of_rows = || stretches.iter().filter(|stretch| stretch.what != StretchOf::Range);
+    let mut rows = of_rows().map(|stretch| stretch.op.map(|op| p.history.op(op).key()));
     let first = rows.next().flatten();
-    match stretches.first().and_then(|stretch| stretch.op) {
+    match of_rows().next().and_then(|stretch| stretch.op) {
         Some(op) if rows.all(|row| row == first) => p.key(op),
         _ => "the database".to_owned(),
     }
@@ -200,6 +201,18 @@ impl MirroredTeller<'_> {
     /// each other."
     fn locks(&self) -> Option<String> {
         let [one, two] = &self.m.stretches[..] else { return None };
+        let (one, two) = if one.what == StretchOf::Range { (two, one) } else { (one, two) };
+        if two.what == StretchOf::Range {
+            let row = locked(&self.p, &self.m.stretches);
+            return Some(format!(
+                "{} had inserted {row} and had it locked {}, and {} had a range of keys locked that {row} is in {}: \
+                 nothing is inserted into a range while it is locked.",
+                self.p.name(one.txn),
+                self.held(one),
+                self.p.name(two.txn),
+                self.held(two),
+            ));
+        }
         Some(format!(
             "{} had {} locked {}, and {} {}: these locks exclude each other.",
             self.p.name(one.txn),

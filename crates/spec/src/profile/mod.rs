@@ -39,6 +39,8 @@ pub struct Profile {
     pub locks: LockScope,
     /// Which locks statements take that do not say so.
     pub modes: LockModes,
+    /// Whether a statement that locks rows locks the range of keys that it looked at, too, so that nothing is inserted there.
+    pub range_locks: bool,
     /// Whether a rollback to a savepoint lets go of the locks that were taken since.
     pub savepoints_release_locks: bool,
     /// Whether of two transactions that wrote a row only one may commit, unless one of them began after the other had

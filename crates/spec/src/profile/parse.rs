@@ -23,7 +23,7 @@ const MOST_ERRORS: usize = 1000;
 const MOST_SHOWN: usize = 40;
 
 /// What is said of a level, or of all levels of a file.
-pub(super) const OF_LEVELS: [&str; 12] = [
+pub(super) const OF_LEVELS: [&str; 13] = [
     "promises",
     "known-by",
     "reads",
@@ -31,6 +31,7 @@ pub(super) const OF_LEVELS: [&str; 12] = [
     "snapshot-at",
     "locks",
     "modes",
+    "range-locks",
     "savepoints-release-locks",
     "first-updater-wins",
     "idle-updates-vanish",
@@ -124,6 +125,7 @@ impl Said<'_> {
             snapshot_at: self.word("snapshot-at")?,
             locks: self.word("locks")?,
             modes: self.modes()?,
+            range_locks: self.flag("range-locks")?,
             savepoints_release_locks: self.flag("savepoints-release-locks")?,
             first_updater_wins: self.flag("first-updater-wins")?,
             idle_updates_vanish: self.flag("idle-updates-vanish")?,

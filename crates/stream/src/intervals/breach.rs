@@ -33,6 +33,16 @@ pub(crate) enum Broken {
     Torn { op: u32, others: Vec<u32>, snapshot: Span },
     /// Two transactions held locks that exclude each other.
     Locks { op: u32, held: Span, other: TxnRef, other_op: u32, other_held: Span },
+    /// A transaction inserted a row into a range of keys that another one had locked.
+    Range {
+        op: u32,
+        held: Span,
+        /// Whether it is the range that the transaction held, and not the new row.
+        is_range: bool,
+        other: TxnRef,
+        other_op: u32,
+        other_held: Span,
+    },
     /// Two transactions wrote a row, and each began before the other had committed.
     BothWrote {
         op: u32,

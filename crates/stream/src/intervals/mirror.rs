@@ -9,6 +9,7 @@ use isolde_spec::{Certifier, LockScope, Profile};
 use super::breach::{Breach, Broken, Tally};
 use super::conflicts::Conflicts;
 use super::content::Content;
+use super::ranges::Ranges;
 use super::row::{Place, Row, RowVersion, TraceNo, may_have_committed};
 use super::span::Span;
 use super::topology::Topology;
@@ -40,6 +41,7 @@ pub(crate) struct Mirror {
     next: TraceNo,
     pub(super) topology: Topology,
     pub(super) conflicts: Conflicts,
+    pub(super) ranges: Ranges,
     pub(super) tally: Tally,
     pub(super) found: Vec<Breach>,
     /// What rows hold at first, if nothing is said of one.
@@ -58,6 +60,7 @@ impl Mirror {
             next: 0,
             topology: Topology::default(),
             conflicts: Conflicts::default(),
+            ranges: Ranges::default(),
             tally: Tally::default(),
             found: Vec::new(),
             default,
@@ -91,6 +94,7 @@ impl Mirror {
         let no = self.next;
         self.next += 1;
         self.write_database(&mut trace);
+        self.ranges.are_said |= !trace.ranges.is_empty();
         if may_have_committed(trace.fate) {
             for write in &trace.writes {
                 let version = RowVersion {
@@ -166,6 +170,7 @@ impl Mirror {
         self.judge_reads(&mut txn);
         if self.profile.locks != LockScope::None {
             self.exclude(&txn);
+            self.exclude_inserts(&txn);
         }
         self.note_decided(&txn);
         if committed && self.profile.first_updater_wins {
@@ -212,6 +217,7 @@ impl Mirror {
         let open = self.waiting.iter().map(|Reverse((turn, _))| turn.began).min();
         let horizon = open.map_or(time, |open| open.min(time));
         self.topology.forget(|member| member.ended < horizon);
+        self.ranges.forget(horizon);
         let Mirror { rows, topology, touched, conflicts, .. } = self;
         conflicts.forget(|no| topology.member(no).is_some());
         touched.retain(|name| {

@@ -3,6 +3,7 @@
 use isolde_history::LockMode;
 
 use super::content::{Content, Observed};
+use super::ranges::KeyHold;
 use super::span::Span;
 use crate::bodies::TxnRef;
 use crate::content::NameId;
@@ -25,6 +26,9 @@ pub(crate) struct Trace {
     /// One for each row that it wrote: the last write that stands.
     pub(crate) writes: Vec<Write>,
     pub(crate) holds: Vec<Hold>,
+    /// The ranges of keys that it had locked, and the rows that it inserted, if ranges are locked at all.
+    pub(crate) ranges: Vec<KeyHold>,
+    pub(crate) inserted: Vec<KeyHold>,
 }
 
 /// Transactions are decided in this order, whatever the order is in which they come.

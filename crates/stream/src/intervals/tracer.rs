@@ -2,13 +2,14 @@
 
 use hashbrown::HashMap;
 use isolde_history::{
-    Datum, Effect, EndedAt, ErrorClass, History, LockMode, Op, OpKind, Outcome, Stmt, Txn, TxnId,
+    Effect, EndedAt, ErrorClass, History, LockMode, Op, OpId, OpKind, Outcome, Stmt, Txn, TxnId,
     Value, names,
 };
 use isolde_spec::{LockScope, LockingReads, PlainReads, Profile, SnapshotAt};
 
 use super::content::{Content, Observed};
 use super::lock_modes::are_compatible;
+use super::ranges::{KeyHold, TableKey, pair};
 use super::span::Span;
 use super::trace::{DATABASE, Fate, Hold, OwnWrite, Read, Sees, Trace, Turn, Write};
 use crate::bodies::TxnRef;
@@ -23,13 +24,14 @@ pub(crate) struct Tracer<'h> {
     by_column: bool,
     /// Whether statements say how they lock, how they read, when their snapshot was taken, and that they failed: it takes
     /// time to ask each.
-    says: [bool; 4],
+    says: [bool; 5],
 }
 
 impl<'h> Tracer<'h> {
     pub(crate) fn new(history: &'h History, profile: &'h Profile, batch: u32) -> Tracer<'h> {
         let by_column = history.rows_by_column();
-        let says = [names::LOCK, names::READ_MODE, names::SNAPSHOT_INTERVAL, names::ERROR];
+        let says =
+            [names::LOCK, names::READ_MODE, names::SNAPSHOT_INTERVAL, names::ERROR, names::RANGE];
         let says = says.map(|name| history.stmt_attrs(name).next().is_some());
         Tracer { history, profile, batch, by_column, says }
     }
@@ -76,10 +78,8 @@ impl<'h> Tracer<'h> {
     /// When a statement says that the snapshot of its transaction was taken.
     fn snapshot_interval(&self, stmt: &Stmt<'_>) -> Option<Span> {
         let said = if self.says[2] { stmt.attr(names::SNAPSHOT_INTERVAL) } else { None };
-        let Datum::List(times) = self.history.pool().datum(said?) else { return None };
-        let mut times = times.iter().map(Value::as_int);
-        let (sent, answered) = (times.next()??, times.next()??);
-        Some(Span { sent, answered })
+        let (sent, answered) = pair(self.history.pool(), said?)?;
+        Some(Span { sent: sent.as_int()?, answered: answered.as_int()? })
     }
 
     /// Whether the text of a statement says that it reads or writes a table, whether or not it found a row. (SELECT 1 takes a
@@ -92,6 +92,15 @@ impl<'h> Tracer<'h> {
         let writes = ["INSERT", "UPDATE", "DELETE"].iter().any(starts);
         let reads = starts(&"SELECT") && words.any(|word| word.eq_ignore_ascii_case("FROM"));
         (writes || reads) && !self.has_failed(stmt)
+    }
+
+    /// The range of keys that a statement says it looked at.
+    fn range(&self, stmt: &Stmt<'_>) -> Option<(TableKey, i64)> {
+        let said = if self.says[4] { stmt.attr(names::RANGE) } else { None };
+        let pool = self.history.pool();
+        let (first, last) = pair(pool, said?)?;
+        let (first, last) = (TableKey::of(pool, first)?, TableKey::of(pool, last)?);
+        (first.table == last.table).then_some((first, last.number))
     }
 
     /// Whether a statement failed.
@@ -254,6 +263,8 @@ struct Course<'t, 'h> {
     /// Which writes of a row stand so far, the last one last.
     own: HashMap<NameId, Vec<usize>>,
     holds: Vec<Hold>,
+    ranges: Vec<KeyHold>,
+    inserted: Vec<KeyHold>,
     savepoints: Vec<Savepoint>,
     /// How the statement says that it reads.
     mode: Option<&'h str>,
@@ -277,6 +288,8 @@ impl<'t, 'h> Course<'t, 'h> {
             writes: Vec::new(),
             own: HashMap::new(),
             holds: Vec::new(),
+            ranges: Vec::new(),
+            inserted: Vec::new(),
             savepoints: Vec::new(),
             mode: None,
             has_begun: false,
@@ -312,6 +325,33 @@ impl<'t, 'h> Course<'t, 'h> {
             }
             self.has_begun |= !is_control(op.kind());
         }
+        if self.tracer.profile.range_locks {
+            self.lock_range(number, stmt, span, lock);
+        }
+    }
+
+    /// A statement that locks rows locks the range that it looked at, whether it found a row or not.
+    fn lock_range(&mut self, number: usize, stmt: &Stmt<'h>, span: Span, lock: Option<LockMode>) {
+        let reads_lock = self.tracer.profile.modes.read != LockMode::None;
+        let locks = lock.is_some() || reads_lock || stmt.ops().any(|op| op.kind().writes());
+        let Some((first, last)) = self.tracer.range(stmt).filter(|_| locks) else { return };
+        let op = stmt.ops().next().map_or(u32::MAX, |op| op.id().0);
+        if let Some(hold) = self.key_hold(number, (first, last), op, span) {
+            self.ranges.push(hold);
+        }
+    }
+
+    /// A lock on keys from the answer to a statement on, if it was still there then.
+    fn key_hold(
+        &self,
+        number: usize,
+        (first, last): (TableKey, i64),
+        op: u32,
+        span: Span,
+    ) -> Option<KeyHold> {
+        let until = self.times.until;
+        let is_held = number < self.times.failed && span.answered <= until;
+        is_held.then_some(KeyHold { first, last, op, from: span.answered, until })
     }
 
     /// Which statement takes the snapshot depends on the server.
@@ -444,6 +484,12 @@ impl<'t, 'h> Course<'t, 'h> {
         if profile.locks == LockScope::Rows {
             self.hold(number, row, op.id().0, mode, span);
         }
+        if inserts && profile.range_locks {
+            let key = TableKey::of(history.pool(), history.pool().key_name(op.key()));
+            let hold =
+                key.and_then(|key| self.key_hold(number, (key, key.number), op.id().0, span));
+            self.inserted.extend(hold);
+        }
         let at = self.writes.len();
         self.writes.push(Write { row, op: op.id().0, content, locked: span.answered, inserts });
         self.own.entry(row).or_default().push(at);
@@ -503,6 +549,17 @@ impl<'t, 'h> Course<'t, 'h> {
         }
         // A statement that failed may have let go of locks before.
         let until = self.failed_at.take().unwrap_or(span.sent);
+        // A row that was inserted since is gone, and the lock on it; and what writes may insert.
+        let history = self.tracer.history;
+        let inserts = |kind| !matches!(kind, OpKind::Delete | OpKind::Cas);
+        let since = self.writes[writes..].iter().map(|write| write.op);
+        let gone: Vec<u32> = since.filter(|op| inserts(history.op(OpId(*op)).kind())).collect();
+        for hold in self.holds[holds..].iter_mut().filter(|hold| gone.contains(&hold.op)) {
+            hold.until = hold.until.min(until);
+        }
+        for hold in self.inserted.iter_mut().chain(&mut self.ranges) {
+            hold.until = hold.until.min(until);
+        }
         if is_first || self.tracer.profile.savepoints_release_locks {
             for hold in &mut self.holds[holds..] {
                 hold.until = hold.until.min(until);
@@ -541,6 +598,8 @@ impl<'t, 'h> Course<'t, 'h> {
             reads: self.reads,
             writes,
             holds: self.holds,
+            ranges: self.ranges,
+            inserted: self.inserted,
         }
     }
 

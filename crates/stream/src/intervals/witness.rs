@@ -163,6 +163,10 @@ impl<'t, 'h> Explainer<'t, 'h> {
             Broken::Locks { op, held, other, other_op, other_held, .. } => {
                 Some(self.locks(breach, [(*op, *held), (*other_op, *other_held)], *other))
             }
+            Broken::Range { op, held, is_range, other, other_op, other_held } => {
+                let held = [(*op, *held), (*other_op, *other_held)];
+                Some(self.range(breach, *other, held, *is_range))
+            }
             Broken::BothWrote { op, other, other_op, span, other_span, .. } => {
                 Some(self.both_wrote(breach, [(*op, *span), (*other_op, *other_span)], *other))
             }
@@ -348,6 +352,21 @@ impl<'t, 'h> Explainer<'t, 'h> {
     fn locks(&self, breach: &Breach, held: [(u32, Span); 2], other: TxnRef) -> Witness {
         let what = (Mechanism::MutualExclusion, StretchOf::Held);
         self.of_two(breach, other, held, what, Anomaly::BrokenLock)
+    }
+
+    fn range(
+        &self,
+        breach: &Breach,
+        other: TxnRef,
+        held: [(u32, Span); 2],
+        is_range: bool,
+    ) -> Witness {
+        let mut witness = self.locks(breach, held, other);
+        let stretches = witness.mirrored.iter_mut().flat_map(|mirrored| &mut mirrored.stretches);
+        if let Some(range) = stretches.into_iter().nth(usize::from(!is_range)) {
+            range.what = StretchOf::Range;
+        }
+        witness
     }
 
     fn both_wrote(&self, breach: &Breach, open: [(u32, Span); 2], other: TxnRef) -> Witness {

@@ -16,6 +16,7 @@ mod folder;
 mod interval_cases;
 mod killed;
 mod limits;
+mod locked_ranges;
 mod lost;
 mod made;
 mod mirrored;
