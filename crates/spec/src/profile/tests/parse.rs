@@ -8,6 +8,7 @@ const FILE: &str = r#"server = "MyDB"
 known-by = "documentation"
 locks = "rows"
 modes = { read = "none", update = "exclusive", insert = "exclusive", delete = "exclusive" }
+range-locks = false
 savepoints-release-locks = true
 idle-updates-vanish = false
 certifier = "none"
@@ -67,21 +68,21 @@ fn unknown_words() {
         "\"snapshot-isolation\"",
         "\"acid\"",
         expect![
-            "line 12, column 12: expected one of read-uncommitted, pl-2, read-committed, cursor-stability, read-atomic, causal, prefix, repeatable-read, snapshot-isolation, strong-snapshot-isolation, serializable, strict-serializable, sequential, linearizable, found 'acid'"
+            "line 13, column 12: expected one of read-uncommitted, pl-2, read-committed, cursor-stability, read-atomic, causal, prefix, repeatable-read, snapshot-isolation, strong-snapshot-isolation, serializable, strict-serializable, sequential, linearizable, found 'acid'"
         ],
     );
     check(
         "\"begin\"",
         "true",
         expect![
-            "line 15, column 15: expected one of begin, first-statement, first-read, by-first-read, found true"
+            "line 16, column 15: expected one of begin, first-statement, first-read, by-first-read, found true"
         ],
     );
     check(
         "\"begin\"",
         "\"\\u001b[2J and much more that nobody wants to read here\"",
         expect![[
-            r#"line 15, column 15: expected one of begin, first-statement, first-read, by-first-read, found '\u001b[2J and much more that nobody wants to ...'"#
+            r#"line 16, column 15: expected one of begin, first-statement, first-read, by-first-read, found '\u001b[2J and much more that nobody wants to ...'"#
         ]],
     );
 }
@@ -92,14 +93,14 @@ fn unknown_keys() {
         "locks =",
         "lock =",
         expect![
-            "line 3, column 1: unknown key 'lock', expected one of server, level, promises, known-by, reads, locking-reads, snapshot-at, locks, modes, savepoints-release-locks, first-updater-wins, idle-updates-vanish, certifier, ending-errors"
+            "line 3, column 1: unknown key 'lock', expected one of server, level, promises, known-by, reads, locking-reads, snapshot-at, locks, modes, range-locks, savepoints-release-locks, first-updater-wins, idle-updates-vanish, certifier, ending-errors"
         ],
     );
     check(
         "name =",
         "title =",
         expect![
-            "line 11, column 1: unknown key 'title', expected one of name, promises, known-by, reads, locking-reads, snapshot-at, locks, modes, savepoints-release-locks, first-updater-wins, idle-updates-vanish, certifier, ending-errors"
+            "line 12, column 1: unknown key 'title', expected one of name, promises, known-by, reads, locking-reads, snapshot-at, locks, modes, range-locks, savepoints-release-locks, first-updater-wins, idle-updates-vanish, certifier, ending-errors"
         ],
     );
     check(
@@ -113,7 +114,7 @@ fn unknown_keys() {
         "promises =",
         "server = \"X\"\npromises =",
         expect![
-            "line 12, column 1: unknown key 'server', expected one of name, promises, known-by, reads, locking-reads, snapshot-at, locks, modes, savepoints-release-locks, first-updater-wins, idle-updates-vanish, certifier, ending-errors"
+            "line 13, column 1: unknown key 'server', expected one of name, promises, known-by, reads, locking-reads, snapshot-at, locks, modes, range-locks, savepoints-release-locks, first-updater-wins, idle-updates-vanish, certifier, ending-errors"
         ],
     );
 }
@@ -121,11 +122,11 @@ fn unknown_keys() {
 #[test]
 fn missing_keys() {
     check("server = \"MyDB\"\n", "", expect!["line 1, column 1: the file has no 'server'"]);
-    check("name = \"snapshot\"\n", "", expect!["line 10, column 1: a level has no 'name'"]);
+    check("name = \"snapshot\"\n", "", expect!["line 11, column 1: a level has no 'name'"]);
     check(
         "certifier = \"none\"\n",
         "",
-        expect!["line 9, column 1: level 'snapshot' has no 'certifier'"],
+        expect!["line 10, column 1: level 'snapshot' has no 'certifier'"],
     );
     check("read = \"none\", ", "", expect!["line 4, column 9: 'modes' has no 'read'"]);
     refused("server = \"MyDB\"", expect!["line 1, column 1: the file has no 'level'"]);
@@ -141,22 +142,22 @@ fn values_of_another_kind() {
     check(
         "first-updater-wins = true",
         "first-updater-wins = \"yes\"",
-        expect!["line 16, column 22: expected true or false, found 'yes'"],
+        expect!["line 17, column 22: expected true or false, found 'yes'"],
     );
     check(
         "[\"40001\"]",
         "[40001]",
-        expect!["line 8, column 18: expected a text that is not empty, found an integer"],
+        expect!["line 9, column 18: expected a text that is not empty, found an integer"],
     );
     check(
         "[\"40001\"]",
         "\"*\"",
-        expect!["line 8, column 17: expected a list of texts, found '*'"],
+        expect!["line 9, column 17: expected a list of texts, found '*'"],
     );
     check(
         "[[level]]",
         "[level]",
-        expect!["line 10, column 1: expected [[level]] tables, found a table"],
+        expect!["line 11, column 1: expected [[level]] tables, found a table"],
     );
     check(
         "\"MyDB\"",
@@ -176,10 +177,10 @@ fn values_of_another_kind() {
 #[test]
 fn more_than_any_server_has() {
     let many = format!("[{}]", "\"1\",".repeat(1001));
-    check("[\"40001\"]", &many, expect!["line 8, column 17: at most 1000 errors are read"]);
+    check("[\"40001\"]", &many, expect!["line 9, column 17: at most 1000 errors are read"]);
     refused(
         &format!("{FILE}{}", "[[level]]\n".repeat(100)),
-        expect!["line 10, column 1: at most 100 levels are read"],
+        expect!["line 11, column 1: at most 100 levels are read"],
     );
 }
 
@@ -189,7 +190,7 @@ fn what_is_no_toml() {
         "name = \"snapshot\"",
         "name = snapshot",
         expect![
-            "line 11, column 8: not valid TOML: string values must be quoted, expected literal string"
+            "line 12, column 8: not valid TOML: string values must be quoted, expected literal string"
         ],
     );
     check(
@@ -236,27 +237,27 @@ fn what_cannot_both_be_true() {
         "\"transaction-snapshot\"",
         "\"locked\"",
         expect![[
-            r#"line 10, column 1: level 'snapshot': reads = "locked" needs locks, and a mode for read"#
+            r#"line 11, column 1: level 'snapshot': reads = "locked" needs locks, and a mode for read"#
         ]],
     );
     check(
         "\"transaction-snapshot\"",
         "\"statement-snapshot\"",
         expect![
-            "line 10, column 1: level 'snapshot': first-updater-wins compares with the snapshot of a transaction, and there is none"
+            "line 11, column 1: level 'snapshot': first-updater-wins compares with the snapshot of a transaction, and there is none"
         ],
     );
     check(
         "reads = \"transaction-snapshot\"",
         "reads = \"uncommitted\"\ncertifier = \"ssi\"",
         expect![[
-            r#"line 10, column 1: level 'snapshot': this certifier needs reads = "transaction-snapshot""#
+            r#"line 11, column 1: level 'snapshot': this certifier needs reads = "transaction-snapshot""#
         ]],
     );
     let level = FILE.split_once("[[level]]").unwrap().1;
     refused(
         &format!("{FILE}[[level]]{level}"),
-        expect!["line 17, column 1: there is already a level 'snapshot'"],
+        expect!["line 18, column 1: there is already a level 'snapshot'"],
     );
 }
 
