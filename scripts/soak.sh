@@ -14,8 +14,9 @@
 # scripts/soak.sh stream, for about a quarter of an hour: streams against whole histories. The twins of crates/stream on ISOLDE_STREAM histories
 # (50,000) that nobody has tried yet, and a watch of a file and one of HTTP that are killed ISOLDE_KILLS times (50).
 #
-# scripts/soak.sh intervals [postgres|mariadb|mariadb-rocksdb|sqlite], for about an hour: servers held to their mechanisms by client intervals, 100,000
-# commits at each level over all workloads, without faults and while the server is killed. Every answer has to be "no violation".
+# scripts/soak.sh intervals [postgres|mariadb|mariadb-rocksdb|sqlite], for about an hour: servers held to their mechanisms by client intervals, 112,000
+# commits at each level over all workloads, half of them on four rows, without faults and as many while the server is killed. Every answer has to be
+# "no violation"; what is not stays in the folder that is named at the end, with its tape. ISOLDE_SOAK_SEED=N makes other transactions.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -93,12 +94,14 @@ etcd_under_faults() {
   return "$failed"
 }
 
-# One run of a server that shows more than its answers.
+# One run of a server that shows more than its answers. What comes after the commits goes to the command as it is.
 shown_run() {
   local isolde=$1 folder=$2 target=$3 evidence=$4 offer=$5 workload=$6 fault=$7 commits=$8
-  local name=$target-$offer-$workload${fault:+-${fault%%:*}} code=0
-  "$isolde" test "$target" --evidence "$evidence" --isolation "$offer" --workload "$workload" --commits "$commits" --seed 11 \
-    ${fault:+--fault "$fault"} --out "$folder/$name" --json >"$folder/$name.json" 2>"$folder/$name.err" || code=$?
+  shift 8
+  local name=$target-$offer-$workload${fault:+-${fault%%:*}}${1:+-few} code=0
+  "$isolde" test "$target" --evidence "$evidence" --isolation "$offer" --workload "$workload" --commits "$commits" \
+    --seed "${ISOLDE_SOAK_SEED:-11}" ${fault:+--fault "$fault"} "$@" --out "$folder/$name" --json \
+    >"$folder/$name.json" 2>"$folder/$name.err" || code=$?
   python3 - "$name" "$code" "$folder/$name.json" <<'PYTHON'
 import json, sys
 name, code, path = sys.argv[1:]
@@ -112,6 +115,7 @@ for field in ("committed", "aborted", "unknown", "resolved", "lost_connections")
     line[field] = run.get(field)
 verdicts = report.get("verdicts", [])
 line["answers"] = [f'{v["level"]} by {v["by"]}: {v["answer"]}' for v in verdicts]
+line["decided"] = [[v["decided"], v["of"]] for v in verdicts if "decided" in v]
 line["counts"] = {c["anomaly"]: c["count"] for v in verdicts for c in v["counts"]}
 line["reasons"] = [v["reason"] for v in verdicts if v["reason"]]
 print(json.dumps(line))
@@ -133,17 +137,20 @@ shown() {
   return "$failed"
 }
 
-# Levels as TARGET/OFFER, by the mechanisms that their profiles say.
+# Levels as TARGET/OFFER, by the mechanisms that their profiles say; on many rows, and by more sessions on few.
 intervals() {
-  local isolde=$1 folder=$2 failed=0 faults=("" kill:about=2s)
+  local isolde=$1 folder=$2 failed=0 commits=${ISOLDE_SOAK_COMMITS:-7k}
   shift 2
   for level in "$@"; do
     local target=${level%%/*} offer=${level#*/}
-    # An embedded database has no server to kill.
+    # A run takes a few seconds. An embedded database has no server to kill.
+    local faults=("" kill:about=700ms)
     [ "$target" = sqlite ] && faults=("")
     for workload in mini general register append cas twitter rubis tpcc; do
       for fault in "${faults[@]}"; do
-        shown_run "$isolde" "$folder" "$target" intervals "$offer" "$workload" "$fault" "${ISOLDE_SOAK_COMMITS:-8k}" || failed=1
+        shown_run "$isolde" "$folder" "$target" intervals "$offer" "$workload" "$fault" "$commits" || failed=1
+        shown_run "$isolde" "$folder" "$target" intervals "$offer" "$workload" "$fault" "$commits" \
+          --keys 4 --sessions 12 --rollbacks 0.1 || failed=1
       done
     done
   done
@@ -159,7 +166,7 @@ if [ "${1:-}" = intervals ]; then
     sqlite/deferred sqlite/immediate)
   wanted=()
   for level in "${all[@]}"; do
-    [[ $level == ${2:-}* ]] && wanted+=("$level")
+    [[ $level == "${2:+$2/}"* ]] && wanted+=("$level")
   done
   failed=0
   intervals "$isolde" "$folder" "${wanted[@]}" || failed=1

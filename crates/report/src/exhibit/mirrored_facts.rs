@@ -30,7 +30,7 @@ pub(super) fn of(
     clerk.stretches(&mut facts);
     if !mirrored.semantic {
         let text =
-            "intervals show it, and that says nothing about values: by values it may be allowed"
+            "intervals show it; whether what was read and written is allowed is another question"
                 .to_owned();
         facts.push(Fact { name: "values", text });
     }

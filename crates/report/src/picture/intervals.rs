@@ -93,11 +93,9 @@ pub(super) fn draw(exhibit: &Exhibit, marks: &Marks) -> Drawn {
     let mut calls: Vec<Call<'_>> = parts.iter().enumerate().map(with_strips).collect();
     let rows = give_rows(&mut calls, &sessions);
     let reach = calls.iter().map(|call| call.reach).fold(axis.right(), f64::max);
-    let legend = match exhibit.lasting.is_empty() {
-        true => 0.0,
-        false => width_class(width(strip::LEGEND, 10.0)) + MARGIN,
-    };
-    let width = reach.max(legend) + MARGIN;
+    let legend = strip::legend(exhibit);
+    let legend_width = legend.map_or(0.0, |text| width_class(width(text, 10.0)) + MARGIN);
+    let width = reach.max(legend_width) + MARGIN;
     let mut sheet = Sheet::default();
     let mut tops = Vec::new();
     let mut top = MARGIN;
@@ -116,9 +114,9 @@ pub(super) fn draw(exhibit: &Exhibit, marks: &Marks) -> Drawn {
         let lane = tops.get(call.lane).copied().unwrap_or(MARGIN);
         call.draw(&mut sheet, lane + call.row as f64 * ROW);
     }
-    if !exhibit.lasting.is_empty() {
+    if let Some(legend) = legend {
         bottom += 14.0;
-        sheet.text("time", (MARGIN, bottom), strip::LEGEND);
+        sheet.text("time", (MARGIN, bottom), legend);
     }
     let size = Size { width, height: bottom + MARGIN / 2.0 };
     let stuck = marks.order.is_some();

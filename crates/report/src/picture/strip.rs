@@ -1,6 +1,7 @@
 //! Locks and snapshots on the bars of their transactions: held, possibly held, where the snapshot can have been.
 
 use isolde_history::Timestamp;
+use isolde_spec::StretchOf;
 
 use super::axis::Axis;
 use super::geometry::Rect;
@@ -14,9 +15,18 @@ const STEP: f64 = 8.0;
 /// What is shown of an instant that is known exactly.
 const SHORTEST: f64 = 3.0;
 
-/// What the marks mean.
-pub(super) const LEGEND: &str =
-    "filled: certainly locked or open; dashed: possibly; hollow: at one instant of it";
+/// What the marks mean; nothing if there are none.
+pub(super) fn legend(exhibit: &Exhibit) -> Option<&'static str> {
+    let has = |name: &str| exhibit.lasting.iter().any(|it| it.name == name);
+    Some(match (has(StretchOf::Open.name()), has(StretchOf::Held.name())) {
+        _ if exhibit.lasting.is_empty() => return None,
+        (true, _) => {
+            "not to scale; filled: certainly between snapshot and COMMIT; dashed: possibly"
+        }
+        (false, true) => "not to scale; filled: certainly locked; dashed: possibly",
+        (false, false) => "not to scale; hollow: it was at one instant of this",
+    })
+}
 
 /// Something that lasted, on a bar.
 pub(super) struct Strip {

@@ -86,7 +86,7 @@ fn a_stale_read_in_full() {
                 snapshot T3: between 20 and 21
                 commit   T1: between 3 and 5
                 commit   T2: between 9 and 11
-                values   intervals show it, and that says nothing about values: by values it may be allowed
+                values   intervals show it; whether what was read and written is allowed is another question
                 promise  snapshot-isolation by intervals: a transaction sees what one snapshot shows that its
                          server can have taken, locks that exclude each other are not held at the same time,
                          and of two transactions that write a row one had committed before the other took its
@@ -193,7 +193,7 @@ fn locks_and_writers_that_overlap() {
                          other took its snapshot
                 open     #0: from 3 to 10, from snapshot to COMMIT
                 open     #1: from 5 to 8, from snapshot to COMMIT
-                values   intervals show it, and that says nothing about values: by values it may be allowed
+                values   intervals show it; whether what was read and written is allowed is another question
                 promise  snapshot-isolation by intervals: a transaction sees what one snapshot shows that its
                          server can have taken, locks that exclude each other are not held at the same time,
                          and of two transactions that write a row one had committed before the other took its
@@ -217,7 +217,7 @@ fn locks_and_writers_that_overlap() {
                 mechanism mutual exclusion: two locks that exclude each other are not held at the same time
                 locked   #0: x from 3 to 10
                 locked   #1: x from 5 to 8
-                values   intervals show it, and that says nothing about values: by values it may be allowed
+                values   intervals show it; whether what was read and written is allowed is another question
                 promise  snapshot-isolation by intervals: a transaction sees what one snapshot shows that its
                          server can have taken, locks that exclude each other are not held at the same time,
                          and of two transactions that write a row one had committed before the other took its
@@ -256,23 +256,23 @@ fn pages_of_the_handbook() {
           mechanism: consistent read: a read sees a version that was there when its snapshot was taken, or when it had its lock
           snapshot: T3: between 5 and 30
           commit: T2: between 20 and 22
-          values: intervals show it, and that says nothing about values: by values it may be allowed
+          values: intervals show it; whether what was read and written is allowed is another question
         BrokenLock: T1 had job locked from 3 (answer to its write) to 20 (COMMIT sent), and T2 from 6 (answer to its write) to 8 (COMMIT sent): these locks exclude each other.
           mechanism: mutual exclusion: two locks that exclude each other are not held at the same time
           locked: T1: job from 3 to 20
           locked: T2: job from 6 to 8
-          values: intervals show it, and that says nothing about values: by values it may be allowed
+          values: intervals show it; whether what was read and written is allowed is another question
         DangerousStructure: T1 read stock = 5, which T2 overwrote with 4; T2 read price = 10, which T3 overwrote with 12. All of them committed, T3 first (between 10 and 12): serializable snapshot isolation refuses one of them.
           mechanism: serialization certifier: what would not be serializable does not commit
           commit: T1: between 30 and 32
           commit: T2: between 20 and 22
           commit: T3: between 10 and 12
-          values: intervals show it, and that says nothing about values: by values it may be allowed
+          values: intervals show it; whether what was read and written is allowed is another question
         SkippedValidation: T1 read price = 10, which T2 overwrote with 12, and both committed: T1 between 20 and 22, T2 between 7 and 9. The server's certifier has to refuse one of them.
           mechanism: serialization certifier: what would not be serializable does not commit
           commit: T1: between 20 and 22
           commit: T2: between 7 and 9
-          values: intervals show it, and that says nothing about values: by values it may be allowed
+          values: intervals show it; whether what was read and written is allowed is another question
     "#]].assert_eq(&told.concat());
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hashbrown::{HashMap, HashSet};
 use isolde_check::{Options, name_of_cycle};
-use isolde_history::{Effect, History, Key, Op, OpId, Outcome, TxnId};
+use isolde_history::{Effect, History, Key, Op, OpId, Outcome, TxnId, Value};
 use isolde_spec::{
     Anomaly, Answer, Because, By, Counted, Edges, Mechanism, Mirrored, Procedure, Profile, Promise,
     Seen, Step, Stretch, StretchOf, Verdict, Witness,
@@ -15,7 +15,7 @@ use super::content::{Content, Match, Observed};
 use super::span::Span;
 use super::tracer::Tracer;
 use crate::bodies::TxnRef;
-use crate::content::{NameId, name_id};
+use crate::content::{NameId, Word, name_id};
 
 /// The verdict on a whole history.
 pub(super) fn verdict(
@@ -252,7 +252,46 @@ impl<'t, 'h> Explainer<'t, 'h> {
         match writes.first() {
             Some(op) => (Anomaly::AbortedRead, Some(op.id())),
             None if self.is_initial(read) => (Anomaly::StaleRead, None),
-            None => (Anomaly::ThinAirRead, None),
+            None => self.name_by_column(read, snapshot),
+        }
+    }
+
+    /// The same of a row that no write alone left as it was seen: its columns may be of several.
+    fn name_by_column(&self, read: OpId, snapshot: Option<Span>) -> (Anomaly, Option<OpId>) {
+        let op = self.history.op(read);
+        let Some(Observed::Columns(seen)) = self.saw(&op) else {
+            return (Anomaly::ThinAirRead, None);
+        };
+        let mut name = (Anomaly::StaleRead, None);
+        for cell in seen {
+            let writes = self.writes.get(&op.key()).into_iter().flatten();
+            let all: Vec<Op<'_>> = writes.map(|write| self.history.op(*write)).collect();
+            let mut writes = all.iter().filter(|write| self.has_cell(write.value(), &cell));
+            let first = self.history.meta().initial.of(op.key());
+            if first.is_some_and(|first| self.has_cell(first, &cell)) {
+                continue;
+            }
+            let Some(one) = writes.clone().next() else { return (Anomaly::ThinAirRead, None) };
+            let there = |write: &Op<'_>| {
+                let commit = self.commit_span(self.history.txn_of(write.id()));
+                self.outcome(write) != Outcome::Aborted
+                    && snapshot.is_none_or(|snapshot| commit.may_precede(snapshot))
+            };
+            if !writes.clone().any(there) {
+                let aborted = writes.all(|write| self.outcome(write) == Outcome::Aborted);
+                let kind =
+                    if aborted { Anomaly::AbortedRead } else { Anomaly::UncommittedVersionRead };
+                name = (kind, Some(one.id()));
+            }
+        }
+        name
+    }
+
+    /// Whether a row has this value in this column.
+    fn has_cell(&self, row: Value, cell: &(NameId, Word)) -> bool {
+        match Content::of(self.history.pool(), row, true) {
+            Content::Columns { cells, .. } => cells.contains(cell),
+            _ => false,
         }
     }
 
@@ -451,7 +490,7 @@ impl<'t, 'h> Explainer<'t, 'h> {
             Some(write) => self.seen_of(write),
             None => {
                 let first = self.history.meta().initial.of(self.history.op(read).key());
-                let value = first.unwrap_or(isolde_history::Value::ABSENT);
+                let value = first.unwrap_or(Value::ABSENT);
                 Seen { value, list: None, write: None, initial: true }
             }
         }
@@ -460,7 +499,7 @@ impl<'t, 'h> Explainer<'t, 'h> {
     fn seen_of(&self, write: OpId) -> Seen {
         let op = self.history.op(write);
         let deleted = op.kind() == isolde_history::OpKind::Delete;
-        let value = if deleted { isolde_history::Value::ABSENT } else { op.value() };
+        let value = if deleted { Value::ABSENT } else { op.value() };
         Seen { value, list: None, write: Some(write), initial: false }
     }
 
@@ -471,10 +510,10 @@ impl<'t, 'h> Explainer<'t, 'h> {
             isolde_history::OpKind::ListRead => {
                 let elements = op.elements()?;
                 let last = elements.last().copied();
-                (last.unwrap_or(isolde_history::Value::ABSENT), Some(elements.to_vec()))
+                (last.unwrap_or(Value::ABSENT), Some(elements.to_vec()))
             }
             isolde_history::OpKind::Cas => (op.expected()?, None),
-            isolde_history::OpKind::InsertIfAbsent => (isolde_history::Value::ABSENT, None),
+            isolde_history::OpKind::InsertIfAbsent => (Value::ABSENT, None),
             _ => (op.value(), None),
         };
         Some(Seen { value, list, write, initial })

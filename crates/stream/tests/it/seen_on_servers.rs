@@ -133,3 +133,22 @@ fn what_was_read_before_everything_was_undone_does_not_count() {
     // Here the lock is kept.
     assert!(!found(ser, &text("r(z,absent)@[1,2] savepoint(s)@[2,3]")).is_empty());
 }
+
+/// What was seen of a row is put together from what several wrote: that no one wrote all of it says nothing.
+#[test]
+fn a_row_of_several_writers_is_not_from_nowhere() {
+    let text = |seen: &str| {
+        format!(
+            "meta rows by-column\nclock events\ngiven x {{a:0,b:0}}\n\
+            w: w(x,{{a:1}})@[1,2] @[1,4] {{end-sent=3}}\n\
+            w: w(x,{{b:2}})@[5,6] @[5,8] {{end-sent=7}}\n\
+            w: w(x,{{a:3}})@[9,10] @[9,12] {{end-sent=11}}\n\
+            r: r(x,{seen})@[20,21] @[20,23] {{end-sent=22}}\n\
+            w: w(x,{{b:4}})@[30,31] @[30,33] {{end-sent=32}}\n"
+        )
+    };
+    assert_eq!(found(RC, &text("{a:3,b:2}")), [""; 0]);
+    assert_eq!(found(RC, &text("{a:1,b:2}")), ["StaleRead"]);
+    assert_eq!(found(RC, &text("{a:3,b:4}")), ["UncommittedVersionRead"]);
+    assert_eq!(found(RC, &text("{a:3,b:9}")), ["ThinAirRead"]);
+}
