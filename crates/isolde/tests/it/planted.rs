@@ -69,8 +69,8 @@ impl Tape {
                 let ops = stmt["ops"].as_array().into_iter().flatten();
                 ops.map(move |op| (op, time(&stmt["interval"][1])))
             });
-            let own = writes.filter(|(op, _)| op[0] == "w" && op[1] == *key);
-            let (op, answered) = own.last()?;
+            let mut own = writes.filter(|(op, _)| op[0] == "w" && op[1] == *key);
+            let (op, answered) = own.next_back()?;
             let (end_sent, ended) = (time(&line["end-sent"]), time(&line["interval"][1]));
             Some(Wrote { line: at, value: op[2].as_i64()?, answered, end_sent, ended })
         };
@@ -173,7 +173,7 @@ impl Tape {
         let reads = self.reads();
         let pair = self.pairs().into_iter().find(|[first, second]| {
             let until = second.answered + 2;
-            let mine = self.keys().into_iter().flat_map(|key| {
+            let mine = self.keys().into_iter().filter_map(|key| {
                 let own = self.versions(&key).into_iter().find(|wrote| wrote.line == first.line);
                 own.map(|wrote| (key, wrote.value))
             });
