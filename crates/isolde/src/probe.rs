@@ -193,7 +193,7 @@ fn write_traces(folder: &Path, force: bool, matrix: &Matrix) -> Result<()> {
             let file = folder.join(format!("{}.{}.jsonl", case.name, offer.name));
             match isolde_probe::trace(&matrix.database.0, offer, &cell.schedule, &cell.played) {
                 Ok(trace) => {
-                    output::write(&file, force, |out| Ok(out.write_all(trace.as_bytes())?))?
+                    output::write(&file, force, |out| Ok(out.write_all(trace.as_bytes())?))?;
                 }
                 Err(why) => left_out.push(format!("\n  {} at {}: {why}", case.name, offer.name)),
             }

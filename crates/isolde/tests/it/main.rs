@@ -21,6 +21,7 @@ mod mirrored;
 mod online;
 mod outputs;
 mod own_histories;
+mod planted;
 mod printed_commands;
 mod probe;
 mod readme;

@@ -8,19 +8,13 @@ mod txns;
 mod understood;
 mod words;
 
-use isolde_target::{Failure, Offer, Said};
+use isolde_target::Offer;
 use serde_json::json;
 
-use crate::schedule::{Happened, Played, Schedule, StepTimes};
+use crate::schedule::{Happened, Played, Schedule};
 use rows::Tables;
-use txns::SessionTrace;
+use txns::{SessionTrace, StepAnswer};
 use understood::understand;
-
-/// The answer to a step.
-struct Answered<'p> {
-    times: StepTimes,
-    said: Result<&'p Said, &'p Failure>,
-}
 
 /// A run of a schedule as a `.jsonl` trace; otherwise the reason why there is none.
 pub fn trace(
@@ -62,13 +56,13 @@ pub fn trace(
     Ok(lines.join("\n") + "\n")
 }
 
-fn answer(played: &Played, step: usize) -> Option<Answered<'_>> {
+fn answer(played: &Played, step: usize) -> Option<StepAnswer<'_>> {
     let times = *played.times.iter().find(|times| times.step == step)?;
     let own = played.events.iter().filter(|event| event.step == step);
-    let said = own.filter_map(|event| match &event.happened {
+    let mut said = own.filter_map(|event| match &event.happened {
         Happened::Answered(said) => Some(Ok(said)),
         Happened::Failed(failure) => Some(Err(failure)),
         Happened::Blocked | Happened::Silent => None,
     });
-    said.last().map(|said| Answered { times, said })
+    said.next_back().map(|said| StepAnswer { times, said })
 }

@@ -4,10 +4,15 @@ use isolde_history::LockMode;
 use isolde_target::{After, Failure, Said};
 use serde_json::{Map, Value, json};
 
-use super::Answered;
 use super::rows::Tables;
 use super::understood::Understood;
 use crate::schedule::StepTimes;
+
+/// The answer to a step.
+pub(super) struct StepAnswer<'p> {
+    pub(super) times: StepTimes,
+    pub(super) said: Result<&'p Said, &'p Failure>,
+}
 
 /// A session while its statements are gone through.
 pub(super) struct SessionTrace<'t> {
@@ -29,6 +34,7 @@ struct OpenTxn {
 }
 
 /// How a transaction ended.
+#[derive(Clone, Copy)]
 struct Ending {
     outcome: &'static str,
     /// When COMMIT or ROLLBACK was sent, if one was.
@@ -46,7 +52,7 @@ impl<'t> SessionTrace<'t> {
         &mut self,
         sql: &str,
         statement: &Understood,
-        answered: &Answered<'_>,
+        answered: &StepAnswer<'_>,
     ) -> Result<(), String> {
         let StepTimes { sent, answered: at, .. } = answered.times;
         if let Err(failure) = answered.said
@@ -62,7 +68,7 @@ impl<'t> SessionTrace<'t> {
                 let mut txn = OpenTxn::new(sent, Some(at));
                 txn.read_only = *statement == Understood::BeginReadOnly;
                 if *statement == Understood::BeginWithSnapshot {
-                    let mut stmt = stmt(sql, Vec::new(), answered.times, None);
+                    let mut stmt = stmt(sql, &[], answered.times, None);
                     stmt.insert("snapshot-interval".to_owned(), json!([sent, at]));
                     txn.stmts.push(Value::Object(stmt));
                 }
@@ -85,7 +91,7 @@ impl<'t> SessionTrace<'t> {
         &mut self,
         sql: &str,
         statement: &Understood,
-        answered: &Answered<'_>,
+        answered: &StepAnswer<'_>,
     ) -> Result<(), String> {
         let StepTimes { sent, answered: at, .. } = answered.times;
         let alone = self.open.is_none();
@@ -102,7 +108,7 @@ impl<'t> SessionTrace<'t> {
             }
             _ => None,
         };
-        let mut stmt = stmt(sql, ops, answered.times, lock);
+        let mut stmt = stmt(sql, &ops, answered.times, lock);
         let mut is_over = false;
         if let Err(failure) = answered.said {
             stmt.insert("error".to_owned(), json!(failure.code));
@@ -164,12 +170,7 @@ impl OpenTxn {
 }
 
 /// A statement as a trace has it.
-fn stmt(
-    sql: &str,
-    ops: Vec<Value>,
-    times: StepTimes,
-    lock: Option<LockMode>,
-) -> Map<String, Value> {
+fn stmt(sql: &str, ops: &[Value], times: StepTimes, lock: Option<LockMode>) -> Map<String, Value> {
     let mut stmt = Map::new();
     stmt.insert("ops".to_owned(), json!(ops));
     stmt.insert("interval".to_owned(), json!([times.sent, times.answered]));

@@ -65,9 +65,8 @@ pub(super) fn understand(statement: &str) -> Option<Understood> {
     let words: Vec<&str> = pieces.iter().map(word).collect();
     Some(match words.as_slice() {
         ["begin" | "start", .., "read", "only"] => Understood::BeginReadOnly,
-        ["begin", ..] => Understood::Begin,
         ["start", "transaction", "with", "consistent", ..] => Understood::BeginWithSnapshot,
-        ["start", "transaction", ..] => Understood::Begin,
+        ["begin", ..] | ["start", "transaction", ..] => Understood::Begin,
         ["commit" | "end", ..] => Understood::Commit,
         ["rollback", "to", "savepoint", name] | ["rollback", "to", name] => {
             Understood::RollbackTo((*name).to_owned())
