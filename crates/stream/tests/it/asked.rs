@@ -52,7 +52,8 @@ fn line(history: &History, witness: &Witness) -> String {
         text
     };
     let txns: Vec<String> = witness.txns.iter().map(|txn| txn_name(history, *txn)).collect();
-    let of_ops = witness.ops.iter().map(|op| history.op(*op).key());
+    let of_ops = witness.ops.iter().map(|op| history.op(*op));
+    let of_ops = of_ops.filter(|op| op.kind().has_key()).map(|op| op.key());
     let of_steps = witness.steps.iter().filter_map(|step| step.because.key);
     let mut keys: Vec<Key> = Vec::new();
     for key in of_ops.chain(of_steps) {
