@@ -19,6 +19,7 @@ mod flow;
 mod lock_modes;
 mod mirror;
 mod offline;
+mod range_exclusion;
 mod ranges;
 mod reading;
 mod row;

@@ -7,8 +7,6 @@
 use hashbrown::HashMap;
 use isolde_history::{Datum, Pool, Value};
 
-use super::breach::Broken;
-use super::mirror::{Deciding, Mirror};
 use super::span::Span;
 use crate::bodies::TxnRef;
 use crate::content::{NameId, name_id};
@@ -54,31 +52,31 @@ pub(crate) struct KeyHold {
 }
 
 impl KeyHold {
-    fn meets(&self, other: &KeyHold) -> bool {
+    pub(super) fn meets(&self, other: &KeyHold) -> bool {
         let keys = self.first.number <= other.last && other.first.number <= self.last;
         keys && self.from.max(other.from) < self.until.min(other.until)
     }
 
-    fn span(&self) -> Span {
+    pub(super) fn span(&self) -> Span {
         Span { sent: self.from, answered: self.until }
     }
 }
 
 /// One of a transaction that has been decided.
 #[derive(Clone, Debug)]
-struct Decided {
-    txn: TxnRef,
-    hold: KeyHold,
+pub(super) struct DecidedHold {
+    pub(super) txn: TxnRef,
+    pub(super) hold: KeyHold,
 }
 
 /// Those of one table, in the order of their ends.
-type OfTable = HashMap<NameId, Vec<Decided>>;
+pub(super) type OfTable = HashMap<NameId, Vec<DecidedHold>>;
 
 /// The ranges and the new rows of transactions that have been decided.
 #[derive(Default, Debug)]
 pub(crate) struct Ranges {
-    ranges: OfTable,
-    inserted: OfTable,
+    pub(super) ranges: OfTable,
+    pub(super) inserted: OfTable,
     /// Whether any statement has said which range it looked at.
     pub(crate) are_said: bool,
 }
@@ -92,40 +90,6 @@ impl Ranges {
                 all.drain(..gone);
                 !all.is_empty()
             });
-        }
-    }
-}
-
-impl Mirror {
-    /// Holds the ranges that a transaction had locked against rows that others inserted, and the other way round.
-    pub(super) fn exclude_inserts(&mut self, txn: &Deciding) {
-        if !self.ranges.are_said {
-            return;
-        }
-        let (no, trace) = (txn.trace.txn, &txn.trace);
-        let mut broken = Vec::new();
-        for (own, is_range) in
-            trace.ranges.iter().map(|r| (r, true)).chain(trace.inserted.iter().map(|i| (i, false)))
-        {
-            let Ranges { ranges, inserted, .. } = &mut self.ranges;
-            let (same, others) = if is_range { (ranges, inserted) } else { (inserted, ranges) };
-            let others = others.get(&own.first.table).map_or(&[][..], Vec::as_slice);
-            let met = others.iter().rev().take_while(|old| old.hold.until > own.from);
-            let met = met.filter(|old| old.txn != no && old.hold.meets(own));
-            broken.extend(met.map(|old| Broken::Range {
-                op: own.op,
-                held: own.span(),
-                is_range,
-                other: old.txn,
-                other_op: old.hold.op,
-                other_held: old.hold.span(),
-            }));
-            let all = same.entry(own.first.table).or_default();
-            let at = all.partition_point(|old| old.hold.until <= own.until);
-            all.insert(at, Decided { txn: no, hold: own.clone() });
-        }
-        for what in broken {
-            self.tell(&txn.trace, what);
         }
     }
 }
