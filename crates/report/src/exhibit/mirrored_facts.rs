@@ -49,7 +49,7 @@ pub(super) fn in_short(p: &Phrases<'_>, witness: &Witness) -> Option<String> {
         (Mechanism::ConsistentRead, _) => "could not see that".to_owned(),
         (Mechanism::MutualExclusion, _) => "locked by both".to_owned(),
         (Mechanism::FirstUpdaterWins, _) => "both wrote".to_owned(),
-        (Mechanism::Certifier, _) => "had to be refused".to_owned(),
+        (Mechanism::Certifier, _) => "should have been refused".to_owned(),
     })
 }
 

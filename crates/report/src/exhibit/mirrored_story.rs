@@ -250,7 +250,7 @@ impl MirroredTeller<'_> {
     }
 
     /// "T3 wrote x = 1 and T5 wrote x = 2, and both committed. T3 took its snapshot by 3 and committed at 10 or later, and T5
-    /// ...: each before the other committed, so one of them had to be refused. T3 had read x = 0: what T5 wrote is lost."
+    /// ...: each before the other committed, so one of them should have been refused. T3 had read x = 0: what T5 wrote is lost."
     fn both_wrote(&self) -> Option<String> {
         let [one, two] = &self.m.stretches[..] else { return None };
         let wrote = |stretch: &Stretch| {
@@ -259,7 +259,7 @@ impl MirroredTeller<'_> {
         };
         Some(format!(
             "{} and {}, and both committed. {} took its snapshot {}, and {} {}: each before the other committed, so one of \
-             them had to be refused.{}",
+             them should have been refused.{}",
             wrote(one),
             wrote(two),
             self.p.name(one.txn),

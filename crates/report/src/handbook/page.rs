@@ -14,7 +14,7 @@ pub struct AnomalyPage {
     /// How it differs from those that it is taken for; may be empty.
     pub differs: &'static str,
     /// Why a level that forbids it cannot explain it, as a clause without names: "the second
-    /// writer had to be refused, because what it had read was no longer current".
+    /// writer should have been refused, because what it had read was no longer current".
     pub breach: &'static str,
     /// What it does to an application, by example, in one or two sentences.
     pub harm: &'static str,

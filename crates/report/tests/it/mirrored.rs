@@ -177,7 +177,7 @@ fn locks_and_writers_that_overlap() {
                   the other started
                 #0 wrote x = 1 and #1 wrote x = 2, and both committed. #0 took its snapshot by 3 and committed
                 at 10 or later, and #1 by 5 and committed at 8 or later: each before the other committed, so
-                one of them had to be refused.
+                one of them should have been refused.
 
                 event  a                b
                     1  + #0 w(x,1)

@@ -25,6 +25,7 @@ mod reading;
 mod row;
 mod span;
 mod ssi;
+mod times;
 mod topology;
 mod trace;
 mod tracer;

@@ -122,7 +122,7 @@ pub(super) static PAGES: [AnomalyPage; 4] = [
             one that began only after it had committed.",
         differs: "It is no cycle: the history may be serializable in another order, and then values show nothing. The \
             certifier does not look for cycles, but refuses whatever may become one.",
-        breach: "what a transaction had read was no longer current at its commit, so it had to be refused",
+        breach: "what a transaction had read was no longer current at its commit, so it should have been refused",
         harm: "Nothing yet: this history is serializable. Of two withdrawals, each of which reads both accounts, both \
             will be paid out by a server that does this.",
         remedy: "Look at what validation compares: it has to see every commit since the snapshot, those that are just \
