@@ -56,7 +56,7 @@ pub fn to_json(event: &StreamEvent) -> Value {
             told["late"] = json!(correction.cause.late());
             told["cause"] = json!(correction.cause.to_string());
         }
-        Told::Late { txn } => told["transaction"] = json!(txn),
+        Told::Late { txn, .. } => told["transaction"] = json!(txn),
         _ => {}
     }
     told
@@ -82,7 +82,12 @@ pub fn sentence(event: &StreamEvent) -> String {
         Told::Correction(correction) => {
             format!("{}, and a violation is withdrawn: {story}", correction.cause)
         }
-        Told::Late { txn } => format!("{txn} came later than its source had promised"),
+        Told::Late { txn, decided: false } => {
+            format!("{txn} came later than its source had promised")
+        }
+        Told::Late { txn, decided: true } => {
+            format!("{txn} came too late: what had not ended when it began is decided")
+        }
         Told::Trouble(trouble) => trouble.to_string(),
     }
 }

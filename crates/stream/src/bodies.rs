@@ -12,7 +12,7 @@ use isolde_history::{History, Timestamp, TxnDraft, TxnId};
 
 use crate::batch_files::{SavedBatchFiles, Written};
 use crate::content::{NameId, What, Word};
-use crate::disk::{Disk, Elsewhere, LentDisk};
+use crate::disk::{Disk, Elsewhere, LentDisk, words_of};
 use crate::error::StreamError;
 use crate::pack::packed;
 use crate::places::{Given, Places};
@@ -104,6 +104,8 @@ struct Live {
     latest: Timestamp,
     /// By snapshots: the places of its transactions.
     places: Option<Places>,
+    /// The hashes of what was written, once something was looked for.
+    words: Option<Box<[u32]>>,
 }
 
 /// A batch, and by snapshots the places that its transactions were given.
@@ -136,7 +138,7 @@ impl Bodies {
         let number = self.next();
         self.live_bytes += bytes_of(&history);
         self.live_txns += history.txn_count() as u64;
-        let live = Live { history: history.clone(), arrived, latest, places: None };
+        let live = Live { history: history.clone(), arrived, latest, places: None, words: None };
         self.live.push_back(live);
         (number, history)
     }
@@ -239,6 +241,26 @@ impl Bodies {
         found
     }
 
+    /// The batches, wherever they are, in which something may have been written, the latest first.
+    pub(crate) fn with_word(&mut self, name: NameId, word: Word) -> Vec<u32> {
+        let hash = name.mixed().hash_as(What::Word(word));
+        let first = self.first;
+        let mut found = self.about(name, What::Word(word));
+        found.retain(|batch| *batch < first);
+        for (number, live) in (first..).zip(&mut self.live) {
+            let words = live.words.get_or_insert_with(|| {
+                let words = words_of(&live.history).into_boxed_slice();
+                self.live_bytes += size_of_val::<[u32]>(&words);
+                words
+            });
+            if words.binary_search(&hash).is_ok() {
+                found.push(number);
+            }
+        }
+        found.reverse();
+        found
+    }
+
     /// Looks for the batches on disk before a number that have to do with something, the latest first.
     pub(crate) fn backwards(&mut self, end: u32, name: NameId, what: What) -> BatchSearch {
         let hash = name.mixed().hash_as(what);
@@ -327,6 +349,7 @@ impl Bodies {
         {
             self.live_bytes -= bytes_of(&oldest.history);
             self.live_bytes -= oldest.places.as_ref().map_or(0, Places::heap_bytes);
+            self.live_bytes -= oldest.words.as_deref().map_or(0, size_of_val::<[u32]>);
             self.live_txns -= oldest.history.txn_count() as u64;
             self.first += 1;
         }

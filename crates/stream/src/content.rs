@@ -92,6 +92,11 @@ pub(crate) fn word(pool: &Pool, value: Value) -> Word {
     if bits & HASHED == 0 { Word(bits) } else { Word(hash(pool, value, 1) << 2 | HASHED) }
 }
 
+/// The word of a value in one column of a row.
+pub(crate) fn cell_word(column: NameId, word: Word) -> Word {
+    Word(mix(mix(column.0, column.1), word.0) << 2 | HASHED)
+}
+
 /// The identity of a name.
 #[inline]
 pub(crate) fn name_id(pool: &Pool, name: Value) -> NameId {

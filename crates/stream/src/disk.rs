@@ -6,10 +6,12 @@
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
-use isolde_history::{Effect, Key, Op, OpKind, Outcome, Pool, Timestamp, Txn, Value};
+use isolde_history::{
+    Datum, Effect, History, Key, Op, OpKind, Outcome, Pool, Timestamp, Txn, Value,
+};
 
 use crate::batch_files::{BatchFiles, Written};
-use crate::content::{MixedName, What, Word, name_id, word};
+use crate::content::{MixedName, What, Word, cell_word, name_id, word};
 use crate::error::StreamError;
 use crate::sorted_runs::SortedRuns;
 use crate::unsure::UnsureWords;
@@ -172,11 +174,37 @@ fn note_all(batch: &Written, runs: &mut SortedRuns) {
     for name in &names {
         runs.note(name.hash_as(What::Key), *number);
     }
-    for op in history.ops().filter(writes) {
-        runs.note(names[op.key().index()].hash_as(What::Word(written(pool, &op))), *number);
-    }
+    each_word(history, &names, |hash| runs.note(hash, *number));
     let unsure = |hash| runs.note(hash, *number);
     each_unsure(batch, unsure);
+}
+
+/// The hashes of what the operations of a batch wrote.
+fn each_word(history: &History, names: &[MixedName], mut each: impl FnMut(u32)) {
+    let (pool, by_column) = (history.pool(), history.rows_by_column());
+    for op in history.ops().filter(writes) {
+        let name = names[op.key().index()];
+        each(name.hash_as(What::Word(written(pool, &op))));
+        // Who reads a row may ask for some of its columns.
+        if by_column && let Datum::Row(row) = pool.datum(op.value()) {
+            let cells = row
+                .pairs()
+                .map(|(column, value)| cell_word(name_id(pool, column), word(pool, value)));
+            cells.for_each(|cell| each(name.hash_as(What::Word(cell))));
+        }
+    }
+}
+
+/// The same, in order, each once.
+pub(crate) fn words_of(history: &History) -> Vec<u32> {
+    let pool = history.pool();
+    let names = pool.key_names().iter().map(|name| name_id(pool, *name).mixed());
+    let (names, mut words): (Vec<MixedName>, Vec<u32>) = (names.collect(), Vec::new());
+    each_word(history, &names, |hash| words.push(hash));
+    words.sort_unstable();
+    words.dedup();
+    words.shrink_to_fit();
+    words
 }
 
 /// Notes what a batch wrote without its being known if or when that was committed.

@@ -22,7 +22,7 @@ pub enum StreamError {
     },
     /// All that came is in the state, and that is more than may be kept.
     #[error(
-        "{folder} has all that came by snapshots, and no room for more than {keep} bytes (--keep)\n  \
+        "{folder} has all that came, and no room for more than {keep} bytes (--keep)\n  \
          hint: begin anew in another folder, or with a larger --keep"
     )]
     LogFull {

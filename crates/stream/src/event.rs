@@ -29,10 +29,13 @@ pub enum Told {
     /// A violation that was told has got another name, or another opponent, before it was final; or the writer of what
     /// was read has become known, which no promise and no timeout could have made sure of.
     Renamed(Box<Finding>),
-    /// A transaction came later than its source had promised.
+    /// A transaction came later than its source had promised, or by client intervals when others had been decided that it
+    /// may have to do with.
     Late {
         /// Its name.
         txn: String,
+        /// Whether others had been decided.
+        decided: bool,
     },
     /// Something is wrong with the stream itself.
     Trouble(Trouble),

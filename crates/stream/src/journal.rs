@@ -16,7 +16,7 @@ use crate::pack::Pack;
 use crate::settings::Restrictions;
 
 /// What the state begins with: what it is, and the version.
-const BEGINNING: &[u8; 16] = b"isolde state\0\0\0\x02";
+const BEGINNING: &[u8; 16] = b"isolde state\0\0\0\x03";
 const STATE: &str = "state";
 /// A log so long is worth a checkpoint.
 const LONG: u64 = 16 << 20;

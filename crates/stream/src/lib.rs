@@ -38,5 +38,5 @@ pub use disk::Elsewhere;
 pub use error::StreamError;
 pub use event::{Cause, Correction, Finding, StreamEvent, Told, Trouble};
 pub use settings::Settings;
-pub use status::Status;
+pub use status::{DecidedShare, Status, StreamAnswer};
 pub use stream::{Resumed, Stream};

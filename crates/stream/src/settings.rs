@@ -2,15 +2,20 @@
 
 use std::path::PathBuf;
 
-use isolde_spec::Promise;
+use isolde_spec::{Profile, Promise};
 
 use crate::pack::packed;
 
 /// What a stream is told before it begins.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The promise that the transactions are held to: snapshot isolation or serializability by timestamps.
+    /// The promise that the transactions are held to: snapshot isolation or serializability by timestamps, snapshot isolation by
+    /// snapshots, or by client intervals that of a profile.
     pub promise: Promise,
+    /// By client intervals: by which mechanisms the server keeps its promise.
+    pub profile: Option<Profile>,
+    /// By client intervals: which share of all dependencies has to be decided, from 0 to 1, so that finding nothing counts.
+    pub share: f64,
     /// Without promises of the source: after so many milliseconds the verdict on a transaction is final.
     pub timeout: i64,
     /// How many bytes may be held in memory.
@@ -40,9 +45,16 @@ impl Settings {
         Restrictions { timeout, memory, keep }
     }
 
+    /// The usual settings by client intervals.
+    pub fn by_intervals(profile: &Profile) -> Settings {
+        Settings { profile: Some(profile.clone()), ..Settings::new(profile.promise()) }
+    }
+
     /// The usual settings for a promise: five seconds, 512 MB in memory, 10 GB on disk.
     pub fn new(promise: Promise) -> Settings {
         let (memory, keep) = (512 << 20, 10_000_000_000);
-        Settings { promise, timeout: 5_000, memory, at_the_end: None, keep, folder: None }
+        let (profile, at_the_end, folder) = (None, None, None);
+        let (share, timeout) = (0.9, 5_000);
+        Settings { promise, profile, share, timeout, memory, at_the_end, keep, folder }
     }
 }

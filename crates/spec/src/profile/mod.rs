@@ -14,7 +14,7 @@ mod tests;
 
 use isolde_history::LockMode;
 
-use crate::level::Level;
+use crate::level::{By, Level, Promise};
 
 pub use error::{ProfileError, ProfileProblem, UnknownProfile};
 
@@ -143,6 +143,11 @@ impl Profile {
     /// The name of the server and of its level.
     pub fn name(&self) -> String {
         format!("{} {}", self.server, self.level)
+    }
+
+    /// What its mechanisms amount to, as it is asked of client intervals.
+    pub fn promise(&self) -> Promise {
+        Promise { level: self.promises, session_order: false, by: By::Intervals }
     }
 
     /// Whether a history of that server at that level is one of this profile's. Case does not matter, nor whether

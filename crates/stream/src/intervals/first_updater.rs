@@ -27,7 +27,8 @@ impl Mirror {
             // writer is refused even if it would change nothing itself.
             let changes = |place: Place| match self.profile.locks {
                 _ if !self.profile.idle_updates_vanish => true,
-                LockScope::None => !row.is_old_content(place),
+                // Such versions are in doubt by now.
+                LockScope::None => row.version(place).is_some_and(|version| version.is_certain),
                 _ => !row.may_be_idle(place),
             };
             let both = |place: Place| self.profile.locks != LockScope::None || changes(place);

@@ -5,6 +5,7 @@ use isolde_spec::Profile;
 
 use super::breach::{Breach, Tally};
 use super::content::Content;
+use super::entering::in_order;
 use super::mirror::Mirror;
 use super::tracer::Tracer;
 use crate::content::name_id;
@@ -107,12 +108,10 @@ pub(super) fn mirror_of(history: &History, profile: &Profile) -> Mirror {
 pub(super) fn breaches(history: &History, profile: &Profile) -> (Vec<Breach>, Tally) {
     let tracer = Tracer::new(history, profile, 0);
     let mut mirror = mirror_of(history, profile);
-    let began = |txn: &TxnId| history.txn(*txn).interval().begin.unwrap_or(i64::MIN);
-    let mut txns: Vec<TxnId> = (0..history.txn_count()).map(|txn| TxnId(txn as u32)).collect();
-    txns.sort_by_key(began);
+    let began = |txn: TxnId| history.txn(txn).interval().begin.unwrap_or(i64::MIN);
     // As they would have come: so no more is kept at a time than while the database ran.
-    for txn in txns {
-        mirror.decide_before(began(&txn));
+    for txn in in_order(history) {
+        mirror.decide_before(began(txn));
         mirror.enter(tracer.trace(txn));
     }
     mirror.finish();

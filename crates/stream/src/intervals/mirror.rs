@@ -17,7 +17,7 @@ use super::trace::{DATABASE, Fate, Trace, Turn, Write};
 use crate::content::NameId;
 
 /// Of so many transactions that were decided, what is over is forgotten at once.
-const FORGET_EVERY: u32 = 1 << 12;
+pub(super) const FORGET_EVERY: u32 = 1 << 12;
 
 /// A transaction while it is decided.
 pub(super) struct Deciding {
@@ -47,6 +47,9 @@ pub(crate) struct Mirror {
     /// What rows hold at first, if nothing is said of one.
     default: Content,
     since_forgotten: u32,
+    pub(super) forget_every: u32,
+    /// When the last of those that are decided had ended.
+    decided_until: Option<i64>,
 }
 
 impl Mirror {
@@ -65,6 +68,8 @@ impl Mirror {
             found: Vec::new(),
             default,
             since_forgotten: 0,
+            forget_every: FORGET_EVERY,
+            decided_until: None,
         }
     }
 
@@ -81,6 +86,16 @@ impl Mirror {
     /// How much could be decided so far.
     pub(crate) fn tally(&self) -> Tally {
         self.tally
+    }
+
+    /// When the last transaction that was decided had ended: what began by then comes too late.
+    pub(crate) fn decided_until(&self) -> Option<i64> {
+        self.decided_until
+    }
+
+    /// Those that wait.
+    pub(super) fn waiting_traces(&self) -> impl Iterator<Item = &Trace> {
+        self.entered.values()
     }
 
     /// How many transactions wait, how many rows and versions are kept, and how many dependencies.
@@ -147,7 +162,7 @@ impl Mirror {
             self.waiting.pop();
             self.decide(no);
             self.since_forgotten += 1;
-            if self.since_forgotten >= FORGET_EVERY {
+            if self.since_forgotten >= self.forget_every {
                 self.since_forgotten = 0;
                 self.forget(time);
             }
@@ -165,6 +180,7 @@ impl Mirror {
         let Some(trace) = self.entered.remove(&no) else { return };
         let mut txn = Deciding { no, trace, snapshot: None, saw: Vec::new() };
         let committed = txn.trace.fate == Fate::Committed;
+        self.decided_until = self.decided_until.max(Some(txn.trace.turn.ended));
         self.tally.txns += 1;
         self.tally.committed += u64::from(committed);
         self.judge_reads(&mut txn);
@@ -176,7 +192,9 @@ impl Mirror {
         if committed && self.profile.first_updater_wins {
             self.only_one_updates(&txn);
         }
-        self.count_pairs(&txn);
+        if committed {
+            self.count_pairs(&txn);
+        }
         if committed && self.profile.certifier != Certifier::None {
             self.certify(&txn);
         }
@@ -185,10 +203,13 @@ impl Mirror {
     /// From now on its versions are those of a transaction that has been decided.
     fn note_decided(&mut self, txn: &Deciding) {
         let unlocked = self.profile.locks == LockScope::None && self.profile.idle_updates_vanish;
+        let turn = txn.trace.turn;
+        let meanwhile = Span { sent: turn.began, answered: turn.ended };
+        let snapshot = txn.trace.snapshot.unwrap_or(meanwhile);
         for write in &txn.trace.writes {
             let Some(row) = self.rows.get_mut(&write.row) else { continue };
             let place = row.place_of(txn.no);
-            if let Some(place) = place.filter(|place| unlocked && row.is_old_content(*place)) {
+            if let Some(place) = place.filter(|at| unlocked && row.is_old_content(*at, snapshot)) {
                 // It may have written nothing, as its snapshot had that already; others wrote meanwhile.
                 row.doubt(place);
             }
@@ -216,8 +237,13 @@ impl Mirror {
     fn forget(&mut self, time: i64) {
         let open = self.waiting.iter().map(|Reverse((turn, _))| turn.began).min();
         let horizon = open.map_or(time, |open| open.min(time));
-        self.topology.forget(|member| member.ended < horizon);
         self.ranges.forget(horizon);
+        // Of two anti-dependencies in a row the first may come when the last has long committed.
+        let since = match self.profile.certifier {
+            Certifier::Ssi => self.topology.oldest_beginning(horizon).min(horizon),
+            _ => horizon,
+        };
+        self.topology.forget(|member| member.ended < since);
         let Mirror { rows, topology, touched, conflicts, .. } = self;
         conflicts.forget(|no| topology.member(no).is_some());
         touched.retain(|name| {

@@ -9,29 +9,38 @@
 //! Only certain orders are used. What is not certain loses detections, and never makes a violation up.
 
 mod breach;
+mod checker;
 mod conflicts;
 mod consistent_read;
 mod content;
 mod edges;
+mod entering;
 mod exclusion;
 mod first_updater;
 mod flow;
+mod held;
 mod lock_modes;
+mod low_water;
 mod mirror;
 mod offline;
 mod range_exclusion;
 mod ranges;
 mod reading;
 mod row;
+mod small;
+mod sources;
 mod span;
 mod ssi;
+mod suspects;
 mod times;
+mod told;
 mod topology;
 mod trace;
 mod tracer;
 mod version_orders;
 mod witness;
 
+pub(crate) use checker::{IntervalChecker, SaidOfSession};
 pub use flow::IntervalFlow;
 pub use offline::decide;
 pub use version_orders::version_orders;

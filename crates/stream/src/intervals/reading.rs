@@ -6,7 +6,7 @@ use super::breach::Broken;
 use super::consistent_read::{self, ReadsJudged};
 use super::content::Match;
 use super::mirror::{Deciding, Mirror};
-use super::row::{Place, Row};
+use super::row::{Place, Row, RowVersion};
 use super::span::Span;
 use super::trace::{OwnWrite, Read, Sees};
 
@@ -46,13 +46,16 @@ impl Mirror {
         if own.inserted && read.observed.is_row() && self.is_shown(txn, read) {
             return;
         }
-        self.tell(&txn.trace, Broken::Own { op: read.op });
+        // Where updates that change nothing vanish, it matters what was there before, and so it does for other columns.
+        let is_other = own.content.matches(&read.observed, |_| None) == Match::No;
+        let alone = is_other && !self.profile.idle_updates_vanish && !own.inserted;
+        self.tell(&txn.trace, Broken::Own { op: read.op, alone });
     }
 
     /// Whether a read shows the own write. Columns that it did not write are those of the version that it replaced, which
     /// is the newest one once the row is locked.
     fn shows_own(&mut self, txn: &Deciding, read: &Read, own: &OwnWrite) -> bool {
-        let (no, snapshot) = (txn.no, txn.trace.snapshot.unwrap_or(Span::ANY));
+        let (no, snapshot) = (txn.no, txn.trace.snapshot.unwrap_or(meanwhile(txn)));
         let locks = self.profile.locks == LockScope::Rows;
         let seen = &read.observed;
         match own.content.matches(seen, |_| None) {
@@ -81,24 +84,24 @@ impl Mirror {
     /// goes on to see what it saw before.
     fn may_have_changed_nothing(&mut self, txn: &Deciding, read: &Read) -> bool {
         let no = txn.no;
-        let snapshot = txn.trace.snapshot.unwrap_or(Span::ANY);
-        let ended = txn.trace.turn.ended;
-        let own = read.own.as_ref().and_then(|own| own.content.as_observed());
-        let row = self.row_mut(read.row);
-        // What was committed later cannot have been there.
-        let was_there = |place: &Place| {
-            row.version(*place).is_none_or(|v| v.writer != no && v.commit.sent <= ended)
+        let Some(own) = read.own.as_ref().map(|own| own.content.as_observed()) else {
+            return false;
         };
-        let holds = |place| own.as_ref().is_none_or(|own| row.matches(place, own) != Match::No);
+        let snapshot = txn.trace.snapshot.unwrap_or(meanwhile(txn));
+        let row = self.row_mut(read.row);
+        let holds = |at| own.as_ref().is_none_or(|own| row.matches(at, own) != Match::No);
         let mut seen = row.candidates(snapshot, no).into_iter();
-        (0..=row.versions.len()).filter(was_there).any(holds)
+        row.candidates(meanwhile(txn), no).into_iter().any(holds)
             && seen.any(|at| row.matches(at, &read.observed) != Match::No)
     }
 
     fn count_reads(&mut self, txn: &Deciding, reads: &[Read], judged: &ReadsJudged) {
+        // What was written later may have come or not: it does not count.
+        let in_time = |version: &RowVersion| version.commit.sent <= txn.trace.turn.ended;
         for (number, read) in reads.iter().enumerate() {
             let row = &self.rows[&read.row];
-            if row.versions.iter().all(|version| version.writer == txn.no) {
+            let mut others = row.versions.iter().filter(|version| version.writer != txn.no);
+            if !others.any(in_time) {
                 continue;
             }
             let saw = judged.saw[number];
@@ -134,4 +137,9 @@ impl Mirror {
             self.tell(&txn.trace, Broken::Torn { op, others, snapshot });
         }
     }
+}
+
+/// While it went on: what came later does not count, since it may have come or not.
+fn meanwhile(txn: &Deciding) -> Span {
+    Span { sent: txn.trace.turn.began, answered: txn.trace.turn.ended }
 }

@@ -137,8 +137,12 @@ impl Row {
 
     /// Whether the version at a place was overwritten by one whose COMMIT had been sent by a time.
     pub(crate) fn is_overwritten_by(&self, place: Place, time: i64) -> bool {
-        let next = self.next_certain(place).and_then(|next| self.version(next.place));
-        next.is_some_and(|next| next.commit.sent <= time)
+        let rank = self.version(place).map_or(i64::MIN, |version| version.rank);
+        let mut later = self.versions[place..].iter();
+        // Others with an earlier rank may have come or not.
+        later.any(|version| {
+            version.is_certain && rank < version.line() && version.commit.sent <= time
+        })
     }
 
     /// The last version before a place that was certainly committed, and certainly before it; or what was there at first.
@@ -164,7 +168,9 @@ impl Row {
     fn are_adjacent(&self, before: Place, after: Place) -> bool {
         let rank = self.version(after).map_or(i64::MIN, |version| version.rank);
         let between = |version: &RowVersion| version.line() <= rank;
-        before + 1 == after && (self.unsettled == 0 || !self.versions[after..].iter().any(between))
+        // Where nothing is loose, only what has the same rank can.
+        let most = if self.unsettled == 0 { 1 } else { usize::MAX };
+        before + 1 == after && !self.versions[after..].iter().take(most).any(between)
     }
 
     /// Whether the version at a place is what a read saw.
@@ -200,24 +206,21 @@ impl Row {
         version.is_certain = false;
     }
 
-    /// Whether what a version holds was in the row before, in whatever version.
-    pub(crate) fn is_old_content(&self, place: Place) -> bool {
+    /// Whether what a version holds may have been in the row before, in a version that its writer's snapshot may show.
+    pub(crate) fn is_old_content(&self, place: Place, snapshot: Span) -> bool {
         let Some(version) = self.version(place) else { return false };
-        let ended = version.commit.answered;
-        let others = self
-            .versions
-            .iter()
-            .filter(|other| other.writer != version.writer && other.commit.sent <= ended);
-        let mut others = others.map(|other| &other.content).chain([&self.first]);
+        let shown = self.candidates(snapshot, version.writer);
+        let holds = |place: Place| self.version(place).map_or(&self.first, |other| &other.content);
+        let mut shown = shown.into_iter().filter(|place| *holds(*place) != Content::Absent);
         match &version.content {
             Content::Absent | Content::Element(_) => false,
-            Content::Columns { cells, .. } => others.any(|other| match other {
-                Content::Columns { cells: older, .. } => {
-                    cells.iter().any(|cell| older.contains(cell))
-                }
-                other => *other == Content::Unknown,
+            Content::Columns { cells, .. } => shown.any(|place| {
+                let old = |column: NameId| self.column(place, column);
+                cells.iter().any(|(column, word)| old(*column).is_none_or(|old| old == *word))
             }),
-            content => others.any(|other| other == content || *other == Content::Unknown),
+            content => {
+                shown.any(|place| holds(place) == content || *holds(place) == Content::Unknown)
+            }
         }
     }
 
@@ -235,12 +238,17 @@ impl Row {
 
     /// What a column holds in the version at a place, if that is known.
     pub(crate) fn column(&self, place: Place, column: NameId) -> Option<Word> {
-        self.column_before(place + 1, column)
+        self.column_below(place + 1, place, column)
     }
 
     /// What the versions before a place left in a column, if that is known.
     fn column_before(&self, place: Place, column: NameId) -> Option<Word> {
-        if self.unsettled > 0 && self.is_around_loose(place.min(self.versions.len())) {
+        self.column_below(place, place, column)
+    }
+
+    /// The same of the versions below a place, if none is loose around another one.
+    fn column_below(&self, place: Place, around: Place, column: NameId) -> Option<Word> {
+        if self.unsettled > 0 && self.is_around_loose(around) {
             return None;
         }
         for earlier in (0..place).rev() {
@@ -342,10 +350,15 @@ impl Row {
             |version: &RowVersion| version.is_certain && version.commit.answered < horizon;
         // The newest of these stays: it is what was there at first. What may stand on either side of it stays, too.
         if let Some(kept) = self.versions.iter().rposition(overwrites) {
-            let line = self.versions[kept].line();
-            let gone = self.versions.partition_point(|version| version.rank < line);
-            if gone == kept && gone > 0 {
-                self.versions[kept].content = self.content_with_columns_before(kept);
+            let line = self.versions[kept..].iter().map(RowVersion::line).min().unwrap_or(i64::MIN);
+            let mut gone = self.versions.partition_point(|version| version.rank < line);
+            // What is certain of other columns is not lost; around versions that may stand elsewhere nothing is.
+            let has_columns = matches!(self.versions[kept].content, Content::Columns { .. });
+            if has_columns && gone > 0 && !self.versions[..=kept].iter().any(RowVersion::is_loose) {
+                match gone == kept {
+                    true => self.versions[kept].content = self.content_with_columns_before(kept),
+                    false => gone = 0,
+                }
             }
             if gone > 0 {
                 self.first = Content::Unknown;

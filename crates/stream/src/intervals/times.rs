@@ -49,6 +49,17 @@ impl Times {
         times
     }
 
+    /// When it had done all that is judged in it, if it is not known when it ended: unless it certainly committed, that is
+    /// what its statements did. It must not keep others from being forgotten for ever.
+    pub(super) fn last_known(&self) -> i64 {
+        if self.fate == Fate::Committed {
+            return i64::MAX;
+        }
+        let times = self.stmts.iter().flat_map(|stmt| [stmt.sent, stmt.answered]);
+        let known = times.chain([self.end.sent]).filter(|time| *time < i64::MAX);
+        known.max().unwrap_or(self.began)
+    }
+
     /// Locks go when the server ends the transaction, which may be long before the client says ROLLBACK; and when the
     /// connection is lost, or the server dies, perhaps right after its last answer.
     fn cut_short(&mut self, history: &History, txn: &Txn<'_>, profile: &Profile) {

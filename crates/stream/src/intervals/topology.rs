@@ -178,6 +178,12 @@ impl Topology {
         found
     }
 
+    /// When the first of those began that had not ended by a time.
+    pub(crate) fn oldest_beginning(&self, time: i64) -> i64 {
+        let open = self.nodes.values().filter(|node| node.member.ended >= time);
+        open.map(|node| node.member.began).min().unwrap_or(i64::MAX)
+    }
+
     /// Forgets transactions to which nothing leads and of which the caller says that nothing can lead to them any more; then
     /// perhaps nothing leads to those after them.
     pub(crate) fn forget(&mut self, is_over: impl Fn(&Member) -> bool) {

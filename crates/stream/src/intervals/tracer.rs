@@ -39,6 +39,11 @@ impl<'h> Tracer<'h> {
         self.by_column
     }
 
+    /// What it reads.
+    pub(crate) fn history(&self) -> &'h History {
+        self.history
+    }
+
     /// What is known of a transaction.
     pub(crate) fn trace(&self, id: TxnId) -> Trace {
         let txn = self.history.txn(id);
@@ -47,14 +52,14 @@ impl<'h> Tracer<'h> {
         for (number, stmt) in txn.stmts().enumerate() {
             course.statement(number, &stmt);
         }
-        course.finish(&txn, self.turn(&txn))
+        course.finish(&txn, self.turn(&txn, &times))
     }
 
-    fn turn(&self, txn: &Txn<'_>) -> Turn {
+    fn turn(&self, txn: &Txn<'_>, times: &Times) -> Turn {
         let interval = txn.interval();
         let pool = self.history.pool();
         Turn {
-            ended: interval.end.unwrap_or(i64::MAX),
+            ended: interval.end.unwrap_or_else(|| times.last_known()),
             began: interval.begin.unwrap_or(i64::MIN),
             session: name_id(pool, pool.session_name(txn.session())),
             position: txn.position() as u32,

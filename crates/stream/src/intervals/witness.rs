@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 
 use hashbrown::{HashMap, HashSet};
 use isolde_check::{Options, name_of_cycle};
-use isolde_history::{Effect, History, Key, Op, OpId, Outcome, TxnId, Value};
+use isolde_history::{History, Key, Op, OpId, Outcome, TxnId, Value};
 use isolde_spec::{
-    Anomaly, Answer, Because, By, Counted, Edges, Mechanism, Mirrored, Procedure, Profile, Promise,
-    Seen, Step, Stretch, StretchOf, Verdict, Witness,
+    Anomaly, Answer, Because, Counted, Edges, Mechanism, Mirrored, Procedure, Profile, Seen, Step,
+    Stretch, StretchOf, Verdict, Witness,
 };
 
 use super::breach::{Breach, Broken, Dependency, Tally};
 use super::content::{Content, Match, Observed};
+use super::sources::{Origin, Sought, is_initial};
 use super::span::Span;
 use super::tracer::Tracer;
 use crate::bodies::TxnRef;
-use crate::content::{NameId, Word, name_id};
+use crate::content::{NameId, name_id};
 
 /// The verdict on a whole history.
 pub(super) fn verdict(
@@ -27,7 +28,7 @@ pub(super) fn verdict(
     share: f64,
 ) -> Verdict {
     let tracer = Tracer::new(history, profile, 0);
-    let explainer = Explainer::new(history, &tracer, found);
+    let explainer = Explainer::new(&tracer, found);
     let (mut counts, mut kept): (BTreeMap<usize, Counted>, Vec<Witness>) = Default::default();
     let mut doubtful = 0;
     for breach in found {
@@ -53,7 +54,7 @@ pub(super) fn verdict(
     kept.sort_by_key(|witness| witness.anomaly.rank());
     let answer = answer(history, kept, doubtful, tally, share);
     let procedure = procedure(profile, tally);
-    Verdict { promise: promise(profile), answer, counts, notes: notes(profile), procedure }
+    Verdict { promise: profile.promise(), answer, counts, notes: notes(profile), procedure }
 }
 
 fn answer(
@@ -83,12 +84,7 @@ fn answer(
     Answer::NoViolation { decided: all.decided, of: all.of, enough }
 }
 
-/// The promise that a profile is about.
-fn promise(profile: &Profile) -> Promise {
-    Promise { level: profile.promises, session_order: false, by: By::Intervals }
-}
-
-fn notes(profile: &Profile) -> Vec<String> {
+pub(super) fn notes(profile: &Profile) -> Vec<String> {
     match profile.known_by {
         isolde_spec::KnownBy::Runs => Vec::new(),
         isolde_spec::KnownBy::Documentation => vec![format!(
@@ -98,7 +94,7 @@ fn notes(profile: &Profile) -> Vec<String> {
     }
 }
 
-fn procedure(profile: &Profile, tally: Tally) -> Procedure {
+pub(super) fn procedure(profile: &Profile, tally: Tally) -> Procedure {
     let before = tally.overlapped;
     Procedure {
         name: "intervals",
@@ -120,19 +116,22 @@ fn procedure(profile: &Profile, tally: Tally) -> Procedure {
 }
 
 /// Makes witnesses of one history.
-struct Explainer<'t, 'h> {
+pub(super) struct Explainer<'t, 'h> {
     history: &'h History,
     tracer: &'t Tracer<'h>,
+    /// Whether the writer of what was read may not be there any more.
+    forgetful: bool,
     keys: HashMap<NameId, Key>,
     /// The writes of the rows that something was found about.
     writes: HashMap<Key, Vec<OpId>>,
 }
 
 impl<'t, 'h> Explainer<'t, 'h> {
-    fn new(history: &'h History, tracer: &'t Tracer<'h>, found: &[Breach]) -> Explainer<'t, 'h> {
+    pub(super) fn new(tracer: &'t Tracer<'h>, found: &[Breach]) -> Explainer<'t, 'h> {
+        let history = tracer.history();
         let pool = history.pool();
-        let mut explainer =
-            Explainer { history, tracer, keys: HashMap::new(), writes: HashMap::new() };
+        let (keys, writes) = (HashMap::new(), HashMap::new());
+        let mut explainer = Explainer { history, tracer, forgetful: false, keys, writes };
         if found.is_empty() {
             return explainer;
         }
@@ -149,38 +148,44 @@ impl<'t, 'h> Explainer<'t, 'h> {
         explainer
     }
 
+    /// The same where the writer of what was read may not be there any more.
+    pub(super) fn forgetful(self, forgetful: bool) -> Explainer<'t, 'h> {
+        Explainer { forgetful, ..self }
+    }
+
     /// What was found, as a witness. Nothing if transactions that are missing may explain it.
-    fn witness(&self, breach: &Breach) -> Option<Witness> {
-        let complete = self.history.meta().complete;
-        match &breach.what {
-            Broken::Read { op, snapshot, possible, .. } => {
-                complete.then(|| self.wrong_read(breach, *op, *snapshot, possible))
+    pub(super) fn witness(&self, breach: &Breach) -> Option<Witness> {
+        if breach.needs_all() && !self.history.meta().complete {
+            return None;
+        }
+        Some(match &breach.what {
+            Broken::Read { row, op, snapshot, possible } => {
+                let sought = Sought::of(self.tracer, OpId(*op), *row, *snapshot);
+                self.wrong_read(breach, (*op, sought.as_ref()), *snapshot, possible)
             }
-            Broken::Own { op, .. } => Some(self.own(breach, *op)),
-            Broken::Torn { op, others, snapshot, .. } => {
-                complete.then(|| self.torn(breach, *op, others, *snapshot))
-            }
+            Broken::Own { op, .. } => self.own(breach, *op),
+            Broken::Torn { op, others, snapshot, .. } => self.torn(breach, *op, others, *snapshot),
             Broken::Locks { op, held, other, other_op, other_held, .. } => {
-                Some(self.locks(breach, [(*op, *held), (*other_op, *other_held)], *other))
+                self.locks(breach, [(*op, *held), (*other_op, *other_held)], *other)
             }
             Broken::Range { op, held, is_range, other, other_op, other_held } => {
                 let held = [(*op, *held), (*other_op, *other_held)];
-                Some(self.range(breach, *other, held, *is_range))
+                self.range(breach, *other, held, *is_range)
             }
             Broken::BothWrote { op, other, other_op, span, other_span, .. } => {
-                Some(self.both_wrote(breach, [(*op, *span), (*other_op, *other_span)], *other))
+                self.both_wrote(breach, [(*op, *span), (*other_op, *other_span)], *other)
             }
-            Broken::Cycle(steps) => complete.then(|| self.cycle(breach, steps)),
-            Broken::Refused { from, to, dependency } => complete.then(|| {
+            Broken::Cycle(steps) => self.cycle(breach, steps),
+            Broken::Refused { from, to, dependency } => {
                 self.certified(breach, Anomaly::SkippedValidation, &[(*from, *to, *dependency)])
-            }),
-            Broken::Dangerous { first, pivot, last, rows, ops } => complete.then(|| {
+            }
+            Broken::Dangerous { first, pivot, last, rows, ops } => {
                 let dependency =
                     |at: usize| Dependency { kind: Edges::RW, row: rows[at], ops: ops[at] };
                 let steps = [(*first, *pivot, dependency(0)), (*pivot, *last, dependency(1))];
                 self.certified(breach, Anomaly::DangerousStructure, &steps)
-            }),
-        }
+            }
+        })
     }
 
     fn mirrored(&self, breach: &Breach, mechanism: Mechanism) -> Mirrored {
@@ -198,13 +203,13 @@ impl<'t, 'h> Explainer<'t, 'h> {
     fn wrong_read(
         &self,
         breach: &Breach,
-        op: u32,
+        (op, sought): (u32, Option<&Sought>),
         snapshot: Option<Span>,
         possible: &[Option<(TxnRef, u32)>],
     ) -> Witness {
         let read = OpId(op);
         let reader = breach.txn.txn();
-        let (anomaly, source) = self.name_of_read(read, snapshot);
+        let (anomaly, source) = self.name_of_read(sought, reader);
         let mut mirrored = self.mirrored(breach, Mechanism::ConsistentRead);
         mirrored.possible = possible.iter().map(|write| self.seen(read, *write)).collect();
         mirrored.read = self.observed(read, source);
@@ -228,88 +233,45 @@ impl<'t, 'h> Explainer<'t, 'h> {
     }
 
     /// What a read that saw none of its candidates is called, and the write of what it saw.
-    fn name_of_read(&self, read: OpId, snapshot: Option<Span>) -> (Anomaly, Option<OpId>) {
-        let writes = self.writes_of(read);
-        let fits = |op: &&Op<'_>| self.outcome(op) != Outcome::Aborted && !op.undone();
-        let last = |op: &&Op<'_>| self.is_last(op);
-        let visible: Vec<&Op<'_>> = writes.iter().filter(fits).filter(last).collect();
-        let later = |op: &&&Op<'_>| {
-            let commit = self.commit_span(self.history.txn_of(op.id()));
-            snapshot.is_some_and(|snapshot| !commit.may_precede(snapshot))
-        };
-        if let Some(op) = visible.iter().find(|op| !later(op)) {
-            return (Anomaly::StaleRead, Some(op.id()));
-        }
-        if let Some(op) = visible.first() {
-            return (Anomaly::UncommittedVersionRead, Some(op.id()));
-        }
-        let kept = writes.iter().find(|op| self.outcome(op) != Outcome::Aborted);
-        if let Some(op) = kept {
-            let undone = op.undone();
-            let name = if undone { Anomaly::AbortedRead } else { Anomaly::IntermediateRead };
-            return (name, Some(op.id()));
-        }
-        match writes.first() {
-            Some(op) => (Anomaly::AbortedRead, Some(op.id())),
-            None if self.is_initial(read) => (Anomaly::StaleRead, None),
-            None => self.name_by_column(read, snapshot),
+    fn name_of_read(&self, sought: Option<&Sought>, reader: TxnId) -> (Anomaly, Option<OpId>) {
+        let history = self.history;
+        let Some(sought) = sought else { return (Anomaly::StaleRead, None) };
+        let row = self.keys.get(&sought.row).and_then(|row| self.writes.get(row));
+        let writes = row.into_iter().flatten().map(|write| history.op(*write));
+        let others: Vec<Op<'h>> =
+            writes.filter(|write| history.txn_of(write.id()) != reader).collect();
+        match sought.best(self.tracer, others.iter().copied()) {
+            Some((Origin::Overwritten, write)) => (Anomaly::StaleRead, Some(write)),
+            Some((Origin::TooNew, write)) => (Anomaly::UncommittedVersionRead, Some(write)),
+            Some((Origin::Intermediate, write)) => (Anomaly::IntermediateRead, Some(write)),
+            Some((Origin::Aborted, write)) => (Anomaly::AbortedRead, Some(write)),
+            None if is_initial(self.tracer, sought) => (Anomaly::StaleRead, None),
+            None => self.name_by_column(sought, &others),
         }
     }
 
     /// The same of a row that no write alone left as it was seen: its columns may be of several.
-    fn name_by_column(&self, read: OpId, snapshot: Option<Span>) -> (Anomaly, Option<OpId>) {
-        let op = self.history.op(read);
-        let Some(Observed::Columns(seen)) = self.saw(&op) else {
-            return (Anomaly::ThinAirRead, None);
-        };
+    fn name_by_column(&self, sought: &Sought, writes: &[Op<'h>]) -> (Anomaly, Option<OpId>) {
+        let cells = sought.cells();
         let mut name = (Anomaly::StaleRead, None);
-        for cell in seen {
-            let writes = self.writes.get(&op.key()).into_iter().flatten();
-            let all: Vec<Op<'_>> = writes.map(|write| self.history.op(*write)).collect();
-            let mut writes = all.iter().filter(|write| self.has_cell(write.value(), &cell));
-            let first = self.history.meta().initial.of(op.key());
-            if first.is_some_and(|first| self.has_cell(first, &cell)) {
+        if cells.is_empty() && !self.forgetful {
+            return (Anomaly::ThinAirRead, None);
+        }
+        for cell in cells {
+            if is_initial(self.tracer, &cell) {
                 continue;
             }
-            let Some(one) = writes.clone().next() else { return (Anomaly::ThinAirRead, None) };
-            let there = |write: &Op<'_>| {
-                let commit = self.commit_span(self.history.txn_of(write.id()));
-                self.outcome(write) != Outcome::Aborted
-                    && snapshot.is_none_or(|snapshot| commit.may_precede(snapshot))
-            };
-            if !writes.clone().any(there) {
-                let aborted = writes.all(|write| self.outcome(write) == Outcome::Aborted);
-                let kind =
-                    if aborted { Anomaly::AbortedRead } else { Anomaly::UncommittedVersionRead };
-                name = (kind, Some(one.id()));
+            match cell.best(self.tracer, writes.iter().copied()) {
+                None if self.forgetful => {}
+                None => return (Anomaly::ThinAirRead, None),
+                Some((Origin::TooNew, write)) => {
+                    name = (Anomaly::UncommittedVersionRead, Some(write));
+                }
+                Some((Origin::Aborted, write)) => name = (Anomaly::AbortedRead, Some(write)),
+                Some((Origin::Overwritten | Origin::Intermediate, _)) => {}
             }
         }
         name
-    }
-
-    /// Whether a row has this value in this column.
-    fn has_cell(&self, row: Value, cell: &(NameId, Word)) -> bool {
-        match Content::of(self.history.pool(), row, true) {
-            Content::Columns { cells, .. } => cells.contains(cell),
-            _ => false,
-        }
-    }
-
-    /// All writes of what a read saw, by others.
-    fn writes_of(&self, read: OpId) -> Vec<Op<'h>> {
-        let (history, pool) = (self.history, self.history.pool());
-        let op = history.op(read);
-        let Some(observed) = self.saw(&op) else { return Vec::new() };
-        let reader = history.txn_of(read);
-        let by_column = self.tracer.by_column();
-        let all = self.writes.get(&op.key()).into_iter().flatten().map(|write| history.op(*write));
-        let same = |write: &Op<'_>| {
-            write.effect() != Effect::Failed
-                && history.txn_of(write.id()) != reader
-                && Content::written(pool, write, by_column)
-                    .is_some_and(|content| content.matches(&observed, |_| None) == Match::Yes)
-        };
-        all.filter(same).collect()
     }
 
     fn saw(&self, op: &Op<'_>) -> Option<Observed> {
@@ -330,22 +292,6 @@ impl<'t, 'h> Explainer<'t, 'h> {
         self.saw(&op)
             .zip(content)
             .is_some_and(|(saw, content)| content.matches(&saw, |_| None) == Match::Yes)
-    }
-
-    /// Whether nothing after a write in its transaction overwrote it.
-    fn is_last(&self, write: &Op<'_>) -> bool {
-        let txn = self.history.txn(self.history.txn_of(write.id()));
-        let later = txn.ops().filter(|op| {
-            op.key() == write.key()
-                && op.kind().writes()
-                && op.effect() == Effect::Done
-                && !op.undone()
-        });
-        later.last().is_none_or(|last| last.id() <= write.id())
-    }
-
-    fn outcome(&self, op: &Op<'_>) -> Outcome {
-        self.history.txn(self.history.txn_of(op.id())).outcome()
     }
 
     fn own(&self, breach: &Breach, op: u32) -> Witness {

@@ -1,5 +1,6 @@
 //! The stream: batches in, events out.
 
+mod mirrored;
 mod repeated;
 mod resume;
 mod whole;
@@ -15,6 +16,7 @@ use crate::content::{NameId, name_id};
 use crate::disk::Elsewhere;
 use crate::error::StreamError;
 use crate::event::{StreamEvent, Told, Trouble};
+use crate::intervals::IntervalChecker;
 use crate::journal::Journal;
 use crate::lost::Lost;
 use crate::numbers::{LeftOut, Numbers};
@@ -49,6 +51,8 @@ pub struct Stream {
     checker: Option<Timestamps>,
     /// By snapshots: those that wait for their places.
     snapshots: Option<Snapshots>,
+    /// By client intervals, which need none of the others.
+    intervals: Option<IntervalChecker>,
     bodies: Bodies,
     promises: Promises,
     numbers: Numbers,
@@ -68,6 +72,8 @@ pub struct Stream {
     txns: u64,
     ops: u64,
     committed: u64,
+    /// By client intervals: whether anything says when it was sent.
+    timed: bool,
     /// How many have an unknown outcome.
     unknown: u64,
     late: u64,
@@ -93,12 +99,13 @@ impl Stream {
                 matches!(promise.level, Level::SnapshotIsolation | Level::Serializable)
             }
             By::Snapshots => promise.level == Level::SnapshotIsolation,
-            _ => false,
+            By::Intervals => settings.profile.is_some(),
+            By::Values => false,
         };
         if !has_rules {
             return Err(StreamError::NoRules(format!(
                 "{promise} cannot be judged on a stream: snapshot-isolation and serializable by timestamps can, \
-                 and snapshot-isolation by snapshots"
+                 snapshot-isolation by snapshots, and what a profile promises by client intervals"
             )));
         }
         let mut bodies = Bodies::new(settings.folder.clone(), settings.keep, settings.memory / 16);
@@ -109,6 +116,7 @@ impl Stream {
             settings,
             checker: None,
             snapshots: None,
+            intervals: None,
             bodies,
             promises: Promises::default(),
             numbers,
@@ -122,6 +130,7 @@ impl Stream {
             txns: 0,
             ops: 0,
             committed: 0,
+            timed: false,
             unknown: 0,
             late: 0,
             left_out: LeftOut::default(),
@@ -159,7 +168,7 @@ impl Stream {
         now: i64,
         mark: &[u8],
     ) -> Result<(), StreamError> {
-        if batch.rows_by_column() {
+        if batch.rows_by_column() && !self.is_by_intervals() {
             let why = "values are rows by column, which only client intervals can judge";
             return Err(StreamError::NoRules(why.to_owned()));
         }
@@ -169,6 +178,9 @@ impl Stream {
         }
         if !mark.is_empty() {
             mark.clone_into(&mut self.mark);
+        }
+        if self.is_by_intervals() {
+            return self.push_by_intervals(batch);
         }
         // What is final by now is final for what comes now, whether or not a tick has said so before.
         self.settle();
@@ -218,7 +230,7 @@ impl Stream {
         self.now = self.now.max(now);
         let before = self.final_until();
         self.settle();
-        let told = self.checker.as_ref().is_some_and(|checker| !checker.told.is_empty());
+        let told = self.has_told();
         // By snapshots, what got its place by then would have got another one later.
         let placed = self.snapshots.is_some() && before != self.final_until();
         if let Some(journal) = self.journal.as_mut().filter(|_| told || placed) {
@@ -236,7 +248,7 @@ impl Stream {
         self.settle();
         self.ask_the_whole();
         self.tell_doubts();
-        let told = self.checker.as_ref().is_some_and(|checker| !checker.told.is_empty());
+        let told = self.has_told();
         if let Some(journal) = self.journal.as_mut().filter(|_| told) {
             journal.finish(self.now)?;
         }
@@ -283,6 +295,7 @@ impl Stream {
             status.longest_change = figures.longest_change;
             status.keys = checker.held().0;
         }
+        self.add_intervals_to(&mut status);
         status
     }
 
@@ -309,12 +322,16 @@ impl Stream {
 
     /// Why the first of the reads that stay unknown does, for a person.
     pub fn first_doubt(&self) -> Option<&str> {
-        self.checker.as_ref()?.figures.first_doubt.as_deref()
+        let by_intervals = self.intervals.as_ref().map(|checker| &checker.figures);
+        let figures = self.checker.as_ref().map(|checker| &checker.figures).or(by_intervals)?;
+        figures.first_doubt.as_deref()
     }
 
     /// What the stream was said to begin with, once it has begun: a history without transactions.
     pub fn header(&self) -> Option<&History> {
-        self.checker.as_ref().map(|checker| &checker.about.header)
+        let by_intervals = self.intervals.as_ref().map(|checker| &checker.about);
+        let about = self.checker.as_ref().map(|checker| &checker.about).or(by_intervals)?;
+        Some(&about.header)
     }
 
     fn is_incomplete(&mut self, why: &str) {
@@ -322,6 +339,9 @@ impl Stream {
             return;
         }
         self.missing = Some(why.to_owned());
+        if let Some(checker) = &mut self.intervals {
+            checker.incomplete(why, &mut self.bodies);
+        }
         if let Some(checker) = &mut self.checker {
             checker.incomplete(why, &mut self.bodies);
             checker.told.push(Told::Trouble(Trouble::Incomplete(why.to_owned())));
@@ -330,25 +350,45 @@ impl Stream {
 
     /// Tells at the end how much stays unknown, and why; once, also if the end is reached again after a restart.
     fn tell_doubts(&mut self) {
-        let Some(checker) = &mut self.checker else { return };
-        let doubts = checker.figures.doubts;
+        let by_intervals = self.intervals.as_ref().map(|checker| &checker.figures);
+        let figures = self.checker.as_ref().map(|checker| &checker.figures).or(by_intervals);
+        let Some(figures) = figures else { return };
+        let doubts = figures.doubts;
         if std::mem::replace(&mut self.told_doubts, doubts) == doubts {
             return;
         }
-        let why = checker.figures.first_doubt.as_deref().unwrap_or("their evidence is missing");
+        let why = figures.first_doubt.as_deref().unwrap_or("their evidence is missing");
         let text = match doubts {
             1 => format!("1 read or conflict stays unknown: {why}"),
             _ => format!("{doubts} reads and conflicts stay unknown: {why}"),
         };
-        checker.told.push(Told::Trouble(Trouble::Open(text)));
+        self.tell(Told::Trouble(Trouble::Open(text)));
     }
 
-    fn take(&mut self, batch: History) {
+    fn tell(&mut self, what: Told) {
+        let by_intervals = self.intervals.as_mut().map(|checker| &mut checker.told);
+        if let Some(told) = self.checker.as_mut().map(|checker| &mut checker.told).or(by_intervals)
+        {
+            told.push(what);
+        }
+    }
+
+    fn has_told(&self) -> bool {
+        let by_intervals = self.intervals.as_ref().map(|checker| &checker.told);
+        let told = self.checker.as_ref().map(|checker| &checker.told).or(by_intervals);
+        told.is_some_and(|told| !told.is_empty())
+    }
+
+    fn count(&mut self, batch: &History) {
         self.txns += batch.txn_count() as u64;
         self.ops += batch.op_count() as u64;
         let of = |outcome| batch.txns().filter(|txn| txn.outcome() == outcome).count() as u64;
         self.committed += of(Outcome::Committed);
         self.unknown += of(Outcome::Unknown);
+    }
+
+    fn take(&mut self, batch: History) {
+        self.count(&batch);
         let sessions = batch.pool().session_names().iter();
         sessions.for_each(|name| self.promises.see(name_id(batch.pool(), *name)));
         let times = batch.txns().filter_map(|txn| txn.start_ts().max(txn.commit_ts()));
@@ -378,7 +418,8 @@ impl Stream {
             };
             if promises::is_broken(marks[txn.session().index()], at) {
                 self.late += 1;
-                checker.told.push(Told::Late { txn: name_of(&batch, txn.id()) });
+                let txn = name_of(&batch, txn.id());
+                checker.told.push(Told::Late { txn, decided: false });
             }
         }
         match &mut self.snapshots {
@@ -415,6 +456,9 @@ impl Stream {
 
     /// Tells what has become final.
     fn settle(&mut self) {
+        if self.is_by_intervals() {
+            return self.settle_by_intervals();
+        }
         let promised = self.promises.low();
         let low = self.give_places(promised);
         let Some(checker) = &mut self.checker else { return };
@@ -503,6 +547,7 @@ impl Stream {
     /// The bytes that are held in memory, counted.
     fn held(&self) -> usize {
         let snapshots = self.snapshots.as_ref().map_or(0, Snapshots::heap_bytes);
+        let snapshots = snapshots + self.intervals.as_ref().map_or(0, IntervalChecker::heap_bytes);
         let others = self.promises.heap_bytes() + self.numbers.heap_bytes() + snapshots;
         let keys = self.checker.as_ref().map_or(0, |checker| checker.held().1);
         let waiting = self.pending.heap_bytes() + self.waiting.heap_bytes();
@@ -511,8 +556,9 @@ impl Stream {
 
     /// Numbers what was told.
     fn pass_on(&mut self) {
-        let Some(checker) = &mut self.checker else { return };
-        for what in checker.told.drain(..) {
+        let by_intervals = self.intervals.as_mut().map(|checker| &mut checker.told);
+        let told = self.checker.as_mut().map(|checker| &mut checker.told).or(by_intervals);
+        for what in told.into_iter().flat_map(|told| told.drain(..)) {
             self.events.push(StreamEvent { number: self.next_event, at: self.now, what });
             self.next_event += 1;
         }

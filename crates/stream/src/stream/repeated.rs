@@ -61,9 +61,7 @@ impl Stream {
     }
 
     fn trouble(&mut self, trouble: Trouble) {
-        if let Some(checker) = &mut self.checker {
-            checker.told.push(Told::Trouble(trouble));
-        }
+        self.tell(Told::Trouble(trouble));
     }
 }
 

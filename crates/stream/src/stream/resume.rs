@@ -1,6 +1,6 @@
 //! Going on where an earlier stream ended: checkpoints, and what was told since the last.
 
-use isolde_spec::{By, Level, Promise};
+use isolde_spec::{By, Level, Profile, Promise};
 
 use super::Stream;
 use crate::arriving::Arriving;
@@ -34,7 +34,7 @@ impl Stream {
     pub fn begin_in(settings: Settings) -> Result<Stream, StreamError> {
         let mut stream = Stream::new(settings)?;
         let folder = stream.settings.folder.clone().unwrap_or_default();
-        if stream.promise().by != By::Snapshots {
+        if !stream.stays_in_log() {
             stream.bodies.stay();
         }
         stream.journal = Some(Journal::begin(folder)?);
@@ -52,7 +52,8 @@ impl Stream {
         let mut input = &state[..];
         let saved = Saved::unpack(&mut input).ok_or_else(broken)?;
         let promise = saved.promise().ok_or_else(broken)?;
-        let mut stream = Stream::new(Settings { promise, ..settings.clone() })?;
+        let profile = saved.profile(settings)?;
+        let mut stream = Stream::new(Settings { promise, profile, ..settings.clone() })?;
         let keep = saved.bodies.as_ref().map(|bodies| bodies.names().collect()).unwrap_or_default();
         journal.remove_others(keep)?;
         let (mut mark, mut blob) = (saved.mark.clone(), saved.saved.clone());
@@ -112,12 +113,17 @@ impl Stream {
         self.journal.as_mut().map_or(Ok(()), |journal| journal.restrictions(to))
     }
 
-    /// By snapshots nothing leaves the log, which may be no longer than what is kept.
+    /// By snapshots and by client intervals, what waits in memory cannot be told from the batches on disk: all that came
+    /// stays in the log.
+    fn stays_in_log(&self) -> bool {
+        matches!(self.settings.promise.by, By::Snapshots | By::Intervals)
+    }
+
+    /// A log that nothing leaves may be no longer than what is kept.
     fn limit_log(&mut self) {
-        if let Some(journal) = &mut self.journal
-            && self.settings.promise.by == By::Snapshots
-        {
-            journal.limit(self.restrictions.keep);
+        let (stays, keep) = (self.stays_in_log(), self.restrictions.keep);
+        if let Some(journal) = self.journal.as_mut().filter(|_| stays) {
+            journal.limit(keep);
         }
     }
 
@@ -133,11 +139,14 @@ impl Stream {
 
     /// Writes down the state as a whole, with whatever the caller wants to know again.
     ///
-    /// By snapshots, transactions wait in memory for places that the batches on disk do not tell. So there the state
-    /// as a whole is that of the beginning, and all that came since stays in the log.
+    /// By snapshots, transactions wait in memory for places that the batches on disk do not tell, and by client intervals what
+    /// is known of rows is made of more than these. So there the state as a whole is that of the beginning, and all
+    /// that came since stays in the log.
     pub fn checkpoint(&mut self, saved: &[u8]) -> Result<(), StreamError> {
+        let has_begun = self.bodies.next() > 0 || self.intervals.is_some();
+        let stays = self.stays_in_log();
         let Some(journal) = &mut self.journal else { return Ok(()) };
-        if self.settings.promise.by == By::Snapshots && self.bodies.next() > 0 {
+        if stays && has_begun {
             return journal.saved(saved);
         }
         let mut bytes = Vec::new();
@@ -166,6 +175,7 @@ impl Stream {
         Ok(Saved {
             level: level.name().to_owned(),
             by_snapshots: by == By::Snapshots,
+            profile: self.settings.profile.as_ref().map(|profile| (profile.name(), said(profile))),
             session_order: self.settings.promise.session_order,
             mark: self.mark.clone(),
             saved: blob.to_vec(),
@@ -173,8 +183,8 @@ impl Stream {
             pending: pending.collect(),
             checker: checker.map(Timestamps::save),
             next: self.bodies.next(),
-            // By snapshots they are made again from the log.
-            bodies: if by == By::Snapshots { None } else { self.bodies.save()? },
+            // They may be made again from the log.
+            bodies: if self.stays_in_log() { None } else { self.bodies.save()? },
             promises: self.promises.packed(),
             numbers: self.numbers.packed(),
             lost: self.lost.packed(),
@@ -241,10 +251,17 @@ impl Stream {
     }
 }
 
+/// All that a profile says.
+fn said(profile: &Profile) -> String {
+    format!("{profile:?}")
+}
+
 /// What a checkpoint holds.
 struct Saved {
     level: String,
     by_snapshots: bool,
+    /// By client intervals: the name of the profile, and what it says.
+    profile: Option<(String, String)>,
     session_order: bool,
     mark: Vec<u8>,
     saved: Vec<u8>,
@@ -268,6 +285,7 @@ struct Saved {
 packed!(Saved {
     level,
     by_snapshots,
+    profile,
     session_order,
     mark,
     saved,
@@ -291,10 +309,27 @@ packed!(Saved {
 impl Saved {
     fn promise(&self) -> Option<Promise> {
         let level = Level::ALL.into_iter().find(|level| level.name() == self.level)?;
-        let promise = match self.by_snapshots {
-            true => Promise::by_snapshots(level),
-            false => Promise::by_timestamps(level),
+        let by = match self.by_snapshots {
+            _ if self.profile.is_some() => By::Intervals,
+            true => By::Snapshots,
+            false => By::Timestamps,
         };
-        Some(Promise { session_order: self.session_order, ..promise })
+        Some(Promise { level, session_order: self.session_order, by })
+    }
+
+    /// The profile that it was judged by, which is the one that is typed or one that is built in.
+    fn profile(&self, settings: &Settings) -> Result<Option<Profile>, StreamError> {
+        let Some((name, says)) = &self.profile else { return Ok(None) };
+        let built_in =
+            || Profile::builtin().iter().find(|profile| profile.name() == *name).cloned();
+        let profile = settings.profile.clone().or_else(built_in);
+        let folder = settings.folder.as_ref().map(|f| f.display().to_string()).unwrap_or_default();
+        match profile.filter(|profile| said(profile) == *says) {
+            Some(profile) => Ok(Some(profile)),
+            None => Err(StreamError::NoRules(format!(
+                "{folder} has the state of a watch by the profile {name}, which said something else then\n  \
+                 hint: --profile names the one that it had; another folder begins anew"
+            ))),
+        }
     }
 }

@@ -66,7 +66,7 @@ fn after_its_end(stream: &mut Stream) -> (Vec<String>, Vec<(Axiom, String)>) {
     stream.finish(0).unwrap();
     let events = stream.take_events();
     let late = |event: &StreamEvent| match &event.what {
-        Told::Late { txn } => Some(txn.clone()),
+        Told::Late { txn, .. } => Some(txn.clone()),
         _ => None,
     };
     let found = |event: &StreamEvent| match &event.what {

@@ -16,7 +16,7 @@ fn told(events: &[StreamEvent]) -> Vec<String> {
         Told::Renamed(finding) => format!("now {} {}", finding.anomaly.name(), finding.txn),
         Told::Correction(c) if c.adds => format!("+{:?}: {}", c.finding.anomaly, c.cause),
         Told::Correction(c) => format!("-{:?}: {}", c.finding.anomaly, c.cause),
-        Told::Late { txn } => format!("late {txn}"),
+        Told::Late { txn, .. } => format!("late {txn}"),
         Told::Trouble(trouble) => trouble.to_string(),
     };
     events.iter().map(short).collect()

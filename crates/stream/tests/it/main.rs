@@ -9,6 +9,7 @@
 mod as_offline;
 mod asked;
 mod autocommit;
+mod by_intervals;
 mod by_snapshots;
 mod ends;
 mod examples;
@@ -25,3 +26,4 @@ mod repeats;
 mod seen_on_servers;
 mod server;
 mod snapshot_examples;
+mod traces;

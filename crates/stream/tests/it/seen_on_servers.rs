@@ -144,7 +144,7 @@ fn a_row_of_several_writers_is_not_from_nowhere() {
             w: w(x,{{b:2}})@[5,6] @[5,8] {{end-sent=7}}\n\
             w: w(x,{{a:3}})@[9,10] @[9,12] {{end-sent=11}}\n\
             r: r(x,{seen})@[20,21] @[20,23] {{end-sent=22}}\n\
-            w: w(x,{{b:4}})@[30,31] @[30,33] {{end-sent=32}}\n"
+            w: w(x,{{b:4}})@[15,31] @[15,33] {{end-sent=32}}\n"
         )
     };
     assert_eq!(found(RC, &text("{a:3,b:2}")), [""; 0]);
