@@ -16,10 +16,10 @@ use anyhow::{Result, anyhow, bail};
 use isolde_history::History;
 use isolde_job::found::{self, ShownFindings};
 use isolde_job::reports::Reports;
-use isolde_job::{levels, shown};
+use isolde_job::{IntervalQuestion, levels, shown};
 use isolde_report::number;
 use isolde_spec::{By, Level, Promise};
-use isolde_stream::{StreamEvent, Told};
+use isolde_stream::{StreamAnswer, StreamEvent, Told};
 use isolde_watch::{News, Said, Watch, WatchPlan, WatchSource};
 
 use crate::args::WatchArgs;
@@ -39,10 +39,12 @@ pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
     let wanted = levels(args.level.as_slice())?.first().copied();
     let by = args.evidence.map(By::from);
     is_possible(args)?;
+    let question = args.intervals.question()?;
     let mut reports = reports(args)?;
     // A state has room of its own for what does not fit into memory.
     let spill = args.state.is_none().then(|| Spill::new(args.spill.as_deref())).transpose()?;
-    let watch = Watch::open(plan(args, spill.as_ref())).map_err(|error| anyhow!("{error}"))?;
+    let watch =
+        Watch::open(plan(args, spill.as_ref(), &question)).map_err(|error| anyhow!("{error}"))?;
     is_held_to(args, wanted, by, &watch)?;
     let events = open_events(args, &watch)?;
     let name = watch.name().to_owned();
@@ -54,9 +56,9 @@ pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
     }
     let note = RefCell::new(None);
     let choose = |history: &History| {
-        let chosen = promised::choose(history, wanted, by)?;
+        let chosen = promised::choose(history, wanted, by, &question)?;
         *note.borrow_mut() = chosen.note;
-        Ok(chosen.promise)
+        Ok(chosen.held_to)
     };
     let ended = || interrupts.stop().run_ended();
     let outcome = watch.run(&choose, &ended, &mut |news| {
@@ -89,12 +91,11 @@ pub(crate) fn run(args: &WatchArgs, interrupts: &Interrupts) -> Result<u8> {
     if let Some(failed) = &outcome.failed {
         terminal::error(&anyhow!("{failed}"));
     }
-    let holds = outcome.figures.status.holds();
-    let code = match (holds, outcome.failed.is_some()) {
-        (Some(false), _) => EXIT_VIOLATED,
+    let code = match (outcome.figures.status.answer(), outcome.failed.is_some()) {
+        (StreamAnswer::Violated, _) => EXIT_VIOLATED,
         (_, true) => EXIT_FAULT,
-        (None, _) => EXIT_UNKNOWN,
-        (Some(true), _) => EXIT_OK,
+        (StreamAnswer::Holds | StreamAnswer::NoViolation { enough: true }, _) => EXIT_OK,
+        (StreamAnswer::NoViolation { enough: false } | StreamAnswer::Unknown, _) => EXIT_UNKNOWN,
     };
     match view.failed {
         Some(error) if code != EXIT_VIOLATED => Err(error),
@@ -118,6 +119,10 @@ fn is_possible(args: &WatchArgs) -> Result<()> {
             "{what} may come for ever, so there is no end for --until-end\n  hint: leave it out; Ctrl-C \
              ends the watch"
         );
+    }
+    let by_intervals = args.evidence.map(By::from) == Some(By::Intervals);
+    if args.intervals.profile.is_some() && !by_intervals {
+        bail!("--profile says how a server works, which matters with --evidence intervals only");
     }
     Ok(())
 }
@@ -156,7 +161,12 @@ fn is_held_to(
     watch: &Watch,
 ) -> Result<()> {
     let Some(promise) = watch.promise() else { return Ok(()) };
-    let same_level = wanted.is_none_or(|wanted| wanted == promise.level);
+    // A profile may promise more than was asked for.
+    let is_kept = |wanted: Level| match promise.by {
+        By::Intervals => promise.level.implies(wanted),
+        _ => promise.level == wanted,
+    };
+    let same_level = wanted.is_none_or(is_kept);
     if same_level && by.is_none_or(|by| by == promise.by) {
         return Ok(());
     }
@@ -164,8 +174,10 @@ fn is_held_to(
     let (level, by) = (wanted.unwrap_or(promise.level), by.unwrap_or(promise.by));
     let asked = Promise { level, by, ..promise };
     bail!(
-        "{folder} has the state of a watch of {promise}, not of {asked}\n  \
-         hint: another folder begins anew"
+        "{folder} has the state of a watch of {}, not of {}\n  \
+         hint: another folder begins anew",
+        promised::named(promise),
+        promised::named(asked)
     )
 }
 
@@ -181,10 +193,12 @@ fn open_events(args: &WatchArgs, watch: &Watch) -> Result<Option<EventLines>> {
     events.map(Some)
 }
 
-fn plan(args: &WatchArgs, spill: Option<&Spill>) -> WatchPlan {
+fn plan(args: &WatchArgs, spill: Option<&Spill>, question: &IntervalQuestion) -> WatchPlan {
     WatchPlan {
         source: args.source.clone(),
         said: Said { initial: args.initial.clone(), facts: args.facts.clone() },
+        profile: question.profile.clone(),
+        share: question.share,
         timeout: args.timeout,
         memory: args.memory,
         keep: args.keep,
@@ -232,10 +246,14 @@ impl View {
 
     fn show(&mut self, news: &News<'_>) {
         match news {
-            News::Began(promise) => self.line.say(&format!("transactions are held to {promise}")),
+            News::Began(promise) => {
+                let promise = promised::named(*promise);
+                self.line.say(&format!("transactions are held to {promise}"));
+            }
             News::GoesOn(promise, txns) => {
                 let s = if *txns == 1 { "" } else { "s" };
                 let txns = number(*txns);
+                let promise = promised::named(*promise);
                 self.line.say(&format!("going on after {txns} transaction{s}, held to {promise}"));
             }
             News::Save(saved) => *saved.borrow_mut() = self.save(),

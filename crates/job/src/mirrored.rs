@@ -49,6 +49,12 @@ impl IntervalQuestion {
         Ok(profiles)
     }
 
+    /// The one profile that a stream is held to, which begins with this.
+    pub fn profile_for(&self, history: &History, level: Option<Level>) -> Result<Profile> {
+        let profiles = self.profiles(history, level.as_slice())?;
+        profiles.into_iter().next().ok_or_else(|| anyhow!("no profile says how the server works"))
+    }
+
     /// Holds a history to a profile.
     pub(crate) fn ask(&self, history: &History, profile: &Profile, options: &Options) -> Verdict {
         intervals::decide(history, profile, options, self.share)

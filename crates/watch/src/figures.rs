@@ -55,7 +55,13 @@ impl Figures {
         let counter =
             |name, help, value: u64| Metric { name, help, kind: "counter", value: value as f64 };
         let gauge = |name, help, value: f64| Metric { name, help, kind: "gauge", value };
-        vec![
+        let of_share = s.by_intervals.iter().flat_map(|share| {
+            [
+                gauge("dependencies", "Dependencies, by intervals.", share.of as f64),
+                gauge("dependencies_decided", "Those that are certain.", share.decided as f64),
+            ]
+        });
+        let all = vec![
             counter("transactions_total", "Transactions judged.", s.txns),
             counter("operations_total", "Operations of these.", s.ops),
             counter("corrections_total", "Final verdicts that changed later.", s.corrections),
@@ -76,6 +82,7 @@ impl Figures {
                 "Whether nothing is missing in the stream.",
                 f64::from(u8::from(s.complete)),
             ),
-        ]
+        ];
+        all.into_iter().chain(of_share).collect()
     }
 }

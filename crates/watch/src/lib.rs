@@ -41,4 +41,4 @@ pub use frame::MAX_LINE;
 pub use said::Said;
 pub use series::{Sample, Series};
 pub use source::WatchSource;
-pub use watch::{ChoosePromise, News, Outcome, Watch, WatchPlan};
+pub use watch::{ChoosePromise, HeldTo, News, Outcome, Watch, WatchPlan};

@@ -7,7 +7,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use isolde_history::History;
-use isolde_spec::{Level, Promise};
+use isolde_spec::{Level, Profile, Promise};
 use isolde_stream::{Settings, Status, Stream, StreamEvent, Told};
 
 use crate::agreed::Agreed;
@@ -31,8 +31,17 @@ const FIGURES: Duration = Duration::from_secs(1);
 /// What comes within so long is made safe together.
 const TOGETHER: Duration = Duration::from_millis(10);
 
-/// From the first batch to the promise that the stream is held to, or a sentence that says why there is none.
-pub type ChoosePromise<'p> = &'p dyn Fn(&History) -> Result<Promise, String>;
+/// What a stream is held to.
+#[derive(Clone, Debug)]
+pub struct HeldTo {
+    /// The promise.
+    pub promise: Promise,
+    /// By client intervals: by which mechanisms the server keeps it.
+    pub profile: Option<Profile>,
+}
+
+/// From the first batch to what the stream is held to, or a sentence that says why it cannot be.
+pub type ChoosePromise<'p> = &'p dyn Fn(&History) -> Result<HeldTo, String>;
 
 /// What shall be watched, and how.
 #[derive(Clone, Debug)]
@@ -41,6 +50,10 @@ pub struct WatchPlan {
     pub source: WatchSource,
     /// What the user says of the stream.
     pub said: Said,
+    /// By client intervals: the profile that the user named.
+    pub profile: Option<Profile>,
+    /// By client intervals: which share of all dependencies has to be decided, so that finding nothing counts.
+    pub share: f64,
     /// After so long a verdict is final, where the source promises nothing.
     pub timeout: Duration,
     /// How many bytes may be held in memory.
@@ -203,6 +216,8 @@ impl WatchPlan {
         settings.timeout = i64::try_from(self.timeout.as_millis()).unwrap_or(i64::MAX);
         settings.memory = usize::try_from(self.memory).unwrap_or(usize::MAX);
         settings.keep = self.keep;
+        settings.profile.clone_from(&self.profile);
+        settings.share = self.share;
         settings.folder.clone_from(&self.folder);
         settings
     }
@@ -365,8 +380,8 @@ impl Desk<'_, '_> {
     }
 
     fn begin(&mut self, history: &History) -> Result<Stream, WatchError> {
-        let promise = (self.choose)(history).map_err(WatchError::Source)?;
-        let mut settings = Settings { promise, ..self.watch.plan.settings() };
+        let HeldTo { promise, profile } = (self.choose)(history).map_err(WatchError::Source)?;
+        let mut settings = Settings { promise, profile, ..self.watch.plan.settings() };
         let mut stream = match &self.keeper {
             Some(keeper) => {
                 settings.folder = Some(keeper.state.stream());

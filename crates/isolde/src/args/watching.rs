@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use isolde_spec::By;
 use isolde_watch::WatchSource;
 
+use crate::args::asking::IntervalArgs;
 use crate::typed::{bytes, duration, fact};
 
 /// Watch transactions as they come, and say at once when isolation is violated
@@ -18,35 +19,40 @@ use crate::typed::{bytes, duration, fact};
 ///   unix:PATH        the same, on a socket in the file system
 ///   http:HOST:PORT   listen; POST /check with lines of .jsonl, or with TimeKiller's array
 ///
-/// Transactions are judged by the timestamps that the database gave them, or by its snapshots. They
-/// may come in any order that keeps sessions: a verdict is final when the source promises that
-/// nothing older comes (lines such as {"session":1,"watermark":70}), or else after --timeout. What
-/// does not fit into --memory goes to disk.
+/// Transactions are judged by the timestamps that the database gave them, by its snapshots, or with
+/// --evidence intervals by nothing but when each statement was sent and answered. They may come in
+/// any order that keeps sessions: a verdict is final when the source promises that nothing older
+/// comes (lines such as {"session":1,"watermark":70}; by intervals, heartbeats), or else after
+/// --timeout. What does not fit into --memory goes to disk.
 ///
 /// Ctrl-C is the ordinary end: every verdict becomes final, and a summary is printed. With --state,
 /// verdicts that are open stay open, and the same command goes on with them.
 #[derive(clap::Args, Debug)]
 #[command(
     verbatim_doc_comment,
-    after_help = "Exit codes: 0 nothing was found, 1 a violation stands, 2 the source or the environment \
-                  is at fault, 3 unknown; if several apply, 1 before 2 before 3.\n\n\
+    after_help = "Exit codes: 0 nothing was found (by intervals, and enough was decided), 1 a violation stands, \
+                  2 the source or the environment is at fault, 3 unknown; if several apply, 1 before 2 before 3.\n\n\
                   Examples:\n  recorder | isolde watch -\n  \
                   isolde watch history.jsonl --until-end\n  \
                   isolde watch run.isolde --events found.jsonl --report watch.html\n  \
                   isolde watch tcp:127.0.0.1:9000 --level si --metrics 127.0.0.1:9090\n  \
                   isolde watch unix:/tmp/isolde.sock --timeout 10s --memory 2G\n  \
                   isolde watch run.jsonl --state run.state --events found.jsonl\n  \
+                  isolde watch trace.jsonl --evidence intervals --profile postgresql/repeatable-read\n  \
                   isolde watch http:127.0.0.1:23333 --level ser --fact commit-order=serial"
 )]
 pub(crate) struct WatchArgs {
     /// Where transactions come from: -, FILE, tcp:HOST:PORT, unix:PATH or http:HOST:PORT
     pub(crate) source: WatchSource,
-    /// The level to hold them to: si or ser [default: what the header says, else si]
+    /// The level to hold them to: si or ser [default: what the header says, else si]; with --evidence intervals any that a
+    /// profile of the server promises
     #[arg(long, short, value_name = "LEVEL")]
     pub(crate) level: Option<String>,
     /// What to judge by [default: timestamps; snapshots where the first transactions have those and no timestamps]
     #[arg(long, value_name = "EVIDENCE")]
     pub(crate) evidence: Option<StreamEvidence>,
+    #[command(flatten)]
+    pub(crate) intervals: IntervalArgs,
     /// A fact about the run where the source has no place for it: commit-order=serial says that the order
     /// of commit timestamps is a serial order, which --level ser needs; can be repeated
     #[arg(long = "fact", value_name = "NAME=VALUE", value_parser = fact)]
@@ -55,10 +61,12 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) initial: Option<String>,
     /// How long to wait for transactions that come late, where the source promises nothing. What comes later
-    /// still corrects a verdict, and the summary says how long would have been enough
+    /// still corrects a verdict, and the summary says how long would have been enough. By intervals it is only told, and
+    /// leaves the end unknown unless a violation stands
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub(crate) timeout: Duration,
-    /// How much memory to use, such as 500M or 4G; the rest goes to disk. By snapshots all stays in memory
+    /// How much memory to use, such as 500M or 4G; the rest goes to disk. By snapshots all stays in memory, by intervals what
+    /// rows hold
     #[arg(long, value_name = "BYTES", default_value = "512MB", value_parser = bytes)]
     pub(crate) memory: u64,
     /// How much disk to use; beyond that the oldest is given up, and a transaction that needs it is unknown
@@ -113,6 +121,8 @@ pub(crate) enum StreamEvidence {
     Timestamps,
     /// Which transactions the server says that each snapshot shows (snapshot-isolation)
     Snapshots,
+    /// When the client sent each statement and had its answer, held against the mechanisms of the server (docs/profiles.md)
+    Intervals,
 }
 
 impl From<StreamEvidence> for By {
@@ -120,6 +130,7 @@ impl From<StreamEvidence> for By {
         match evidence {
             StreamEvidence::Timestamps => By::Timestamps,
             StreamEvidence::Snapshots => By::Snapshots,
+            StreamEvidence::Intervals => By::Intervals,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use isolde_job::reports::Reports;
 use isolde_report::{Case, Decided};
+use isolde_spec::Axiom;
 use isolde_stream::{Finding, StreamEvent, Told};
 use serde_json::json;
 
@@ -51,7 +52,9 @@ impl Kept {
 
     /// Where the violation of the same rule by the same transaction on the same key is.
     fn place(&self, finding: &Finding) -> Option<usize> {
-        let place = |f: &Finding| (f.axiom, f.txn.clone(), f.key.clone());
+        // Without a rule it is known by its name.
+        let rule = |f: &Finding| f.axiom.map_or(f.anomaly.name(), Axiom::name);
+        let place = |f: &Finding| (rule(f), f.txn.clone(), f.key.clone());
         let wanted = place(finding);
         self.findings.iter().position(|kept| place(&kept.finding) == wanted)
     }

@@ -1,12 +1,27 @@
 //! Which promise a stream is held to.
 
 use isolde_history::{History, info};
-use isolde_spec::{By, Level, Promise};
+use isolde_job::IntervalQuestion;
+use isolde_spec::{By, KnownBy, Level, Promise};
+use isolde_watch::HeldTo;
 
-/// A promise, and what the user should know of the choice.
+/// What a stream is held to, and what the user should know of the choice.
 pub(super) struct ChosenPromise {
-    pub(super) promise: Promise,
+    pub(super) held_to: HeldTo,
     pub(super) note: Option<String>,
+}
+
+impl ChosenPromise {
+    fn new(promise: Promise, note: Option<String>) -> ChosenPromise {
+        ChosenPromise { held_to: HeldTo { promise, profile: None }, note }
+    }
+}
+
+/// As it is named in a sentence: by intervals, transactions are held against the mechanisms of the server, which know of no
+/// sessions.
+pub(super) fn named(promise: Promise) -> String {
+    let of_sessions = promise.by == By::Intervals || promise.session_order;
+    Promise { session_order: of_sessions, ..promise }.to_string()
 }
 
 /// By what was typed; else by snapshots where the first transactions have those and no timestamps; else by timestamps.
@@ -14,7 +29,15 @@ pub(super) fn choose(
     history: &History,
     wanted: Option<Level>,
     by: Option<By>,
+    question: &IntervalQuestion,
 ) -> Result<ChosenPromise, String> {
+    if by == Some(By::Intervals) {
+        return by_intervals(history, wanted, question);
+    }
+    if history.rows_by_column() {
+        return Err("values are rows by column, which only client intervals can judge\n  hint: --evidence intervals"
+            .to_owned());
+    }
     let timed = || history.txns().any(|txn| txn.start_ts().or(txn.commit_ts()).is_some());
     let shown = || history.txns().any(|txn| txn.snapshot().is_some());
     match by {
@@ -22,6 +45,22 @@ pub(super) fn choose(
         None if !timed() && shown() => by_snapshots(wanted),
         _ => by_timestamps(history, wanted),
     }
+}
+
+/// By the profile that was named, or that of the server in the header.
+fn by_intervals(
+    history: &History,
+    wanted: Option<Level>,
+    question: &IntervalQuestion,
+) -> Result<ChosenPromise, String> {
+    let profile = question.profile_for(history, wanted).map_err(|error| error.to_string())?;
+    let known = match profile.known_by {
+        KnownBy::Runs => String::new(),
+        KnownBy::Documentation => ", as its documentation says".to_owned(),
+    };
+    let note = format!("by which mechanisms the server keeps that: {}{known}", profile.name());
+    let held_to = HeldTo { promise: profile.promise(), profile: Some(profile) };
+    Ok(ChosenPromise { held_to, note: Some(note) })
 }
 
 /// Only snapshot isolation has rules by snapshots; what is stronger is that and more.
@@ -32,7 +71,7 @@ fn by_snapshots(wanted: Option<Level>) -> Result<ChosenPromise, String> {
              `isolde check --level {level}`"
         ));
     }
-    Ok(ChosenPromise { promise: Promise::by_snapshots(Level::SnapshotIsolation), note: None })
+    Ok(ChosenPromise::new(Promise::by_snapshots(Level::SnapshotIsolation), None))
 }
 
 /// The level that was typed; else what the header says; else snapshot isolation. Only these two have rules by
@@ -54,7 +93,7 @@ fn by_timestamps(history: &History, wanted: Option<Level>) -> Result<ChosenPromi
                     hint: if it is, say so with --fact commit-order=serial"
             .to_owned());
     }
-    Ok(ChosenPromise { promise: Promise::by_timestamps(level), note })
+    Ok(ChosenPromise::new(Promise::by_timestamps(level), note))
 }
 
 /// What the level in a header amounts to.

@@ -83,6 +83,9 @@ fn in_words(figures: &Figures) -> String {
         format!(", {} {thing}{}", number(count), if count == 1 { "" } else { "s" })
     };
     text += &plural(status.violations, "violation");
+    if let Some(share) = status.by_intervals {
+        text += &format!(", {} of {} decided", number(share.decided), number(share.of));
+    }
     if figures.bad > 0 {
         text += &plural(figures.bad, "bad line");
     }

@@ -2,11 +2,12 @@
 
 use anyhow::Result;
 use isolde_report::{Watched, WatchedFigure, number};
-use isolde_stream::Status;
+use isolde_spec::Answer;
+use isolde_stream::{DecidedShare, Status, StreamAnswer};
 use isolde_watch::Outcome;
 use serde_json::{Map, Value, json};
 
-use super::curves;
+use super::{curves, promised};
 use crate::args::WatchArgs;
 use crate::terminal;
 
@@ -29,15 +30,17 @@ pub(super) fn print(args: &WatchArgs, watched: &Watched) -> Result<()> {
 /// A watch as reports have it. So many of its violations are shown one by one.
 pub(super) fn watched(source: &str, args: &WatchArgs, outcome: &Outcome, shown: u64) -> Watched {
     let status = &outcome.figures.status;
-    let hint = (status.corrections > 0 && !status.promised).then(|| {
+    let came_late = status.by_intervals.is_some() && status.longest_change > 0;
+    let hint = ((status.corrections > 0 || came_late) && !status.promised).then(|| {
         let enough = status.longest_change / 1000 + 1;
         format!("--timeout {enough}s would have waited long enough")
     });
     let (seconds, curves) = curves::of(&outcome.series, args.memory);
     Watched {
         source: source.to_owned(),
-        promise: outcome.promise.map(|promise| promise.to_string()),
+        promise: outcome.promise.map(promised::named),
         holds: status.holds(),
+        not_found: not_found(status),
         figures: figures(outcome),
         hint,
         seconds,
@@ -47,9 +50,28 @@ pub(super) fn watched(source: &str, args: &WatchArgs, outcome: &Outcome, shown: 
     }
 }
 
+/// By client intervals: among how many dependencies nothing was found.
+fn not_found(status: &Status) -> Option<Answer> {
+    let DecidedShare { decided, of, enough, .. } = status.by_intervals?;
+    let found = matches!(status.answer(), StreamAnswer::NoViolation { .. });
+    found.then_some(Answer::NoViolation { decided, of, enough })
+}
+
+/// By client intervals: how much could be decided.
+fn decided(status: &Status) -> Vec<WatchedFigure> {
+    let Some(share) = status.by_intervals else { return Vec::new() };
+    let text = format!("{} of {} dependencies", number(share.decided), number(share.of));
+    vec![
+        figure("decided", json!(share.decided), "decided", Some(text)),
+        quiet("of", json!(share.of)),
+        quiet("enough", json!(share.enough)),
+    ]
+}
+
 fn figures(outcome: &Outcome) -> Vec<WatchedFigure> {
     let mut all = traffic(outcome);
     all.extend(counts(outcome));
+    all.extend(decided(&outcome.figures.status));
     all.extend(state(outcome));
     all
 }
@@ -179,7 +201,10 @@ fn state(outcome: &Outcome) -> Vec<WatchedFigure> {
     let of = |verb: &str| (format!("transaction {verb}"), format!("transactions {verb}"));
     let too_late = of(kept);
     let unstamped = of("committed without the timestamps or snapshots that are needed");
-    let late = of("came later than promised");
+    let late = of(match status.by_intervals {
+        Some(_) => "came too late: what had not ended when they began was decided",
+        None => "came later than promised",
+    });
     let repeated =
         ("transaction came twice and was left out", "transactions came twice and were left out");
     let left_out = (

@@ -38,6 +38,7 @@ mod timestamps;
 mod traced;
 mod trouble;
 mod watch;
+mod watch_intervals;
 mod watch_refused;
 mod watch_state;
 mod watch_whole;

@@ -57,7 +57,7 @@ impl Watching {
         at.split_once(':').unwrap().1.to_owned()
     }
 
-    fn send(&mut self, text: &str) {
+    pub(crate) fn send(&mut self, text: &str) {
         self.child.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
     }
 
@@ -85,7 +85,7 @@ impl Watching {
 }
 
 /// Runs a watch over a text on standard input.
-fn piped(folder: &Folder, args: &[&str], text: &str) -> Ran {
+pub(crate) fn piped(folder: &Folder, args: &[&str], text: &str) -> Ran {
     let mut watching = Watching::start(folder, &[&["-"], args].concat());
     watching.send(text);
     watching.end()

@@ -70,7 +70,7 @@ fn made_by_snapshots(name: &str, txns: &str) -> (Folder, Vec<String>) {
 }
 
 /// Lines with the number of each transaction in its session.
-fn numbered(lines: &str) -> Vec<String> {
+pub(crate) fn numbered(lines: &str) -> Vec<String> {
     let mut numbers = std::collections::BTreeMap::<String, u64>::new();
     let mut numbered = |line: &str| {
         let mut txn = json(line);

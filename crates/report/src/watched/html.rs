@@ -13,10 +13,12 @@ const MOST_CLASSES: usize = 20;
 impl Watched {
     /// What was found and how it went, with charts.
     pub(crate) fn to_html(&self) -> String {
-        let (class, sign) = match self.holds {
-            Some(true) => ("holds", "\u{2713}"),
-            Some(false) => ("violated", "\u{2717}"),
-            None => ("unknown", "?"),
+        let class = self.answer();
+        let sign = match class {
+            "holds" => "\u{2713}",
+            "violated" => "\u{2717}",
+            "no-violation" => "\u{2013}",
+            _ => "?",
         };
         let (headline, source) = (escape(&self.headline()), escape(&self.source));
         let mut out = format!(

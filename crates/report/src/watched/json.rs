@@ -11,6 +11,7 @@ impl Watched {
         let others = [
             ("promise", json!(self.promise)),
             ("holds", json!(self.holds)),
+            ("answer", json!(self.answer())),
             ("hint", json!(self.hint)),
             ("rectified", json!(self.rectified)),
         ];

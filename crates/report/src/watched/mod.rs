@@ -4,8 +4,10 @@ mod html;
 mod json;
 mod text;
 
+use isolde_spec::Answer;
 use serde_json::Value;
 
+use crate::answers;
 use crate::curve::Curve;
 
 /// What a watch found, and how it went.
@@ -17,6 +19,8 @@ pub struct Watched {
     pub promise: Option<String>,
     /// Whether it was kept.
     pub holds: Option<bool>,
+    /// By client intervals: that nothing was found among so many dependencies.
+    pub not_found: Option<Answer>,
     /// All figures, in the order in which they are shown.
     pub figures: Vec<WatchedFigure>,
     /// What the user may do about something.
@@ -47,11 +51,25 @@ pub struct WatchedFigure {
 
 impl Watched {
     /// What became of the promise, in a word or a few.
-    fn verdict(&self) -> &'static str {
-        match self.holds {
+    fn verdict(&self) -> String {
+        if let Some(among) = self.not_found.as_ref().and_then(answers::among) {
+            return format!("no violation {among}");
+        }
+        let words = match self.holds {
             Some(true) => "nothing was found",
             Some(false) => "violated",
             None => "unknown",
+        };
+        words.to_owned()
+    }
+
+    /// The answer for machines.
+    fn answer(&self) -> &'static str {
+        match (&self.not_found, self.holds) {
+            (Some(answer), _) => answers::name(answer),
+            (None, Some(true)) => "holds",
+            (None, Some(false)) => "violated",
+            (None, None) => "unknown",
         }
     }
 

@@ -23,6 +23,7 @@ fn watched() -> Watched {
         source: NASTY.to_owned(),
         promise: Some("snapshot-isolation by timestamps".to_owned()),
         holds: Some(false),
+        not_found: None,
         figures: vec![
             figure("transactions", json!(3), "transactions", Some("3, with 4 operations")),
             figure("operations", json!(4), "operations", None),
