@@ -202,7 +202,7 @@ fn violations(folder: &Folder, file: &str) -> Vec<[String; 4]> {
 #[test]
 fn a_trace_is_read_on_after_kills() {
     let (folder, lines) = made("intervals-state");
-    let profile = ["--profile", "postgresql/serializable", "--timeout", "200ms", "--json"];
+    let profile = ["--profile", "postgresql/serializable", "--timeout", "1s", "--json"];
     let by = [&BY_INTERVALS[..], &profile].concat();
     fs::write(folder.file("whole.jsonl"), lines.concat()).unwrap();
     let whole = ["whole.jsonl", "--until-end", "--events", "whole-events.jsonl"];
