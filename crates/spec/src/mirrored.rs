@@ -1,6 +1,6 @@
 //! What client intervals show of a violation, by the mechanisms of the server.
 
-use isolde_history::{OpId, TxnId};
+use isolde_history::{Key, OpId, TxnId};
 
 use crate::timed::Seen;
 
@@ -89,6 +89,8 @@ pub struct Mirrored {
     pub txn: TxnId,
     /// The other one, if there is one that stands against it.
     pub opponent: Option<TxnId>,
+    /// Of a predicate read the row that it is about.
+    pub row: Option<Key>,
     /// What a read can have seen. Empty if it is about no read.
     pub possible: Vec<Seen>,
     /// What it saw.

@@ -1,7 +1,7 @@
 //! What client intervals show of a witness, row by row: the mechanism, what a read can have seen, what it saw, and when the
 //! server did what.
 
-use isolde_history::{History, OpId, TxnId};
+use isolde_history::{History, OpId, TxnId, Value};
 use isolde_spec::{Anomaly, Mechanism, Mirrored, Seen, Stretch, StretchOf, Witness};
 
 use super::Fact;
@@ -43,7 +43,7 @@ pub(super) fn in_short(p: &Phrases<'_>, witness: &Witness) -> Option<String> {
     Some(match (mirrored.mechanism, &mirrored.possible[..]) {
         (Mechanism::ConsistentRead, [only]) => {
             let op = *witness.ops.first()?;
-            format!("could see {} only", version(p, op, only))
+            format!("could see {} only", version(p, mirrored.row, op, only))
         }
         (Mechanism::ConsistentRead, []) => "no one snapshot".to_owned(),
         (Mechanism::ConsistentRead, _) => "could not see that".to_owned(),
@@ -93,14 +93,18 @@ impl Clerk<'_> {
 
     /// "x = 2, written by T7 (committed between 10 and 11)".
     fn told(&self, op: OpId, seen: &Seen) -> String {
-        let version = version(&self.p, op, seen);
+        let version = version(&self.p, self.m.row, op, seen);
         match seen.write {
+            Some(write) if self.w.anomaly == Anomaly::ThinAirRead => {
+                let writer = self.p.history.txn_of(write);
+                format!("{version}, which {} wrote later", self.p.name(writer))
+            }
             Some(write) => {
                 let writer = self.p.history.txn_of(write);
                 format!("{version}, written by {}{}", self.p.name(writer), self.committed(writer))
             }
             None if seen.initial => format!("{version}, the initial state"),
-            None if self.w.anomaly == Anomaly::ThinAirRead => {
+            None if self.w.anomaly == Anomaly::ThinAirRead && seen.value != Value::ABSENT => {
                 format!("{version}, which no transaction wrote")
             }
             None => version,

@@ -1,13 +1,14 @@
 //! What client intervals show of a violation, in one or two sentences: what the server did, and what its mechanisms could
 //! have made of when statements were sent and answered.
 
-use isolde_history::{History, OpId, OpKind, Outcome, TxnId, Value};
+use isolde_history::{History, Key, OpId, OpKind, Outcome, TxnId, Value};
 use isolde_spec::{Anomaly, Mechanism, Mirrored, Seen, Stretch, StretchOf, Witness};
 
 use super::moments::Moments;
 use super::phrase::Phrases;
 use super::sources::Sources;
 use super::story;
+use crate::names;
 use crate::wrap::{all_of, number};
 
 /// How many versions, or reads, are named in a sentence.
@@ -38,7 +39,10 @@ pub(super) fn tell(
 }
 
 /// A version as a read may have seen it: "x = 2", "no x", and of a list that appends made "l ending in 5".
-pub(super) fn version(p: &Phrases<'_>, op: OpId, seen: &Seen) -> String {
+pub(super) fn version(p: &Phrases<'_>, row: Option<Key>, op: OpId, seen: &Seen) -> String {
+    if let Some(row) = row {
+        return p.is(&names::spoken_key(p.history, row), seen.value);
+    }
     let append = |write: &OpId| p.history.op(*write).kind() == OpKind::Append;
     match seen.write.filter(append) {
         Some(write) if seen.list.is_none() => {
@@ -92,6 +96,9 @@ impl MirroredTeller<'_> {
     /// " of T9, which was rolled back": what is wrong with the version that was read.
     fn source(&self) -> String {
         let Some(seen) = &self.m.read else { return String::new() };
+        if let Some(row) = self.m.row.filter(|_| seen.value == Value::ABSENT) {
+            return format!(", but no {}", names::spoken_key(self.p.history, row));
+        }
         let Some(write) = seen.write else {
             return match self.w.anomaly {
                 Anomaly::ThinAirRead => ", which no transaction wrote".to_owned(),
@@ -104,6 +111,10 @@ impl MirroredTeller<'_> {
         let writer = self.p.history.txn_of(write);
         let of = format!(" of {}", self.p.name(writer));
         match self.w.anomaly {
+            Anomaly::ThinAirRead => {
+                let later = self.p.name(writer);
+                format!(", which no transaction had written by then; {later} did so later")
+            }
             Anomaly::AbortedRead if self.p.history.txn(writer).outcome() == Outcome::Committed => {
                 format!("{of}, which took it back (to a savepoint)")
             }
@@ -140,7 +151,7 @@ impl MirroredTeller<'_> {
         Some(format!(
             ", and by then {} had committed {} (COMMIT answered at {})",
             self.p.name(writer),
-            version(&self.p, *self.w.ops.first()?, seen),
+            version(&self.p, self.m.row, *self.w.ops.first()?, seen),
             self.moments.at(answered),
         ))
     }
@@ -149,7 +160,7 @@ impl MirroredTeller<'_> {
     fn can_have_seen(&self, op: OpId) -> String {
         let mut versions: Vec<String> = Vec::new();
         for seen in &self.m.possible {
-            let told = version(&self.p, op, seen);
+            let told = version(&self.p, self.m.row, op, seen);
             if !versions.contains(&told) {
                 versions.push(told);
             }

@@ -125,7 +125,7 @@ fn text_and_json_have_the_same_figures() {
     );
     let summary = watched.to_json();
     let figures = json!({
-        "promise": "snapshot-isolation by timestamps", "holds": false, "transactions": 3, "operations": 4, "violations": 1,
+        "promise": "snapshot-isolation by timestamps", "holds": false, "answer": "violated", "transactions": 3, "operations": 4, "violations": 1,
         "hint": "--timeout 2s would have waited long enough", "rectified": [4, 0, 1],
     });
     assert_eq!(summary, figures);

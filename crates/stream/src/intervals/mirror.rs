@@ -9,6 +9,7 @@ use isolde_spec::{Certifier, LockScope, Profile};
 use super::breach::{Breach, Broken, Tally};
 use super::conflicts::Conflicts;
 use super::content::Content;
+use super::predicates::Predicates;
 use super::ranges::Ranges;
 use super::row::{Place, Row, RowVersion, TraceNo, may_have_committed};
 use super::span::Span;
@@ -42,6 +43,7 @@ pub(crate) struct Mirror {
     pub(super) topology: Topology,
     pub(super) conflicts: Conflicts,
     pub(super) ranges: Ranges,
+    pub(super) predicates: Predicates,
     pub(super) tally: Tally,
     pub(super) found: Vec<Breach>,
     /// What rows hold at first, if nothing is said of one.
@@ -64,6 +66,7 @@ impl Mirror {
             topology: Topology::default(),
             conflicts: Conflicts::default(),
             ranges: Ranges::default(),
+            predicates: Predicates::default(),
             tally: Tally::default(),
             found: Vec::new(),
             default,

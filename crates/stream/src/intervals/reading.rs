@@ -16,6 +16,7 @@ const MOST_POSSIBLE: usize = 10;
 impl Mirror {
     /// Holds the reads of a transaction against the versions that they can have seen, and notes what they saw.
     pub(super) fn judge_reads(&mut self, txn: &mut Deciding) {
+        self.add_missing_rows(txn);
         let reads = std::mem::take(&mut txn.trace.reads);
         let (own, others): (Vec<Read>, Vec<Read>) =
             reads.into_iter().partition(|read| read.own.is_some());
@@ -30,7 +31,12 @@ impl Mirror {
         self.count_reads(txn, &others, &judged);
         self.tell_reads(txn, &others, &judged);
         (txn.snapshot, txn.saw) = (judged.snapshot, judged.saw);
+        // Whether what another transaction inserts there satisfies the predicate is not known: no dependency follows.
+        for (saw, _) in txn.saw.iter_mut().zip(&others).filter(|(_, read)| read.is_missing) {
+            *saw = None;
+        }
         txn.trace.reads = others;
+        self.learn_predicates(txn);
     }
 
     /// A transaction reads what it wrote.

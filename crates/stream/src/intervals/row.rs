@@ -173,6 +173,11 @@ impl Row {
         before + 1 == after && !self.versions[after..].iter().take(most).any(between)
     }
 
+    /// What the version at a place holds, as far as its own write says.
+    pub(crate) fn content(&self, place: Place) -> &Content {
+        self.version(place).map_or(&self.first, |version| &version.content)
+    }
+
     /// Whether the version at a place is what a read saw.
     pub(crate) fn matches(&self, place: Place, observed: &Observed) -> Match {
         let content = self.version(place).map_or(&self.first, |version| &version.content);

@@ -49,6 +49,11 @@ impl Sought {
         Some(Sought { row, observed, snapshot, answered })
     }
 
+    /// The same, as if it had been answered at the end of all times: for what was written later.
+    pub(super) fn ever(&self) -> Sought {
+        Sought { observed: self.observed.clone(), answered: i64::MAX, ..*self }
+    }
+
     /// The same of each column that it saw.
     pub(super) fn cells(&self) -> Vec<Sought> {
         let Observed::Columns(cells) = &self.observed else { return Vec::new() };
@@ -103,8 +108,11 @@ fn observed(tracer: &Tracer<'_>, op: &Op<'_>, row: NameId) -> Option<Observed> {
     match op.kind() {
         OpKind::PredicateRead => {
             let mut rows = op.result_set()?;
-            let (_, value) = rows.find(|(key, _)| is_row(*key))?;
-            Observed::of(pool, value, by_column)
+            match rows.find(|(key, _)| is_row(*key)) {
+                Some((_, value)) => Observed::of(pool, value, by_column),
+                // That it was not returned is what it is about.
+                None => Some(Observed::Absent),
+            }
         }
         _ if !is_row(op.key()) => None,
         OpKind::Cas => Observed::of(pool, op.expected()?, by_column),

@@ -6,7 +6,7 @@ use super::content::{Content, Observed};
 use super::ranges::KeyHold;
 use super::span::Span;
 use crate::bodies::TxnRef;
-use crate::content::NameId;
+use crate::content::{NameId, Word};
 
 /// A transaction, ready to be held against the mechanisms of its server.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub(crate) struct Trace {
     /// Whether it said that it would not write, or did not.
     pub(crate) read_only: bool,
     pub(crate) reads: Vec<Read>,
+    /// Its predicate reads that lock nothing.
+    pub(crate) looks: Vec<Looked>,
     /// One for each row that it wrote: the last write that stands.
     pub(crate) writes: Vec<Write>,
     pub(crate) holds: Vec<Hold>,
@@ -59,6 +61,8 @@ pub(crate) struct Read {
     pub(crate) op: u32,
     pub(crate) sees: Sees,
     pub(crate) observed: Observed,
+    /// Whether it is that of a row that a predicate read did not return.
+    pub(crate) is_missing: bool,
     /// What the transaction itself had written there before.
     pub(crate) own: Option<OwnWrite>,
 }
@@ -71,6 +75,16 @@ pub(crate) struct OwnWrite {
     pub(crate) locked: i64,
     /// Whether that began with an insert.
     pub(crate) inserted: bool,
+}
+
+/// A predicate read.
+#[derive(Clone, Debug)]
+pub(crate) struct Looked {
+    pub(crate) op: u32,
+    pub(crate) predicate: Word,
+    pub(crate) sees: Sees,
+    /// The rows that it returned, with what was seen if that is known.
+    pub(crate) rows: Vec<(NameId, Option<Observed>)>,
 }
 
 /// Which version a read sees.

@@ -9,9 +9,9 @@ use super::lock_modes::are_compatible;
 use super::ranges::{KeyHold, TableKey, pair};
 use super::span::Span;
 use super::times::Times;
-use super::trace::{DATABASE, Fate, Hold, OwnWrite, Read, Sees, Trace, Turn, Write};
+use super::trace::{DATABASE, Fate, Hold, Looked, OwnWrite, Read, Sees, Trace, Turn, Write};
 use crate::bodies::TxnRef;
-use crate::content::{NameId, name_id};
+use crate::content::{NameId, name_id, word};
 
 /// Reads the transactions of one batch.
 pub(crate) struct Tracer<'h> {
@@ -153,6 +153,7 @@ struct Course<'t, 'h> {
     tracer: &'t Tracer<'h>,
     times: &'t Times,
     reads: Vec<Read>,
+    looks: Vec<Looked>,
     writes: Vec<Write>,
     /// Which writes of a row stand so far, the last one last.
     own: HashMap<NameId, Vec<usize>>,
@@ -179,6 +180,7 @@ impl<'t, 'h> Course<'t, 'h> {
             tracer,
             times,
             reads: Vec::new(),
+            looks: Vec::new(),
             writes: Vec::new(),
             own: HashMap::new(),
             holds: Vec::new(),
@@ -326,7 +328,7 @@ impl<'t, 'h> Course<'t, 'h> {
         }
         if let Some(sees) = sees {
             let own = self.own(row);
-            self.reads.push(Read { row, op, sees, observed, own });
+            self.reads.push(Read { row, op, sees, observed, is_missing: false, own });
         }
     }
 
@@ -341,7 +343,7 @@ impl<'t, 'h> Course<'t, 'h> {
         Some(OwnWrite { content, locked: first.locked, inserted: first.inserts })
     }
 
-    /// The rows that a predicate read returned were there. Which ones it might have returned is not decided here.
+    /// The rows that a predicate read returned were there. Which ones it did not return, and must have, is asked later.
     fn rows_of_predicate(&mut self, op: &Op<'h>, span: Span, lock: Option<LockMode>) {
         let pool = self.tracer.history.pool();
         let rows = op.result_set().into_iter().flatten();
@@ -351,6 +353,16 @@ impl<'t, 'h> Course<'t, 'h> {
                 (name_id(pool, pool.key_name(key)), seen)
             })
             .collect();
+        let sees = match self.tracer.profile.reads {
+            _ if lock.is_some() || self.mode.is_some() => None,
+            PlainReads::Uncommitted => None,
+            PlainReads::TransactionSnapshot => Some(Sees::Snapshot),
+            PlainReads::StatementSnapshot | PlainReads::Locked => Some(Sees::At(span)),
+        };
+        if let Some(sees) = sees.filter(|_| op.result_set().is_some()) {
+            let (op, predicate) = (op.id().0, word(pool, op.value()));
+            self.looks.push(Looked { op, predicate, sees, rows: rows.clone() });
+        }
         for (row, seen) in rows {
             if let Some(seen) = seen {
                 let (op, observed) = (op.id().0, seen);
@@ -409,7 +421,7 @@ impl<'t, 'h> Course<'t, 'h> {
             LockScope::None => return,
         };
         let own = self.own(row);
-        self.reads.push(Read { row, op: op.id().0, sees, observed, own });
+        self.reads.push(Read { row, op: op.id().0, sees, observed, is_missing: false, own });
     }
 
     fn hold(&mut self, number: usize, row: NameId, op: u32, mode: LockMode, span: Span) {
@@ -440,6 +452,7 @@ impl<'t, 'h> Course<'t, 'h> {
         if is_first {
             // What it has read until then was another transaction's, to the server.
             self.reads.clear();
+            self.looks.clear();
         }
         // A statement that failed may have let go of locks before.
         let until = self.failed_at.take().unwrap_or(span.sent);
@@ -481,6 +494,7 @@ impl<'t, 'h> Course<'t, 'h> {
             _ => None,
         };
         self.reads.retain(|read| read.sees != Sees::Snapshot || snapshot.is_some());
+        self.looks.retain(|looked| looked.sees != Sees::Snapshot || snapshot.is_some());
         let Times { end: commit, fate, .. } = *self.times;
         Trace {
             txn: TxnRef::new(self.tracer.batch, txn.id()),
@@ -490,6 +504,7 @@ impl<'t, 'h> Course<'t, 'h> {
             snapshot,
             read_only,
             reads: self.reads,
+            looks: self.looks,
             writes,
             holds: self.holds,
             ranges: self.ranges,

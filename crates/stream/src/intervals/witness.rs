@@ -161,7 +161,7 @@ impl<'t, 'h> Explainer<'t, 'h> {
         Some(match &breach.what {
             Broken::Read { row, op, snapshot, possible } => {
                 let sought = Sought::of(self.tracer, OpId(*op), *row, *snapshot);
-                self.wrong_read(breach, (*op, sought.as_ref()), *snapshot, possible)
+                self.wrong_read(breach, (*op, *row, sought.as_ref()), *snapshot, possible)
             }
             Broken::Own { op, .. } => self.own(breach, *op),
             Broken::Torn { op, others, snapshot, .. } => self.torn(breach, *op, others, *snapshot),
@@ -193,6 +193,7 @@ impl<'t, 'h> Explainer<'t, 'h> {
             mechanism,
             txn: breach.txn.txn(),
             opponent: None,
+            row: None,
             possible: Vec::new(),
             read: None,
             stretches: Vec::new(),
@@ -203,16 +204,19 @@ impl<'t, 'h> Explainer<'t, 'h> {
     fn wrong_read(
         &self,
         breach: &Breach,
-        (op, sought): (u32, Option<&Sought>),
+        (op, row, sought): (u32, NameId, Option<&Sought>),
         snapshot: Option<Span>,
         possible: &[Option<(TxnRef, u32)>],
     ) -> Witness {
         let read = OpId(op);
         let reader = breach.txn.txn();
         let (anomaly, source) = self.name_of_read(sought, reader);
+        let row = self.keys.get(&row).copied().unwrap_or(self.history.op(read).key());
         let mut mirrored = self.mirrored(breach, Mechanism::ConsistentRead);
-        mirrored.possible = possible.iter().map(|write| self.seen(read, *write)).collect();
-        mirrored.read = self.observed(read, source);
+        mirrored.possible = possible.iter().map(|write| self.seen(row, *write)).collect();
+        mirrored.read = self.observed(read, row, source);
+        let is_predicate = self.history.op(read).kind() == isolde_history::OpKind::PredicateRead;
+        mirrored.row = Some(row).filter(|row| is_predicate && *row != Key::NONE);
         mirrored
             .stretches
             .extend(snapshot.map(|span| stretch(reader, Some(read), StretchOf::Snapshot, span)));
@@ -255,7 +259,9 @@ impl<'t, 'h> Explainer<'t, 'h> {
         let cells = sought.cells();
         let mut name = (Anomaly::StaleRead, None);
         if cells.is_empty() && !self.forgetful {
-            return (Anomaly::ThinAirRead, None);
+            // Nobody had written it by then; that somebody did so later helps to understand it.
+            let later = sought.ever().best(self.tracer, writes.iter().copied());
+            return (Anomaly::ThinAirRead, later.map(|(_, write)| write));
         }
         for cell in cells {
             if is_initial(self.tracer, &cell) {
@@ -284,14 +290,13 @@ impl<'t, 'h> Explainer<'t, 'h> {
         }
     }
 
-    fn is_initial(&self, read: OpId) -> bool {
-        let op = self.history.op(read);
-        let first = self.history.meta().initial.of(op.key());
-        let content =
-            first.map(|value| Content::of(self.history.pool(), value, self.tracer.by_column()));
-        self.saw(&op)
-            .zip(content)
-            .is_some_and(|(saw, content)| content.matches(&saw, |_| None) == Match::Yes)
+    fn is_initial(&self, read: OpId, row: Key) -> bool {
+        if row == Key::NONE {
+            return false;
+        }
+        let row = name_id(self.history.pool(), self.history.pool().key_name(row));
+        let sought = Sought::of(self.tracer, read, row, None);
+        sought.is_some_and(|sought| is_initial(self.tracer, &sought))
     }
 
     fn own(&self, breach: &Breach, op: u32) -> Witness {
@@ -303,7 +308,7 @@ impl<'t, 'h> Explainer<'t, 'h> {
         let own = own.filter(|op| op.key() == key && op.kind().writes());
         let write = own.last().map(|op| op.id());
         mirrored.possible = write.map(|write| self.seen_of(write)).into_iter().collect();
-        mirrored.read = self.observed(read, None);
+        mirrored.read = self.observed(read, key, None);
         let ops = [Some(read), write].into_iter().flatten().collect();
         Witness {
             ops,
@@ -431,11 +436,11 @@ impl<'t, 'h> Explainer<'t, 'h> {
         same.next().is_none().then(|| first.id())
     }
 
-    fn seen(&self, read: OpId, write: Option<(TxnRef, u32)>) -> Seen {
+    fn seen(&self, row: Key, write: Option<(TxnRef, u32)>) -> Seen {
         match write.and_then(|(_, op)| self.op(op)) {
             Some(write) => self.seen_of(write),
             None => {
-                let first = self.history.meta().initial.of(self.history.op(read).key());
+                let first = self.history.meta().initial.of(row);
                 let value = first.unwrap_or(Value::ABSENT);
                 Seen { value, list: None, write: None, initial: true }
             }
@@ -449,9 +454,9 @@ impl<'t, 'h> Explainer<'t, 'h> {
         Seen { value, list: None, write: Some(write), initial: false }
     }
 
-    fn observed(&self, read: OpId, write: Option<OpId>) -> Option<Seen> {
+    fn observed(&self, read: OpId, row: Key, write: Option<OpId>) -> Option<Seen> {
         let op = self.history.op(read);
-        let initial = write.is_none() && self.is_initial(read);
+        let initial = write.is_none() && self.is_initial(read, row);
         let (value, list) = match op.kind() {
             isolde_history::OpKind::ListRead => {
                 let elements = op.elements()?;
@@ -460,6 +465,10 @@ impl<'t, 'h> Explainer<'t, 'h> {
             }
             isolde_history::OpKind::Cas => (op.expected()?, None),
             isolde_history::OpKind::InsertIfAbsent => (Value::ABSENT, None),
+            isolde_history::OpKind::PredicateRead => {
+                let returned = op.result_set()?.find(|(key, _)| *key == row);
+                (returned.map_or(Value::ABSENT, |(_, value)| value), None)
+            }
             _ => (op.value(), None),
         };
         Some(Seen { value, list, write, initial })

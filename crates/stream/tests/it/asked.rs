@@ -2,7 +2,7 @@
 
 use isolde_check::Options;
 use isolde_history::notation::{parse, txn_name, write_value};
-use isolde_history::{History, Key, Value};
+use isolde_history::{History, Key, OpKind, Value};
 use isolde_spec::{Answer, Mechanism, Profile, Verdict, Witness};
 use isolde_stream::intervals::decide;
 
@@ -54,6 +54,8 @@ fn line(history: &History, witness: &Witness) -> String {
     let txns: Vec<String> = witness.txns.iter().map(|txn| txn_name(history, *txn)).collect();
     let of_ops = witness.ops.iter().map(|op| history.op(*op));
     let of_ops = of_ops.filter(|op| op.kind().has_key()).map(|op| op.key());
+    let looked = witness.ops.iter().map(|op| history.op(*op));
+    let looked = looked.filter(|op| op.kind() == OpKind::PredicateRead).map(|op| value(op.value()));
     let of_steps = witness.steps.iter().filter_map(|step| step.because.key);
     let mut keys: Vec<Key> = Vec::new();
     for key in of_ops.chain(of_steps) {
@@ -61,7 +63,8 @@ fn line(history: &History, witness: &Witness) -> String {
             keys.push(key);
         }
     }
-    let keys: Vec<String> = keys.iter().map(|key| value(history.pool().key_name(*key))).collect();
+    let keys = keys.iter().map(|key| value(history.pool().key_name(*key)));
+    let keys: Vec<String> = if keys.len() == 0 { looked.collect() } else { keys.collect() };
     let (mechanism, anomaly) = (mirrored.mechanism.name(), witness.anomaly.name());
     let mut line = format!("{mechanism}: {anomaly} by {} on {}", txns.join(" "), keys.join(" "));
     let is_read = mirrored.mechanism == Mechanism::ConsistentRead && !mirrored.semantic;

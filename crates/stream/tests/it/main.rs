@@ -21,6 +21,7 @@ mod locked_ranges;
 mod lost;
 mod made;
 mod mirrored;
+mod missing_rows;
 mod own_traces;
 mod repeats;
 mod seen_on_servers;
