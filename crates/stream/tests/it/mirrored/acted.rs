@@ -184,7 +184,7 @@ impl Acted<'_> {
         let count = if random.chance(20) { 2 } else { 1 };
         let mut ops: Vec<MadeOp> = (0..count).map(|_| self.operation(txn)).collect();
         if lock != LockMode::None || count > 1 {
-            ops.retain(|op| matches!(op.act, Act::Read(_)));
+            ops.retain(|op| matches!(op.act, Act::Read(_) | Act::Look));
         }
         if ops.is_empty() {
             let row = self.random.below(3) as usize;
@@ -213,9 +213,10 @@ impl Acted<'_> {
             15 if row != LIST => Act::Insert(row, [value, if by_column { value } else { 0 }]),
             16 if row != LIST => Act::Delete(row),
             17 if row != LIST && !by_column => Act::Cas(row, random.below(3) as i64, value),
+            8 if !by_column => Act::Look,
             18 => Act::Savepoint(random.below(2) as u8),
             19 if savepoint.is_some() => Act::RollbackTo(savepoint.unwrap_or_default()),
-            // 0 to 8, and what does not fit.
+            // 0 to 7, and what does not fit.
             _ => Act::Read(row),
         };
         let asked = match random.below(4) {
@@ -280,7 +281,7 @@ impl Acted<'_> {
             Some(seen) => {
                 if at > 0 {
                     let op = &mut self.script.txns[no].stmts[stmt].ops[at - 1];
-                    if op.act == Act::Read(LIST) || matches!(op.act, Act::Read(_)) {
+                    if matches!(op.act, Act::Read(_) | Act::Look) {
                         op.saw = seen;
                     }
                 }

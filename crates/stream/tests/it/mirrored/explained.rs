@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use isolde_history::LockMode;
 use isolde_spec::{Certifier, PlainReads, Profile};
 
-use super::script::{Act, End, Event, Held, LIST, Made, MadeOp, Script};
+use super::script::{Act, End, Event, Held, LIST, Made, MadeOp, ROWS, Script};
 use super::world::{Acting, Choices, Logged, NOBODY, World, rollback};
 
 /// More states than this are not looked at.
@@ -129,7 +129,11 @@ impl Search<'_> {
     fn is_as_seen(&self, txn: &Made, event: Event, seen: Option<Held>) -> bool {
         let Event::Op(stmt, op) = event else { return true };
         let (lock, op) = (txn.stmts[stmt].lock, &txn.stmts[stmt].ops[op]);
-        let Act::Read(row) = op.act else { return true };
+        let row = match op.act {
+            Act::Read(row) => row,
+            Act::Look => ROWS.len(),
+            _ => return true,
+        };
         let is_free = self.profile.reads == PlainReads::Uncommitted && lock == LockMode::None;
         let (Some(saw), Some(seen)) = (&op.saw, seen) else { return true };
         is_free || is_same(self.script.by_column, row, op, saw, &seen)

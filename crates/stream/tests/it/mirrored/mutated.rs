@@ -48,6 +48,10 @@ fn see_another(script: &mut Script, no: usize, random: &mut Random) {
     }
     let at = random.below(reads.len() as u64) as usize;
     let read = &mut reads[at];
+    if let (Act::Look, Some(Held::List(rows))) = (&read.act, &mut read.saw) {
+        rows.pop();
+        return;
+    }
     let is_list = read.act == Act::Read(LIST);
     read.saw = match other {
         Act::Write(_, cells) if !is_list => {

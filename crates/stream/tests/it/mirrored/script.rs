@@ -29,6 +29,13 @@ pub(crate) enum Act {
     Append(i64),
     Savepoint(u8),
     RollbackTo(u8),
+    /// A read of all rows with an even value. What it returned is a list of [`looked`].
+    Look,
+}
+
+/// A row that a predicate read returned, as one number.
+pub(crate) fn looked(row: usize, value: i64) -> i64 {
+    row as i64 * 10_000 + value
 }
 
 /// An operation, and for a read what it returned and which columns it asked for.
@@ -143,6 +150,14 @@ impl Script {
             Act::Read(row) => match &op.saw {
                 Some(saw) => format!("r({},{})", ROWS[*row], self.shown(saw, op.asked)),
                 None => format!("r({},_)", ROWS[*row]),
+            },
+            Act::Look => match &op.saw {
+                Some(Held::List(rows)) => {
+                    let row =
+                        |one: &i64| format!(",{}={}", ROWS[(one / 10_000) as usize], one % 10_000);
+                    format!("pred(even{})", rows.iter().map(row).collect::<String>())
+                }
+                _ => "pred(even,_)".to_owned(),
             },
             Act::Write(row, new) => format!("w{sign}({},{})", ROWS[*row], cells(new)),
             Act::Insert(row, new) => {

@@ -3,7 +3,7 @@
 use isolde_history::LockMode;
 use isolde_spec::{Certifier, LockScope, LockingReads, PlainReads, Profile, SnapshotAt};
 
-use super::script::{Act, Event, Held, LIST, Made, MadeStmt, Script};
+use super::script::{Act, Event, Held, LIST, Made, MadeStmt, Script, looked};
 
 /// Why something does not happen now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -149,7 +149,7 @@ impl Acting<'_> {
         }
         let stmt = &txn.stmts[number];
         let does = stmt.ops.iter().any(|op| !is_control(&op.act));
-        let reads = stmt.ops.iter().any(|op| matches!(op.act, Act::Read(_)));
+        let reads = stmt.ops.iter().any(|op| matches!(op.act, Act::Read(_) | Act::Look));
         let takes = match self.profile.snapshot_at {
             SnapshotAt::Begin => false,
             SnapshotAt::FirstStatement => does,
@@ -174,6 +174,7 @@ impl Acting<'_> {
         let modes = &self.profile.modes;
         match act {
             Act::Read(row) => return self.read(world, no, *row, stmt.lock).map(Some),
+            Act::Look => return self.look(world, no, stmt.lock).map(Some),
             Act::Savepoint(name) => {
                 let own = world.of(no);
                 let is_first =
@@ -311,6 +312,20 @@ impl Acting<'_> {
         }
         world.of(no).reads.push((row as u8, sees));
         Ok(of_snapshot(world, sees))
+    }
+
+    /// The rows with an even value.
+    fn look(&self, world: &mut World, no: u8, asks: LockMode) -> Result<Held, Refused> {
+        let mut rows = Vec::new();
+        for row in 0..LIST {
+            let before = world.of(no).reads.len();
+            match self.read(world, no, row, asks)? {
+                Held::Row([value, _]) if value % 2 == 0 => rows.push(looked(row, value)),
+                // Nothing was returned, so that nothing was read of it.
+                _ => world.of(no).reads.truncate(before),
+            }
+        }
+        Ok(Held::List(rows))
     }
 
     /// Locks a row that is there, if reads lock rows at all.
