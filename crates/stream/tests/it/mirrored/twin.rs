@@ -42,7 +42,7 @@ fn how_many() -> (u64, u64) {
     let number = |name: &str, usual: u64| {
         std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
     };
-    (number("ISOLDE_MIRROR", 60), number("ISOLDE_FROM", 0))
+    (number("ISOLDE_MIRROR", 40), number("ISOLDE_FROM", 0))
 }
 
 /// Every profile, and a weaker one that the same clients can have talked to.
