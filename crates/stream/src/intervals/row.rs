@@ -258,8 +258,9 @@ impl Row {
         }
         for earlier in (0..place).rev() {
             let version = self.version(earlier);
-            // What may not have been committed may not count.
-            if version.is_some_and(|version| !version.is_certain) {
+            // What may not have been committed may not count; nor, where nothing is locked, what may turn out to have
+            // changed nothing.
+            if version.is_some_and(|v| !v.is_certain || !(v.is_locked || v.decided)) {
                 return None;
             }
             match version.map_or(&self.first, |version| &version.content) {

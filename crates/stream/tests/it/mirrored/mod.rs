@@ -5,6 +5,7 @@ mod acted;
 mod by_values;
 mod explained;
 mod mutated;
+mod regressions;
 mod script;
 mod twin;
 mod world;

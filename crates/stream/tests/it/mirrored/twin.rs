@@ -37,6 +37,11 @@ fn alarms(history: &History, profile: &Profile) -> Vec<String> {
     each.collect()
 }
 
+/// The same of a script.
+pub(super) fn alarms_of(script: &Script, profile: &Profile) -> Vec<String> {
+    alarms(&history(script), profile)
+}
+
 /// How many histories of each profile, and from which seed on.
 fn how_many() -> (u64, u64) {
     let number = |name: &str, usual: u64| {
