@@ -34,7 +34,9 @@ impl Mirror {
             let both = |place: Place| self.profile.locks != LockScope::None || changes(place);
             let earlier = before(row, place, since).filter(|at| changes(*at) && both(place));
             let later = after(row, place, trace).filter(|at| changes(place) && both(*at));
-            let met = earlier.chain(later).filter_map(|at| row.version(at));
+            // Whatever is written after a delete may be a new row.
+            let met = earlier.chain(later).filter(|at| !row.may_be_deleted_between(*at, place));
+            let met = met.filter_map(|at| row.version(at));
             let bound = |other: &&RowVersion| {
                 let snapshots = [txn.snapshot, other.snapshot].into_iter().flatten().count();
                 other.writer != no && snapshots >= least

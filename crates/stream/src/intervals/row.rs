@@ -202,6 +202,19 @@ impl Row {
         }
     }
 
+    /// Whether a delete may stand between two versions though it stands elsewhere in the order of ranks.
+    pub(crate) fn may_be_deleted_between(&self, one: Place, other: Place) -> bool {
+        let (first, second) = (self.version(one.min(other)), self.version(one.max(other)));
+        let (Some(first), Some(second)) = (first, second) else { return false };
+        let mut loose = self.versions.iter().filter(|version| version.is_loose());
+        self.unsettled > 0
+            && loose.any(|version| {
+                version.content == Content::Absent
+                    && version.line() <= second.rank
+                    && first.line() <= version.rank
+            })
+    }
+
     /// It is not certain any more that a version was ever there.
     pub(crate) fn doubt(&mut self, place: Place) {
         let Some(version) = place.checked_sub(1).and_then(|at| self.versions.get_mut(at)) else {

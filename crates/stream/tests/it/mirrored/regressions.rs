@@ -14,6 +14,12 @@ fn check(profile: &str, seed: u64) {
     assert!(alarms.is_empty(), "{}\n{alarms:#?}", script.text());
 }
 
+/// A DELETE that commits by itself stands between two writers, though its answer came after that of the second one.
+#[test]
+fn a_row_that_may_have_been_deleted_between_is_another_row() {
+    check("mariadb/repeatable-read-snapshot", 300_406);
+}
+
 /// Nothing is locked, and a transaction that is not decided yet wrote what its snapshot had held: nothing. Columns of later
 /// versions are not those of its write.
 #[test]
