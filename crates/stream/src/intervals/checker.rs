@@ -67,6 +67,9 @@ pub(crate) struct IntervalChecker {
     pub(crate) told: Vec<Told>,
     pub(crate) figures: Figures,
     pub(crate) late: u64,
+    /// How many bytes the mirror may take, and how many rows were given up for that.
+    most: usize,
+    given_up: u64,
     /// The bytes of the mirror when they were counted last, and how many transactions had been decided by then.
     counted: (usize, u64),
 }
@@ -88,6 +91,8 @@ impl IntervalChecker {
             told: Vec::new(),
             figures: Figures::default(),
             late: 0,
+            most: settings.memory / 2,
+            given_up: 0,
             counted: (0, 0),
         }
     }
@@ -283,7 +288,23 @@ impl IntervalChecker {
         let due = self.counted.1 + (self.mirror.rows.len() / 4).max(1 << 8) as u64;
         if decided >= due {
             self.counted = (self.mirror.heap_bytes(), decided);
+            self.keep_within_memory();
         }
+    }
+
+    /// Gives rows up when the mirror takes too much. From then on less is decided, and so the end is unknown if nothing is
+    /// found.
+    fn keep_within_memory(&mut self) {
+        let gone = if self.counted.0 > self.most { self.mirror.give_up_rows() } else { 0 };
+        if gone == 0 {
+            return;
+        }
+        if self.given_up == 0 {
+            let why = "what rows held that had not been written for long was given up (--memory)";
+            self.figures.doubt(true, Some(why));
+        }
+        self.given_up += gone as u64;
+        self.counted.0 = self.mirror.heap_bytes();
     }
 
     /// The bytes that it takes, about.

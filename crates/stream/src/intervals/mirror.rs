@@ -47,7 +47,7 @@ pub(crate) struct Mirror {
     pub(super) tally: Tally,
     pub(super) found: Vec<Breach>,
     /// What rows hold at first, if nothing is said of one.
-    default: Content,
+    pub(super) default: Content,
     since_forgotten: u32,
     pub(super) forget_every: u32,
     /// When the last of those that are decided had ended.

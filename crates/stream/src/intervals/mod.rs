@@ -18,6 +18,7 @@ mod entering;
 mod exclusion;
 mod first_updater;
 mod flow;
+mod given_up;
 mod held;
 mod lock_modes;
 mod low_water;

@@ -4,7 +4,7 @@ use isolde_spec::LockScope;
 
 use super::breach::Broken;
 use super::consistent_read::{self, ReadsJudged};
-use super::content::Match;
+use super::content::{Content, Match};
 use super::mirror::{Deciding, Mirror};
 use super::row::{Place, Row, RowVersion};
 use super::span::Span;
@@ -110,7 +110,9 @@ impl Mirror {
             if !others.any(in_time) {
                 continue;
             }
-            let saw = judged.saw[number];
+            // What is not known cannot be what was seen.
+            let is_known = |place: &Place| *row.content(*place) != Content::Unknown;
+            let saw = judged.saw[number].filter(is_known);
             let ended = txn.trace.turn.ended;
             let is_overwritten = saw.is_none_or(|place| row.is_overwritten_by(place, ended));
             self.tally.reads.count(saw.is_some());

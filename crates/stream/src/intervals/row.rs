@@ -392,6 +392,11 @@ impl Row {
         }
     }
 
+    /// When its newest version was written at the latest.
+    pub(crate) fn last_rank(&self) -> i64 {
+        self.versions.last().map_or(i64::MIN, |version| version.rank)
+    }
+
     /// Whether there is nothing that could be forgotten later.
     pub(crate) fn is_at_rest(&self) -> bool {
         let readers = self.versions.iter().all(|version| version.readers.is_empty());

@@ -20,6 +20,7 @@ mod limits;
 mod locked_ranges;
 mod lost;
 mod made;
+mod many_rows;
 mod mirrored;
 mod missing_rows;
 mod own_traces;
