@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use isolde_history::History;
 use isolde_report::{Decided, HtmlReport, Style};
 use isolde_run::Ran;
-use isolde_spec::{By, Level};
+use isolde_spec::{By, Level, Profile};
 use isolde_target::Failure;
 
 use crate::asking::Asking;
@@ -57,6 +57,10 @@ pub(crate) fn run(
     let mut asking = Asking::within(bounds);
     if let Some(intervals) = &plan.intervals {
         (asking.evidence, asking.intervals) = (vec![By::Intervals], intervals.clone());
+        // How `isolde check` is asked the same of a piece of the history.
+        let profile = intervals.profile.as_ref().map(Profile::word);
+        let profile = profile.map_or(String::new(), |word| format!(" --profile {word}"));
+        asking.typed = format!(" --evidence intervals{profile}");
     }
     let mut told = |verdict: &_| watch(&Event::Decided { verdict });
     let decided = asking.decide(&history, levels, &mut told)?;

@@ -12,8 +12,8 @@ use crate::verdict::Witness;
 /// anomaly when it is checked alone.
 ///
 /// The writers of the other values that these transactions read are left out, so the small history
-/// says that it is not complete. Only a value that was never written, or a row that a predicate read
-/// missed, needs the claim that it is complete: there, the other reads are left out instead.
+/// says that it is not complete. Only a value that was never written, a row that a predicate read
+/// missed, or what client intervals show, needs the claim that it is complete: there, the other reads are left out instead.
 pub fn excerpt(history: &History, witness: &Witness) -> String {
     let mut txns: Vec<TxnId> = witness.involved().chain(aborted_before(history, witness)).collect();
     txns.sort_unstable();
@@ -30,11 +30,14 @@ pub fn excerpt(history: &History, witness: &Witness) -> String {
         Anomaly::NotLinearizable => history.meta().complete && !misses_a_writer(history, witness),
         _ => false,
     };
-    let complete = nobody || predicates.any(|op| cited.contains(&op.id()));
+    // What a snapshot or a lock of the server's can have been rests on all that was written.
+    let by_intervals = witness.mirrored.is_some();
+    let complete = nobody || by_intervals || predicates.any(|op| cited.contains(&op.id()));
     let other = |op: &Op<'_>| {
         matches!(op.kind(), OpKind::Read | OpKind::ListRead) && !cited.contains(&op.id())
     };
-    let ops = witness.txns.iter().flat_map(|txn| history.txn(*txn).ops());
+    let of = if by_intervals { &txns } else { &witness.txns };
+    let ops = of.iter().flat_map(|txn| history.txn(*txn).ops());
     let hidden: Vec<OpId> = ops.filter(|op| complete && other(op)).map(|op| op.id()).collect();
     excerpt_to_text(history, &Excerpt { txns: &txns, complete, hidden: &hidden })
 }

@@ -4,7 +4,7 @@ use isolde_history::Timestamp;
 
 use super::geometry::half;
 use super::sheet::Sheet;
-use super::text::cut;
+use super::text::{cut, width, width_class};
 use crate::exhibit::{Basis, Exhibit, Part};
 use crate::stamps;
 
@@ -19,6 +19,9 @@ const SHORTEST: f64 = 22.0;
 /// How much room the time of a moment takes, and how many of them are told.
 const LABEL: f64 = 64.0;
 const MOST_LABELS: usize = 12;
+
+/// What stands below an axis without times.
+const NO_TIMES: &str = "no times are known: the order in each session";
 
 /// When a part began and ended, if known.
 type PartSpan = (Option<Timestamp>, Option<Timestamp>);
@@ -68,6 +71,12 @@ impl Axis {
         self.left + self.moments.len().saturating_sub(1) as f64 * self.unit + BEYOND
     }
 
+    /// How far what stands below the axis reaches.
+    pub(super) fn reach(&self) -> f64 {
+        let note = if self.basis == Basis::Order { width(NO_TIMES, 10.0) } else { 0.0 };
+        self.right().max(self.left - BEYOND + width_class(note))
+    }
+
     /// Where the bar of a part begins and ends.
     pub(super) fn span(&self, part: usize) -> (f64, f64) {
         let (begin, end) = self.spans.get(part).copied().unwrap_or_default();
@@ -95,9 +104,8 @@ impl Axis {
         sheet.put(format_args!(r#"<path class="axis" d="M{left} {bottom}H{right}"/>"#));
         let base = bottom + 15.0;
         if self.basis == Basis::Order {
-            sheet.put(format_args!(
-                r#"<text class="time" x="{left}" y="{base}">no times are known: the order in each session</text>"#
-            ));
+            sheet
+                .put(format_args!(r#"<text class="time" x="{left}" y="{base}">{NO_TIMES}</text>"#));
             return bottom + 20.0;
         }
         for moment in &self.moments {

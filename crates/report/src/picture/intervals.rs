@@ -92,7 +92,7 @@ pub(super) fn draw(exhibit: &Exhibit, marks: &Marks) -> Drawn {
     };
     let mut calls: Vec<Call<'_>> = parts.iter().enumerate().map(with_strips).collect();
     let rows = give_rows(&mut calls, &sessions);
-    let reach = calls.iter().map(|call| call.reach).fold(axis.right(), f64::max);
+    let reach = calls.iter().map(|call| call.reach).fold(axis.reach(), f64::max);
     let legend = strip::legend(exhibit);
     let legend_width = legend.map_or(0.0, |text| width_class(width(text, 10.0)) + MARGIN);
     let width = reach.max(legend_width) + MARGIN;

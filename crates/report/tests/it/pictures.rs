@@ -310,6 +310,18 @@ proptest! {
     }
 }
 
+/// One transaction without operations, and names of one letter: what stands below is the widest.
+#[test]
+fn a_picture_without_times_is_as_wide_as_what_says_so() {
+    let mut exhibit = exhibit("s T: r(x,1)", Level::ReadCommitted);
+    exhibit.stuck = Some(StuckOrder { order: vec![0], next: 0, why: String::new() });
+    for part in &mut exhibit.parts {
+        (part.name, part.session) = ("T".to_owned(), "s".to_owned());
+        part.ops.clear();
+    }
+    check_picture(&exhibit);
+}
+
 #[test]
 fn numbers_that_lead_nowhere_are_left_out() {
     let mut exhibit = exhibit(SKEW, Level::Serializable);
