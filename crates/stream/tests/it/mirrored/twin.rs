@@ -122,5 +122,5 @@ fn nothing_is_found_that_the_twin_can_explain() {
         all.missed += tally.missed;
     }
     // What is uncertain is not found; but most is certain.
-    assert!(all.found * 100 >= 80 * (all.found + all.missed), "{all:?}");
+    assert!(all.found * 100 >= 75 * (all.found + all.missed), "{all:?}");
 }
