@@ -8,6 +8,8 @@
 //! What is learned from a transaction when it is decided is used for those that are decided later, and never
 //! forgotten: otherwise it would matter when something is forgotten. So there is a limit.
 
+use hashbrown::HashSet;
+
 use super::content::{Content, Observed};
 use super::mirror::{Deciding, Mirror};
 use super::span::Span;
@@ -36,12 +38,11 @@ impl Mirror {
             Sees::Newest(_) => return,
         };
         let Some(known) = self.predicates.known.get(&looked.predicate) else { return };
+        let returned = looked.rows.iter().map(|(row, _)| *row);
+        let own = txn.trace.writes.iter().map(|write| write.row);
+        let seen: HashSet<NameId> = returned.chain(own).collect();
         let mut missing: Vec<NameId> = Vec::new();
-        for (row, states) in &known.rows {
-            let is_own = |row: NameId| txn.trace.writes.iter().any(|write| write.row == row);
-            if looked.rows.iter().any(|(returned, _)| returned == row) || is_own(*row) {
-                continue;
-            }
+        for (row, states) in known.rows.iter().filter(|(row, _)| !seen.contains(*row)) {
             let Some(kept) = self.rows.get(row) else { continue };
             let places = kept.candidates(snapshot, txn.no).into_iter();
             let mut contents = places.map(|place| kept.content(place));

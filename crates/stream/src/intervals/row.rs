@@ -245,13 +245,21 @@ impl Row {
     /// Whether it is not known what stands before the version at a place.
     fn is_around_loose(&self, place: Place) -> bool {
         let rank = self.version(place).map_or(i64::MIN, |version| version.rank);
-        let mut loose = self.versions.iter().filter(|v| v.is_loose() && v.line() <= rank);
-        // One that all others are certainly before or after stands where it stands.
-        let meets = |a: &RowVersion, b: &RowVersion| a.line() <= b.rank && b.line() <= a.rank;
-        let others = |one: &RowVersion| {
-            self.versions.iter().any(|v| v.writer != one.writer && meets(one, v))
-        };
-        loose.any(|one| !one.is_locked || others(one))
+        // One that all others are certainly before or after stands where it stands: those with earlier ranks are if the last
+        // of them is, and those with later ranks if the earliest of their lines is.
+        let mut later_line = i64::MAX;
+        for (at, one) in self.versions.iter().enumerate().rev() {
+            if one.is_loose() && one.line() <= rank {
+                let earlier = at.checked_sub(1).map(|before| self.versions[before].rank);
+                let meets =
+                    later_line <= one.rank || earlier.is_some_and(|rank| one.line() <= rank);
+                if meets || !one.is_locked {
+                    return true;
+                }
+            }
+            later_line = later_line.min(one.line());
+        }
+        false
     }
 
     /// What a column holds in the version at a place, if that is known.

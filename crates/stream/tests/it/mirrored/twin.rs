@@ -89,6 +89,26 @@ fn what_a_server_acted_out_never_raises_an_alarm() {
     }
 }
 
+/// The search itself: what a server acted out is found to be explained.
+#[test]
+fn what_a_server_acted_out_is_explained() {
+    let (count, from) = how_many();
+    for (profile, _) in profiles() {
+        let mut long = 0;
+        for seed in from..from + count {
+            let size = Size { sessions: 2 + (seed % 2) as usize, txns: 4, stmts: 3 };
+            let script = acted(profile, seed, size);
+            match is_explained(&script, profile) {
+                None => long += 1,
+                Some(explained) => {
+                    assert!(explained, "{} {seed}\n{}", profile.name(), script.text());
+                }
+            }
+        }
+        assert!(long * 10 <= count, "{}: {long} of {count} take too long", profile.name());
+    }
+}
+
 #[test]
 fn nothing_is_found_that_the_twin_can_explain() {
     let (count, from) = how_many();
