@@ -2,7 +2,7 @@
 //!
 //! An entry is a hash of 32 bits and the number of a batch, in one word, so that entries sort by hash and then by batch.
 //! What is written at once is one run; eight runs of a size are merged into one of the next, so that there are few of
-//! them however long the stream. Every 512th hash of a run is in memory: finding an entry takes one read a run. Different
+//! them however long the stream. Every 128th hash of a run is in memory: finding an entry takes one read a run. Different
 //! things of one hash only make us look into a batch in vain.
 
 use std::fs::{self, File};
@@ -17,7 +17,7 @@ use crate::pack::packed;
 /// How many runs of a size are merged.
 const FAN: usize = 8;
 /// How many entries there are for each hash in memory.
-const FENCE: usize = 512;
+const FENCE: usize = 128;
 const ENTRY: usize = 8;
 
 /// The runs.

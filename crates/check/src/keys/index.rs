@@ -25,7 +25,9 @@ pub(crate) struct Index {
 
 struct IndexPart {
     touches: Vec<Touch>,
-    /// Where each key's touches end.
+    /// The keys before this have no touches.
+    first: usize,
+    /// Where the touches of each key from there on end; no later key has any.
     ends: Vec<u32>,
 }
 
@@ -71,10 +73,9 @@ impl Index {
 
     /// Of one key these operations.
     fn with_touches(history: &History, wanted: Key, touches: Vec<Touch>) -> Index {
-        let keys = history.key_count();
-        let mut ends = vec![0; keys];
-        ends.iter_mut().skip(wanted.index()).for_each(|end| *end = touches.len() as u32);
-        Index { parts: vec![IndexPart { touches, ends }], keys, size: Work::Small }
+        let (first, ends) = (wanted.index(), vec![touches.len() as u32]);
+        let parts = vec![IndexPart { touches, first, ends }];
+        Index { parts, keys: history.key_count(), size: Work::Small }
     }
 
     fn where_wanted(history: &History, wanted: impl Fn(usize) -> bool + Sync) -> Index {
@@ -168,15 +169,19 @@ impl IndexPart {
                 }
             }
         }
-        IndexPart { touches, ends }
+        IndexPart { touches, first: 0, ends }
     }
 
+    /// How many touches there are of keys before this.
     fn start(&self, key: usize) -> usize {
-        if key == 0 { 0 } else { self.ends[key - 1] as usize }
+        match key.checked_sub(self.first + 1) {
+            None => 0,
+            Some(before) => self.ends.get(before).map_or(self.touches.len(), |end| *end as usize),
+        }
     }
 
     #[inline]
     fn of(&self, key: usize) -> &[Touch] {
-        &self.touches[self.start(key)..self.ends[key] as usize]
+        &self.touches[self.start(key)..self.start(key + 1)]
     }
 }

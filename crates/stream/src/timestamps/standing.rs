@@ -29,12 +29,16 @@ impl FindingId {
     }
 }
 
+/// How many violations are in a piece.
+const PIECE: usize = 512;
+
 /// The violations that stand.
 #[derive(Default)]
 pub(crate) struct StandingFindings {
     found: HashMap<FindingId, Anomaly>,
-    /// Those that were told since anybody asked for one, which is seldom: a map that grows is filled again and again.
-    told: Vec<(FindingId, Anomaly)>,
+    /// Those that were told since one was asked for, which is seldom: a map that grows is filled again and again. They are in
+    /// pieces, since a list that grows is copied again and again.
+    told: Vec<Vec<(FindingId, Anomaly)>>,
     /// Some may be missing: there were too many, or one was withdrawn without being named.
     incomplete: bool,
 }
@@ -45,14 +49,22 @@ impl StandingFindings {
         if self.heap_bytes() > most {
             self.lose();
         }
-        if !self.incomplete {
-            self.told.push((id, anomaly));
+        if self.incomplete {
+            return;
+        }
+        match self.told.last_mut() {
+            Some(piece) if piece.len() < PIECE => piece.push((id, anomaly)),
+            _ => {
+                let mut piece = Vec::with_capacity(PIECE);
+                piece.push((id, anomaly));
+                self.told.push(piece);
+            }
         }
     }
 
     /// Enters what was told since.
     fn enter(&mut self) -> &mut HashMap<FindingId, Anomaly> {
-        self.found.extend(self.told.drain(..));
+        self.found.extend(self.told.drain(..).flatten());
         &mut self.found
     }
 
@@ -78,7 +90,7 @@ impl StandingFindings {
     /// All of them, in an order that is always the same.
     pub(crate) fn all(&self) -> Vec<(FindingId, Anomaly)> {
         let entered = self.found.iter().map(|(id, anomaly)| (*id, *anomaly));
-        let mut all: Vec<_> = entered.chain(self.told.iter().copied()).collect();
+        let mut all: Vec<_> = entered.chain(self.told.iter().flatten().copied()).collect();
         // What was told last is what it is called.
         all.reverse();
         all.sort_by_key(|(id, _)| *id);
@@ -88,7 +100,7 @@ impl StandingFindings {
 
     pub(crate) fn heap_bytes(&self) -> usize {
         let size = size_of::<(FindingId, Anomaly)>();
-        self.found.capacity() * (size + 1) + self.told.capacity() * size
+        self.found.capacity() * (size + 1) + self.told.len() * PIECE * size
     }
 }
 
