@@ -1,0 +1,7 @@
+//! Random SQL transactions, and what a database makes of them.
+//!
+//! A [`Case`](case::Case) is a small database, a few transactions and one interleaving of their statements, as SQL. It is
+//! run with reads in between that show which versions of which rows each statement used; from these follow the
+//! dependencies of the statements, and from them a serial order that must give the same results.
+
+pub mod case;
