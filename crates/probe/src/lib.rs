@@ -24,7 +24,7 @@ pub mod text;
 mod traced;
 
 pub use outcome::Outcome;
-pub use player::Player;
+pub use player::{Cast, Player};
 pub use portable::Portable;
 pub use room::{Background, Room};
 pub use schedule::{Event, Happened, MOST_SESSIONS, MOST_STEPS, Played, Schedule, Step, StepTimes};

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use isolde_target::{Console, Failure, Waiting, Waits};
+use isolde_target::{After, Console, Failure, Waiting, Waits};
 
 use crate::actor::{Actor, Answer};
 use crate::schedule::{Event, Happened, Played, Schedule, StepTimes};
@@ -51,32 +51,95 @@ impl<'w> Player<'w> {
         schedule: &Schedule,
         consoles: Vec<Box<dyn Console>>,
     ) -> Result<Played, Failure> {
-        let (tell, answers) = channel();
+        let mut cast = Cast::new(consoles);
+        let played = self.play_by(schedule, &mut cast);
+        cast.end(self.limit);
+        played
+    }
+
+    /// The same by sessions that stay, at least as many as the schedule has.
+    pub fn play_by(&mut self, schedule: &Schedule, cast: &mut Cast) -> Result<Played, Failure> {
         let names = schedule.sessions();
-        let actors: Vec<Actor> = consoles
-            .into_iter()
-            .enumerate()
-            .map(|(at, console)| Actor::start(at, console, tell.clone()))
-            .collect();
-        let mut stage = Stage {
-            player: self,
-            roles: actors.iter().map(|actor| Role::new(actor.number)).collect(),
-            actors,
-            answers,
-            began: Instant::now(),
-            played: Played::default(),
-        };
-        let mut done = Ok(());
+        if names.len() > cast.len() {
+            let (needed, there) = (names.len(), cast.len());
+            let message = format!("{needed} sessions are needed, and there are {there}");
+            return Err(Failure::new(After::Lost, "sessions", message));
+        }
+        let mut stage =
+            Stage { player: self, cast, began: Instant::now(), played: Played::default() };
         for (at, step) in schedule.steps.iter().enumerate() {
             let role = names.iter().position(|name| *name == step.session).unwrap_or(0);
-            done = stage.act(role, (at, &step.statement));
-            if done.is_err() {
-                break;
-            }
+            stage.act(role, (at, &step.statement))?;
         }
-        let played = std::mem::take(&mut stage.played);
-        stage.close();
-        done.map(|()| played)
+        Ok(stage.played)
+    }
+}
+
+/// Sessions that play schedules, one after another.
+pub struct Cast {
+    actors: Vec<Actor>,
+    roles: Vec<Role>,
+    answers: Receiver<Answer>,
+}
+
+impl Cast {
+    /// Each console becomes a session.
+    pub fn new(consoles: Vec<Box<dyn Console>>) -> Cast {
+        let (tell, answers) = channel();
+        let start = |(at, console)| Actor::start(at, console, tell.clone());
+        let actors: Vec<Actor> = consoles.into_iter().enumerate().map(start).collect();
+        let roles = actors.iter().map(|actor| Role::new(actor.number)).collect();
+        Cast { actors, roles, answers }
+    }
+
+    /// How many sessions there are.
+    pub fn len(&self) -> usize {
+        self.actors.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.actors.is_empty()
+    }
+
+    /// Whether every session has answered what it was sent. One that has not is of no more use.
+    pub fn is_free(&self) -> bool {
+        self.roles.iter().all(|role| role.doing.is_none() && !role.silent)
+    }
+
+    /// Ends all sessions, the free ones first: that lets go of those that wait for them. A session that
+    /// still does not answer is left alone.
+    pub fn end(mut self, limit: Duration) {
+        let begun = Instant::now();
+        let mut actors: Vec<Option<Actor>> =
+            std::mem::take(&mut self.actors).into_iter().map(Some).collect();
+        loop {
+            for (actor, role) in actors.iter_mut().zip(&self.roles) {
+                if role.doing.is_none() || role.answered.is_some() {
+                    let left = limit.saturating_sub(begun.elapsed());
+                    actor.take().into_iter().for_each(|actor| actor.end(left));
+                }
+            }
+            if actors.iter().all(Option::is_none) || begun.elapsed() > limit {
+                return;
+            }
+            self.listen(Duration::from_millis(20));
+        }
+    }
+
+    /// Takes in the answers of the next while, and returns as soon as there is one.
+    fn listen(&mut self, pause: Duration) {
+        let mut pause = pause;
+        loop {
+            match self.answers.recv_timeout(pause) {
+                Ok(answer) => {
+                    let role = answer.actor;
+                    self.roles[role].answered = Some(answer);
+                }
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+            }
+            pause = Duration::ZERO;
+        }
     }
 }
 
@@ -105,9 +168,7 @@ impl Role {
 /// A schedule that is running.
 struct Stage<'p, 'w> {
     player: &'p mut Player<'w>,
-    actors: Vec<Actor>,
-    roles: Vec<Role>,
-    answers: Receiver<Answer>,
+    cast: &'p mut Cast,
     began: Instant,
     played: Played,
 }
@@ -115,8 +176,8 @@ struct Stage<'p, 'w> {
 impl Stage<'_, '_> {
     /// Does a step now, or later if its session waits.
     fn act(&mut self, role: usize, (step, statement): (usize, &str)) -> Result<(), Failure> {
-        if self.roles[role].doing.is_some() {
-            self.roles[role].put_off.push_back((step, statement.to_owned()));
+        if self.cast.roles[role].doing.is_some() {
+            self.cast.roles[role].put_off.push_back((step, statement.to_owned()));
             return Ok(());
         }
         self.start(role, (step, statement))?;
@@ -125,16 +186,16 @@ impl Stage<'_, '_> {
 
     /// Sends a step and waits until it is answered or known to wait.
     fn start(&mut self, role: usize, (step, statement): (usize, &str)) -> Result<(), Failure> {
-        if self.roles[role].silent || !self.actors[role].send(statement) {
+        if self.cast.roles[role].silent || !self.cast.actors[role].send(statement) {
             self.played.events.push(Event { step, happened: Happened::Silent });
             return Ok(());
         }
-        self.roles[role].doing = Some(step);
+        self.cast.roles[role].doing = Some(step);
         self.settle(&[role])?;
-        if self.roles[role].answered.is_some() {
+        if self.cast.roles[role].answered.is_some() {
             self.tell(role);
-        } else if !self.roles[role].silent {
-            self.roles[role].told = true;
+        } else if !self.cast.roles[role].silent {
+            self.cast.roles[role].told = true;
             self.played.events.push(Event { step, happened: Happened::Blocked });
         }
         Ok(())
@@ -149,12 +210,13 @@ impl Stage<'_, '_> {
             }
             self.settle(&waiting)?;
             let free = self.those(|role| role.answered.is_some());
-            let Some(role) = free.into_iter().min_by_key(|role| self.roles[*role].doing) else {
+            let Some(role) = free.into_iter().min_by_key(|role| self.cast.roles[*role].doing)
+            else {
                 return Ok(());
             };
             self.tell(role);
-            while self.roles[role].doing.is_none()
-                && let Some((step, statement)) = self.roles[role].put_off.pop_front()
+            while self.cast.roles[role].doing.is_none()
+                && let Some((step, statement)) = self.cast.roles[role].put_off.pop_front()
             {
                 self.start(role, (step, &statement))?;
             }
@@ -162,12 +224,12 @@ impl Stage<'_, '_> {
     }
 
     fn those(&self, which: impl Fn(&Role) -> bool) -> Vec<usize> {
-        (0..self.roles.len()).filter(|at| which(&self.roles[*at])).collect()
+        (0..self.cast.roles.len()).filter(|at| which(&self.cast.roles[*at])).collect()
     }
 
     /// Notes the answer to what a session does.
     fn tell(&mut self, role: usize) {
-        let role = &mut self.roles[role];
+        let role = &mut self.cast.roles[role];
         role.told = false;
         if let (Some(step), Some(answer)) = (role.doing.take(), role.answered.take()) {
             let happened = match answer.said {
@@ -189,10 +251,10 @@ impl Stage<'_, '_> {
         let begun = Instant::now();
         let (mut looks, mut pause) = (0, FIRST_LOOK);
         loop {
-            self.listen(pause);
+            self.cast.listen(pause);
             let open = |stage: &Self| -> Vec<usize> {
                 let is_open = |at: &&usize| {
-                    let role = &stage.roles[**at];
+                    let role = &stage.cast.roles[**at];
                     role.answered.is_none() && !role.silent
                 };
                 which.iter().filter(is_open).copied().collect()
@@ -205,7 +267,7 @@ impl Stage<'_, '_> {
                 Some(waiting) if self.all_wait(&still, &waiting) => {
                     let stuck = self.in_circle(&waiting) && begun.elapsed() < DEADLOCK;
                     // The first session that closes a cycle is said to wait; then the cycle has to end.
-                    let first = still.iter().any(|at| !self.roles[*at].told);
+                    let first = still.iter().any(|at| !self.cast.roles[*at].told);
                     looks = if stuck && !first { 0 } else { looks + 1 };
                 }
                 Some(_) => looks = 0,
@@ -215,7 +277,7 @@ impl Stage<'_, '_> {
             pause = BETWEEN_LOOKS;
             if looks >= LOOKS && begun.elapsed() >= self.player.calm {
                 // What was answered between the look and now did not wait.
-                self.listen(Duration::ZERO);
+                self.cast.listen(Duration::ZERO);
                 if open(self).len() == still.len() {
                     return Ok(());
                 }
@@ -231,12 +293,12 @@ impl Stage<'_, '_> {
     /// How long to wait where the server cannot say which sessions wait: shorter for those that are
     /// known to.
     fn patience(&self, which: &[usize]) -> Duration {
-        let told = which.iter().all(|at| self.roles[*at].told);
+        let told = which.iter().all(|at| self.cast.roles[*at].told);
         if told { self.player.patience / 3 } else { self.player.patience }
     }
 
     fn all_wait(&self, which: &[usize], waiting: &[Waiting]) -> bool {
-        which.iter().all(|at| waiting.iter().any(|w| w.client == self.roles[*at].number))
+        which.iter().all(|at| waiting.iter().any(|w| w.client == self.cast.roles[*at].number))
     }
 
     /// Whether some of the sessions that wait do so for each other: the server will end that.
@@ -258,53 +320,19 @@ impl Stage<'_, '_> {
         })
     }
 
-    /// Takes in the answers of the next while, and returns as soon as there is one.
-    fn listen(&mut self, pause: Duration) {
-        let mut pause = pause;
-        loop {
-            match self.answers.recv_timeout(pause) {
-                Ok(answer) => {
-                    let role = answer.actor;
-                    self.roles[role].answered = Some(answer);
-                }
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
-            }
-            pause = Duration::ZERO;
-        }
-    }
-
     fn look(&mut self) -> Result<Option<Vec<Waiting>>, Failure> {
         let doing = |role: &&Role| role.doing.is_some() && role.answered.is_none();
-        let clients: Vec<u64> = self.roles.iter().filter(doing).map(|role| role.number).collect();
+        let clients: Vec<u64> =
+            self.cast.roles.iter().filter(doing).map(|role| role.number).collect();
         match &mut self.player.waits {
             Some(waits) => waits.waiting(&clients).map(Some),
             None => Ok(None),
         }
     }
 
-    /// Ends all sessions, the free ones first: that lets go of those that wait for them. A session that
-    /// still does not answer is left alone.
-    fn close(mut self) {
-        let begun = Instant::now();
-        let mut actors: Vec<Option<Actor>> =
-            std::mem::take(&mut self.actors).into_iter().map(Some).collect();
-        loop {
-            for (actor, role) in actors.iter_mut().zip(&self.roles) {
-                if role.doing.is_none() || role.answered.is_some() {
-                    let left = self.player.limit.saturating_sub(begun.elapsed());
-                    actor.take().into_iter().for_each(|actor| actor.end(left));
-                }
-            }
-            if actors.iter().all(Option::is_none) || begun.elapsed() > self.player.limit {
-                return;
-            }
-            self.listen(Duration::from_millis(20));
-        }
-    }
-
     fn give_up(&mut self, which: &[usize]) {
         for at in which {
-            let role = &mut self.roles[*at];
+            let role = &mut self.cast.roles[*at];
             role.silent = true;
             let steps = role.doing.into_iter().chain(role.put_off.drain(..).map(|(step, _)| step));
             let silent = steps.map(|step| Event { step, happened: Happened::Silent });

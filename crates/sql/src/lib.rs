@@ -5,3 +5,15 @@
 //! dependencies of the statements, and from them a serial order that must give the same results.
 
 pub mod case;
+pub mod decycle;
+pub mod dependencies;
+pub mod instrument;
+pub mod observation;
+pub mod oracle;
+pub mod plan;
+pub mod policy;
+pub mod runner;
+pub mod settle;
+pub mod versions;
+pub mod work;
+pub mod written;

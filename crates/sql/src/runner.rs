@@ -1,0 +1,131 @@
+//! A place on a server where cases run, one after another: a room with sessions that stay.
+
+use std::time::Duration;
+
+use isolde_probe::{Cast, Played, Player, Schedule};
+use isolde_target::{Console, Consoles, Failure, Offer, Said, Waits};
+
+use crate::case::Case;
+use crate::instrument::contents;
+use crate::observation::Row;
+
+/// How long a statement may take that neither ends nor waits. Consoles give up sooner.
+const LIMIT: Duration = Duration::from_secs(15);
+
+/// What a statement outside of transactions brought.
+pub type Answered = Result<Said, Failure>;
+
+/// A place where cases run.
+pub struct Runner<'t> {
+    consoles: &'t dyn Consoles,
+    offer: Offer,
+    room: String,
+    waits: Option<Box<dyn Waits>>,
+    cast: Option<Cast>,
+    /// Works without transactions: it resets tables, reads what is in them, and runs serial cases.
+    keeper: Option<Box<dyn Console>>,
+    /// What made the tables that are there, and their names.
+    made: (Vec<String>, Vec<String>),
+}
+
+impl<'t> Runner<'t> {
+    /// Makes one.
+    pub fn open(consoles: &'t dyn Consoles, offer: Offer) -> Result<Runner<'t>, Failure> {
+        let waits = consoles.waits()?;
+        let room = consoles.make_room()?;
+        let made = (Vec::new(), Vec::new());
+        Ok(Runner { consoles, offer, room, waits, cast: None, keeper: None, made })
+    }
+
+    /// Runs one statement outside of transactions.
+    pub fn run(&mut self, statement: &str) -> Answered {
+        if self.keeper.is_none() {
+            self.keeper = Some(self.consoles.console(&self.offer, &self.room)?);
+        }
+        let Some(keeper) = &mut self.keeper else { return Ok(Said::Done) };
+        let answered = keeper.run(statement);
+        if matches!(&answered, Err(failure) if failure.after == isolde_target::After::Lost) {
+            self.keeper = None;
+        }
+        answered
+    }
+
+    /// Makes the tables of a case, unless the last case had the same, and fills them.
+    pub fn reset(&mut self, case: &Case) -> Result<(), Failure> {
+        let names = || case.tables.iter().map(|table| table.name.clone());
+        if self.made.0 != case.schema {
+            let made = std::mem::take(&mut self.made);
+            // A table goes before those that it refers to, which were made before it.
+            for name in made.1.iter().rev() {
+                self.run(&format!("DROP TABLE {name}"))?;
+            }
+            for (at, statement) in case.schema.iter().enumerate() {
+                if let Err(failure) = self.run(statement) {
+                    self.start_afresh()?;
+                    let message = format!("{} (statement {at} of the schema)", failure.message);
+                    return Err(Failure { message, ..failure });
+                }
+            }
+            self.made = (case.schema.clone(), names().collect());
+        } else {
+            for name in names().collect::<Vec<_>>().iter().rev() {
+                self.run(&format!("DELETE FROM {name}"))?;
+            }
+        }
+        case.rows.iter().try_for_each(|statement| self.run(statement).map(|_| ()))
+    }
+
+    /// Runs what is sent by sessions that have transactions.
+    pub fn play(&mut self, schedule: &Schedule) -> Result<Played, Failure> {
+        let needed = schedule.sessions().len();
+        let mut cast = match self.cast.take() {
+            Some(cast) if cast.is_free() && cast.len() >= needed => cast,
+            old => {
+                old.into_iter().for_each(|cast| cast.end(LIMIT));
+                let console = |_| self.consoles.console(&self.offer, &self.room);
+                Cast::new((0..needed.max(2)).map(console).collect::<Result<_, _>>()?)
+            }
+        };
+        let waits: Option<&mut dyn Waits> = match &mut self.waits {
+            Some(waits) => Some(&mut **waits),
+            None => None,
+        };
+        let played = Player::new(waits, LIMIT).play_by(schedule, &mut cast);
+        self.cast = Some(cast);
+        played
+    }
+
+    /// From now on with new sessions: it is not known what state the old ones are in.
+    pub fn forget_sessions(&mut self) {
+        self.cast.take().into_iter().for_each(|cast| cast.end(LIMIT));
+    }
+
+    /// All rows of every table, by their keys.
+    pub fn contents(&mut self, case: &Case) -> Result<Vec<Vec<Row>>, Failure> {
+        let mut all = Vec::new();
+        for table in 0..case.tables.len() {
+            match self.run(&contents(case, table))? {
+                Said::Rows(rows) => all.push(rows.rows),
+                _ => all.push(Vec::new()),
+            }
+        }
+        Ok(all)
+    }
+
+    /// An empty room with new sessions.
+    pub fn start_afresh(&mut self) -> Result<(), Failure> {
+        self.forget_sessions();
+        self.keeper = None;
+        self.made = (Vec::new(), Vec::new());
+        self.consoles.empty_room(&self.room)
+    }
+}
+
+impl Drop for Runner<'_> {
+    fn drop(&mut self) {
+        self.forget_sessions();
+        self.keeper = None;
+        // A server that is gone has no rooms.
+        let _ = self.consoles.remove_room(&self.room);
+    }
+}
