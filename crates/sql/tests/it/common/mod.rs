@@ -132,8 +132,7 @@ fn statement(case: &Case, text: &str) -> CaseStatement {
                 true => format!("INSERT INTO {name} VALUES {values}"),
                 false => format!("INSERT INTO {name} {values}"),
             };
-            let looks_at = if values.starts_with('(') { named(values) } else { named(values) };
-            (sql, Does::Insert { table: table(name), version }, looks_at)
+            (sql, Does::Insert { table: table(name), version }, named(values))
         }
         "savepoint" => (text.to_owned(), Does::Savepoint(rest.to_owned()), Vec::new()),
         "rollback" => {
