@@ -15,6 +15,7 @@ pub mod excerpts;
 mod fitting;
 mod folder;
 pub mod found;
+pub mod fuzz;
 pub mod load;
 mod mirrored;
 mod notice;

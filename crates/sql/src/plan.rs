@@ -50,6 +50,11 @@ impl Plan {
         Plan { turns }
     }
 
+    /// These steps.
+    pub fn from_turns(turns: Vec<Turn>) -> Plan {
+        Plan { turns }
+    }
+
     /// The steps.
     pub fn turns(&self) -> &[Turn] {
         &self.turns

@@ -1,6 +1,6 @@
 //! A place on a server where cases run, one after another: a room with sessions that stay.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use isolde_probe::{Cast, Played, Player, Schedule};
 use isolde_target::{Console, Consoles, Failure, Offer, Said, Waits};
@@ -26,6 +26,19 @@ pub struct Runner<'t> {
     keeper: Option<Box<dyn Console>>,
     /// What made the tables that are there, and their names.
     made: (Vec<String>, Vec<String>),
+    /// Where the time went.
+    pub spent: Spent,
+}
+
+/// Where time went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Spent {
+    /// In making and filling tables.
+    pub reset: Duration,
+    /// In transactions, with the reads in between.
+    pub transactions: Duration,
+    /// In statements without transactions, and in reading what is in the tables.
+    pub alone: Duration,
 }
 
 impl<'t> Runner<'t> {
@@ -34,11 +47,19 @@ impl<'t> Runner<'t> {
         let waits = consoles.waits()?;
         let room = consoles.make_room()?;
         let made = (Vec::new(), Vec::new());
-        Ok(Runner { consoles, offer, room, waits, cast: None, keeper: None, made })
+        let spent = Spent::default();
+        Ok(Runner { consoles, offer, room, waits, cast: None, keeper: None, made, spent })
     }
 
     /// Runs one statement outside of transactions.
     pub fn run(&mut self, statement: &str) -> Answered {
+        let began = Instant::now();
+        let answered = self.keep(statement);
+        self.spent.alone += began.elapsed();
+        answered
+    }
+
+    fn keep(&mut self, statement: &str) -> Answered {
         if self.keeper.is_none() {
             self.keeper = Some(self.consoles.console(&self.offer, &self.room)?);
         }
@@ -52,15 +73,22 @@ impl<'t> Runner<'t> {
 
     /// Makes the tables of a case, unless the last case had the same, and fills them.
     pub fn reset(&mut self, case: &Case) -> Result<(), Failure> {
+        let began = Instant::now();
+        let made = self.make(case);
+        self.spent.reset += began.elapsed();
+        made
+    }
+
+    fn make(&mut self, case: &Case) -> Result<(), Failure> {
         let names = || case.tables.iter().map(|table| table.name.clone());
         if self.made.0 != case.schema {
             let made = std::mem::take(&mut self.made);
             // A table goes before those that it refers to, which were made before it.
             for name in made.1.iter().rev() {
-                self.run(&format!("DROP TABLE {name}"))?;
+                self.keep(&format!("DROP TABLE {name}"))?;
             }
             for (at, statement) in case.schema.iter().enumerate() {
-                if let Err(failure) = self.run(statement) {
+                if let Err(failure) = self.keep(statement) {
                     self.start_afresh()?;
                     let message = format!("{} (statement {at} of the schema)", failure.message);
                     return Err(Failure { message, ..failure });
@@ -69,10 +97,10 @@ impl<'t> Runner<'t> {
             self.made = (case.schema.clone(), names().collect());
         } else {
             for name in names().collect::<Vec<_>>().iter().rev() {
-                self.run(&format!("DELETE FROM {name}"))?;
+                self.keep(&format!("DELETE FROM {name}"))?;
             }
         }
-        case.rows.iter().try_for_each(|statement| self.run(statement).map(|_| ()))
+        case.rows.iter().try_for_each(|statement| self.keep(statement).map(|_| ()))
     }
 
     /// Runs what is sent by sessions that have transactions.
@@ -90,7 +118,9 @@ impl<'t> Runner<'t> {
             Some(waits) => Some(&mut **waits),
             None => None,
         };
+        let began = Instant::now();
         let played = Player::new(waits, LIMIT).play_by(schedule, &mut cast);
+        self.spent.transactions += began.elapsed();
         self.cast = Some(cast);
         played
     }

@@ -77,8 +77,8 @@ pub enum Suspect {
 pub struct Worked {
     /// What is not as it has to be, each with the plan by which it was seen.
     pub suspects: Vec<(Suspect, Plan)>,
-    /// What was observed when the case had settled first, as a history, for checkers.
-    pub history: Option<History>,
+    /// What was observed when the case had settled first, as a history, for checkers; and the plan by which it was run.
+    pub history: Option<(History, Plan)>,
     /// How many statements of the case were run in transactions, again and again.
     pub statements: usize,
     /// How many statements the case has.
@@ -200,7 +200,8 @@ impl Round<'_, '_> {
             self.worked.suspects.extend(found);
         }
         if self.effort.oracles.isolation && self.worked.history.is_none() {
-            self.worked.history = history(self.case, run).ok();
+            let history = history(self.case, run).ok();
+            self.worked.history = history.map(|history| (history, run.plan.clone()));
         }
     }
 

@@ -1,0 +1,224 @@
+//! What works on cases, one after another.
+
+use anyhow::{Context as _, Result, bail};
+use isolde_check::{Checker, Options};
+use isolde_history::History;
+use isolde_report::{Decided, Style, Telling, to_text};
+use isolde_spec::{Level, Promise, Verdict};
+use isolde_sql::case::Case;
+use isolde_sql::plan::Plan;
+use isolde_sql::policy::Policy;
+use isolde_sql::runner::{Runner, Spent};
+use isolde_sql::settle::GivenUp;
+use isolde_sql::signature::signature;
+use isolde_sql::work::{Suspect, Worked, work};
+use isolde_target::{Consoles, Mishap, Offer, Target};
+
+use super::FuzzPlan;
+use super::tally::{FuzzTally, GaveUp};
+
+/// Something that was found in a case.
+pub struct Found {
+    /// The number of the case.
+    pub number: u64,
+    /// The case.
+    pub case: Case,
+    /// The steps that were done when it was seen.
+    pub plan: Plan,
+    /// What is not as it has to be.
+    pub what: What,
+    /// Which findings are the same.
+    pub signature: String,
+    /// How often it was found.
+    pub times: u64,
+    /// Whether the server's makers document it: then it is counted, and is no finding.
+    pub documented: bool,
+    /// The folder that it went to.
+    pub folder: Option<std::path::PathBuf>,
+}
+
+/// What is not as it has to be.
+pub enum What {
+    /// An oracle of SQL says so.
+    Sql(Suspect),
+    /// The level is broken, as the history shows.
+    Isolation(Box<(History, Verdict)>),
+}
+
+/// What came of a case.
+pub(super) struct Done {
+    pub(super) tally: FuzzTally,
+    pub(super) found: Vec<Found>,
+}
+
+/// What works on cases.
+pub(super) struct Worker<'w> {
+    pub(super) target: &'w dyn Target,
+    pub(super) consoles: &'w dyn Consoles,
+    pub(super) offer: Offer,
+    pub(super) policy: Policy,
+    pub(super) plan: &'w FuzzPlan,
+    pub(super) runner: Option<Runner<'w>>,
+}
+
+impl<'w> Worker<'w> {
+    /// Works on a case; fails only if the server cannot be had any more.
+    pub(super) fn work(&mut self, number: u64, case: &Case) -> Result<Done> {
+        let mut runner = match self.runner.take() {
+            Some(runner) => runner,
+            None => self.open()?,
+        };
+        runner.spent = Spent::default();
+        let mut choices = Choices(mixed(self.plan.seed, number));
+        let effort = &self.plan.effort;
+        let mut choose = |count: usize| choices.below(count);
+        let worked = work(&mut runner, case, &self.policy, effort, &mut choose);
+        let mut tally = tally(case, &worked);
+        tally.spend(runner.spent);
+        let in_trouble = matches!(
+            worked.given_up,
+            Some(GivenUp::Lost(..) | GivenUp::NoSetup(_) | GivenUp::Silent(_))
+        );
+        // Nothing of a server that is in trouble is used again.
+        if !in_trouble || runner.start_afresh().is_ok() {
+            self.runner = Some(runner);
+        }
+        let found = self.found(number, case, worked, &mut tally);
+        Ok(Done { tally, found })
+    }
+
+    /// A room; if the server is gone, it is started again.
+    fn open(&self) -> Result<Runner<'w>> {
+        let opened = Runner::open(self.consoles, self.offer);
+        let Err(failure) = opened else { return Ok(opened?) };
+        let nodes = self.target.nodes();
+        let Some(node) = nodes.first().filter(|node| node.can(Mishap::Kill).is_ok()) else {
+            let left =
+                self.target.last_words().map_or(String::new(), |words| format!("\n  {words}"));
+            bail!("the server cannot be reached any more: {failure}{left}");
+        };
+        node.harm(Mishap::Kill).and_then(|()| node.mend()).map_err(anyhow::Error::msg)?;
+        Runner::open(self.consoles, self.offer).context("the server was started again")
+    }
+
+    /// All that is not as it has to be.
+    fn found(&self, number: u64, case: &Case, worked: Worked, tally: &mut FuzzTally) -> Vec<Found> {
+        let mut found = Vec::new();
+        for (suspect, plan) in worked.suspects {
+            let signature = signature(case, &suspect);
+            let documented = matches!(&suspect, Suspect::Predicate(p) if p.documented);
+            tally.documented += u64::from(documented);
+            let what = What::Sql(suspect);
+            let case = case.clone();
+            found.push(Found {
+                number,
+                case,
+                plan,
+                what,
+                signature,
+                times: 1,
+                documented,
+                folder: None,
+            });
+        }
+        if let Some((history, plan)) = worked.history {
+            tally.histories += 1;
+            let verdict = self.judge(&history);
+            if verdict.holds() == Some(false) {
+                let signature = isolation_signature(&verdict);
+                let what = What::Isolation(Box::new((history, verdict)));
+                let case = case.clone();
+                let documented = false;
+                found.push(Found {
+                    number,
+                    case,
+                    plan,
+                    what,
+                    signature,
+                    times: 1,
+                    documented,
+                    folder: None,
+                });
+            }
+        }
+        found
+    }
+
+    /// What the level that the server promises says of a history.
+    fn judge(&self, history: &History) -> Verdict {
+        Checker::new(history, Options::default()).check(promise(self.offer))
+    }
+}
+
+/// What a level promises of a history without times.
+pub(super) fn promise(offer: Offer) -> Promise {
+    Promise::of(match offer.promises {
+        Level::StrictSerializable => Level::Serializable,
+        Level::StrongSnapshotIsolation => Level::SnapshotIsolation,
+        level => level,
+    })
+}
+
+/// The signature of a level that is broken: the names of what was found.
+pub(super) fn isolation_signature(verdict: &Verdict) -> String {
+    let mut names: Vec<&str> = verdict.witnesses().iter().map(|w| w.anomaly.name()).collect();
+    names.sort_unstable();
+    names.dedup();
+    format!("isolation: {}", names.join(" "))
+}
+
+/// A verdict for people.
+pub(super) fn told(history: &History, verdict: &Verdict) -> String {
+    let (verdict, holds_without_session_order) = (verdict.clone(), false);
+    let decided = Decided { verdict, holds_without_session_order, seconds: 0.0 };
+    to_text(history, &decided, &Telling { all: true, style: Style::default(), explain: None })
+}
+
+/// The counts of one case.
+fn tally(case: &Case, worked: &Worked) -> FuzzTally {
+    let mut tally = FuzzTally {
+        cases: 1,
+        reached: u64::from(worked.reached > 0),
+        judged: u64::from(worked.reached > 0 || worked.history.is_some()),
+        statements: worked.statements as u64,
+        failed: worked.failures.len() as u64,
+        own_statements: worked.own_statements as u64,
+        compared: worked.reached as u64,
+        cut: worked.cut as u64,
+        runs: worked.runs as u64,
+        transactions: (worked.runs * case.transactions.len()) as u64,
+        serial_cases: worked.serial_cases as u64,
+        ..FuzzTally::default()
+    };
+    for (_, failure) in &worked.failures {
+        *tally.failures.entry(failure.code.clone()).or_default() += 1;
+    }
+    let given_up = match &worked.given_up {
+        None => worked.torn.then_some(GaveUp::Torn),
+        Some(GivenUp::NeverSettled) => Some(GaveUp::NeverSettled),
+        Some(GivenUp::Silent(_)) => Some(GaveUp::Silent),
+        Some(GivenUp::Lost(..)) => Some(GaveUp::Lost),
+        Some(GivenUp::NoSetup(_)) => Some(GaveUp::NoSetup),
+    };
+    tally.given_up.extend(given_up.map(|why| (why, 1)));
+    tally
+}
+
+/// Choices that follow from a seed.
+struct Choices(u64);
+
+impl Choices {
+    /// One of so many.
+    fn below(&mut self, count: usize) -> usize {
+        self.0 = mixed(self.0, 1);
+        (self.0 % count.max(1) as u64) as usize
+    }
+}
+
+/// A number that follows from two others and looks like neither (splitmix64).
+fn mixed(one: u64, other: u64) -> u64 {
+    let mut z = one.wrapping_add(other.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
