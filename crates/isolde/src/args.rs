@@ -5,6 +5,7 @@ mod cleaning;
 #[cfg(feature = "drivers")]
 mod driving;
 mod explaining;
+mod fuzzing;
 mod probing;
 mod reading;
 mod replaying;
@@ -26,6 +27,7 @@ pub(crate) use cleaning::CleanArgs;
 #[cfg(feature = "drivers")]
 pub(crate) use driving::{DriverArgs, DriverCheckArgs, DriverCommand};
 pub(crate) use explaining::ExplainArgs;
+pub(crate) use fuzzing::{FuzzArgs, OracleName};
 pub(crate) use probing::ProbeArgs;
 pub(crate) use reading::ReadArgs;
 pub(crate) use replaying::ReplayArgs;
@@ -55,6 +57,7 @@ pub(crate) enum Command {
     Test(TestArgs),
     Record(RecordArgs),
     Probe(ProbeArgs),
+    Fuzz(FuzzArgs),
     Targets(TargetsArgs),
     Clean(CleanArgs),
     #[cfg(feature = "drivers")]

@@ -13,6 +13,7 @@ mod event_log;
 mod exit;
 mod explain;
 mod formats;
+mod fuzz;
 mod generate;
 mod interrupt;
 #[cfg(feature = "manual")]
@@ -89,6 +90,7 @@ fn run(args: &Args, interrupts: &Interrupts) -> Result<u8> {
         Command::Test(args) => test::run(args, interrupts),
         Command::Record(args) => record::run(args, interrupts),
         Command::Probe(args) => probe::run(args, interrupts),
+        Command::Fuzz(args) => fuzz::run(args, interrupts),
         Command::Clean(args) => clean::run(args, interrupts),
         Command::Targets(args) => targets::run(args, interrupts).map(|()| EXIT_OK),
         #[cfg(feature = "drivers")]

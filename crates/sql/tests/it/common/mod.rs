@@ -1,9 +1,15 @@
 //! What tests of cases share.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+use std::collections::BTreeSet;
+
 use isolde_sql::case::{Case, CaseStatement, CaseTable, CaseTransaction, Does, ReadLock};
+use isolde_sql::dependencies::{Dependency, StatementGraph};
+use isolde_sql::plan::Plan;
 use isolde_sql::policy::policy;
 use isolde_sql::runner::Runner;
+use isolde_sql::settle::settle;
+use isolde_sql::versions::Versions;
 use isolde_sql::work::{Effort, Worked, work};
 use isolde_target::{Offer, OpenOptions, Target, open};
 
@@ -34,6 +40,28 @@ pub(crate) fn worked(target: &dyn Target, level: &str, case: &Case) -> Worked {
     let worked = work(&mut runner, case, &policy, &Effort::default(), &mut |_| 0);
     assert!(worked.given_up.is_none(), "{:?}", worked.given_up);
     worked
+}
+
+/// The dependencies of a case that was run as it stands: of which statement, on which, and why.
+pub(crate) fn dependencies(
+    target: &dyn Target,
+    level: &str,
+    case: &Case,
+) -> Vec<(String, String, BTreeSet<Dependency>)> {
+    let offer = offer(target, level);
+    let policy = policy(target.name(), &offer).unwrap();
+    let mut runner = Runner::open(target.consoles().unwrap(), offer).unwrap();
+    let run = settle(&mut runner, case, &Plan::of(case), &policy).unwrap();
+    let versions = Versions::new(case, &run.plan, &run.observation);
+    let graph = StatementGraph::new(case, &run.plan, &run.observation, &versions);
+    let name = |node: usize| {
+        let (txn, at) = graph.nodes[node];
+        format!("T{txn}.S{}", at + 1)
+    };
+    let named = |((from, to), why): (&(usize, usize), &BTreeSet<Dependency>)| {
+        (name(*to), name(*from), why.clone())
+    };
+    graph.edges.iter().map(named).collect()
 }
 
 /// A case of tables with integer columns, written as it is told in papers.
