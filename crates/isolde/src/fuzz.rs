@@ -74,7 +74,7 @@ fn fuzzed(args: &FuzzArgs, target: &dyn Target, interrupts: &Interrupts) -> Resu
         );
     };
     let offer = offer_for(target, args.isolation.as_deref())?;
-    let seed = args.seed.unwrap_or_else(crate::typed::random_seed);
+    let seed = args.seed.unwrap_or_else(isolde_job::random_seed);
     let line = CommandLine::new(std::env::args());
     let plan = FuzzPlan {
         seed,
@@ -90,8 +90,8 @@ fn fuzzed(args: &FuzzArgs, target: &dyn Target, interrupts: &Interrupts) -> Resu
         folder: Some(args.out.clone()),
         command: line.with_seed(seed),
     };
-    let sizes = if args.large { Sizes::LARGE } else { Sizes::SMALL };
-    let make = |number: u64| RandomGenerator::new(seed, dialect, sizes).case(number);
+    let sizes = if args.large { Sizes::large() } else { Sizes::default() };
+    let make = |number: u64| RandomGenerator::new(seed, dialect).with_sizes(sizes).case(number);
     let bar = match args.cases {
         Some(cases) => Progress::bar(cases, "{bar:12} {pos} of {len} cases {msg}"),
         None => Progress::spinner("no case yet"),

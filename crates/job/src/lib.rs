@@ -45,7 +45,9 @@ pub use mirrored::{IntervalQuestion, USUAL_SHARE, profile};
 pub use notice::Notice;
 pub use online::{Agreement, OnlineOutcome};
 pub use place::Place;
-pub use plan::{Driving, Often, OnlinePlan, RunPlan, ServerPlan, TestPlan, WorkloadPlan};
+pub use plan::{
+    Driving, Often, OnlinePlan, RunPlan, ServerPlan, TestPlan, WorkloadPlan, random_seed,
+};
 pub use shown::shown;
 pub use stage::Stage;
 pub use stop::{EndedBy, Stop};

@@ -229,7 +229,7 @@ impl RunPlan {
 }
 
 /// A seed that people can type, by chance.
-fn random_seed() -> u64 {
+pub fn random_seed() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     // Every `RandomState` has other keys: two jobs that begin at the same time have two seeds.
     RandomState::new().hash_one(std::time::SystemTime::now()) >> 32

@@ -20,7 +20,7 @@ use isolde_target::{Offer, Target};
 
 pub use folder::{Replayed, SavedFinding, replay};
 pub use tally::{FuzzTally, GaveUp};
-pub use worker::Found;
+pub use worker::{Found, What};
 
 use crate::stop::Stop;
 use worker::Worker;
