@@ -5,3 +5,8 @@
 //! dependencies of the statements, and from them a serial order that must give the same results.
 
 pub mod case;
+pub mod dialect;
+pub mod generate;
+pub mod print;
+pub mod schema;
+pub mod tree;

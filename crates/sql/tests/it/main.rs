@@ -1,0 +1,7 @@
+//! All tests of random SQL from outside, in one program: linked once, run on all cores. A new file is named here; `tidy`
+//! looks whether it is.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+mod generate;
+mod generate_on_servers;
