@@ -1,5 +1,8 @@
-//! Cases on real servers.
-#![allow(clippy::panic, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! All tests of random SQL from outside, in one program: linked once, run on all cores. A new file is named here; `tidy`
+//! looks whether it is.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
 mod figures;
+mod generate;
+mod generate_on_servers;

@@ -1,0 +1,109 @@
+//! What is in a tree, found without recursion.
+
+use super::nodes::{Expression, Query, Relation, Select};
+use super::statement::Statement;
+
+/// A part of a tree.
+#[derive(Clone, Copy)]
+enum Part<'t> {
+    Expression(&'t Expression),
+    Query(&'t Query),
+    Select(&'t Select),
+}
+
+impl Statement {
+    /// All tables that it looks at, in order, each once: in FROM, wherever it stands, and what UPDATE and DELETE write.
+    pub fn looks_at(&self) -> Vec<usize> {
+        let mut open = Vec::new();
+        let mut tables = Vec::new();
+        match self {
+            Statement::Select(query) | Statement::InsertSelect { query, .. } => {
+                open.push(Part::Query(query));
+            }
+            Statement::InsertValues { rows, .. } => {
+                open.extend(rows.iter().flatten().map(Part::Expression));
+            }
+            Statement::Update { table, set, condition, .. } => {
+                tables.push(*table);
+                open.extend(set.iter().map(|(_, value)| Part::Expression(value)));
+                open.extend(condition.iter().map(Part::Expression));
+            }
+            Statement::Delete { table, condition } => {
+                tables.push(*table);
+                open.extend(condition.iter().map(Part::Expression));
+            }
+            Statement::Savepoint(_) | Statement::RollbackTo(_) | Statement::Release(_) => {}
+        }
+        while let Some(part) = open.pop() {
+            match part {
+                Part::Expression(expression) => below_expression(expression, &mut open),
+                Part::Query(query) => {
+                    open.extend(query.with.iter().map(|common| Part::Query(&common.query)));
+                    open.push(Part::Select(&query.first));
+                    open.extend(query.more.iter().map(|(_, select)| Part::Select(select)));
+                }
+                Part::Select(select) => below_select(select, &mut open, &mut tables),
+            }
+        }
+        tables.sort_unstable();
+        tables.dedup();
+        tables
+    }
+}
+
+fn below_select<'t>(select: &'t Select, open: &mut Vec<Part<'t>>, tables: &mut Vec<usize>) {
+    for source in &select.from {
+        match &source.relation {
+            Relation::Table(table) => tables.push(*table),
+            Relation::Common(_) => {}
+            Relation::Derived(query) => open.push(Part::Query(query)),
+        }
+    }
+    let on = select.from.iter().filter_map(|source| source.on.as_ref());
+    let items = select.items.iter().map(|item| &item.expression);
+    let conditions = select.condition.iter().chain(&select.having);
+    open.extend(items.chain(on).chain(conditions).chain(&select.group).map(Part::Expression));
+}
+
+fn below_expression<'t>(expression: &'t Expression, open: &mut Vec<Part<'t>>) {
+    let mut add = |parts: &[&'t Expression]| {
+        open.extend(parts.iter().map(|part| Part::Expression(part)));
+    };
+    match expression {
+        Expression::Column { .. } | Expression::Literal(_) => {}
+        Expression::Arithmetic(_, left, right)
+        | Expression::Concat(left, right)
+        | Expression::Compare(_, left, right) => add(&[left, right]),
+        Expression::Not(of)
+        | Expression::IsNull(of, _)
+        | Expression::IsTrue(of, _)
+        | Expression::Like(of, ..) => add(&[of]),
+        Expression::Between(of, ends, _) => add(&[of, &ends[0], &ends[1]]),
+        Expression::And(all)
+        | Expression::Or(all)
+        | Expression::Call(_, all)
+        | Expression::Aggregate(_, all) => open.extend(all.iter().map(Part::Expression)),
+        Expression::InList(of, list, _) => {
+            add(&[of]);
+            open.extend(list.iter().map(Part::Expression));
+        }
+        Expression::Quantified(_, _, of, query) | Expression::InQuery(of, query, _) => {
+            add(&[of]);
+            open.push(Part::Query(query));
+        }
+        Expression::Exists(query, _) | Expression::Scalar(query) => open.push(Part::Query(query)),
+        Expression::Case(branches, otherwise) => {
+            branches.iter().for_each(|(condition, value)| add(&[condition, value]));
+            open.extend(otherwise.iter().map(|value| Part::Expression(value)));
+        }
+        Expression::Over { arguments, partition, frame, .. } => {
+            let order = frame.iter().flat_map(|(order, _)| order);
+            let all = arguments.iter().chain(partition).chain(order);
+            open.extend(all.map(Part::Expression));
+        }
+        Expression::Rank { argument, partition, order, .. } => {
+            open.extend(argument.iter().map(|value| Part::Expression(value)));
+            open.extend(partition.iter().chain(order).map(Part::Expression));
+        }
+    }
+}

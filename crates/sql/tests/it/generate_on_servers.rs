@@ -1,0 +1,156 @@
+//! What is generated is understood by real servers: cases run one transaction after another, and few statements fail.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use isolde_sql::case::{Case, CaseStatement, Does};
+use isolde_sql::dialect::{Dialect, MARIADB, POSTGRESQL, SQLITE};
+use isolde_sql::generate::{Generator, RandomGenerator, Sizes};
+use isolde_target::Target;
+
+use crate::common::server;
+
+/// What runs statements: the code and the text of an error.
+type Run<'r> = &'r mut dyn FnMut(&str) -> Result<(), (String, String)>;
+
+/// How many statements of a kind ran, and how many failed.
+#[derive(Default)]
+struct Tally {
+    kinds: BTreeMap<String, (u32, u32)>,
+    errors: BTreeMap<String, (u32, String)>,
+}
+
+fn kind(statement: &CaseStatement) -> String {
+    match &statement.does {
+        Does::Select { plain: Some(_) } => format!("plain SELECT {:?}", statement.locks),
+        Does::Select { plain: None } => format!("SELECT {:?}", statement.locks),
+        Does::Insert { .. } if statement.sql.contains(" VALUES ") => "INSERT VALUES".into(),
+        Does::Insert { .. } => "INSERT SELECT".into(),
+        Does::Update { .. } => "UPDATE".into(),
+        Does::Delete { .. } => "DELETE".into(),
+        Does::Savepoint(_) | Does::RollbackTo(_) | Does::Release(_) => "savepoints".into(),
+    }
+}
+
+impl Tally {
+    /// Runs a case, one transaction after another. A transaction with a statement that failed is begun anew.
+    fn run(&mut self, case: &Case, run: Run<'_>) {
+        for statement in case.schema.iter().chain(&case.rows) {
+            run(statement).unwrap_or_else(|error| panic!("{error:?}: {statement}"));
+        }
+        for transaction in &case.transactions {
+            let begin = &transaction.begin;
+            run(begin).unwrap_or_else(|error| panic!("{error:?}: {begin}"));
+            for statement in &transaction.statements {
+                let (ran, failed) = self.kinds.entry(kind(statement)).or_default();
+                *ran += 1;
+                if let Err((code, text)) = run(&statement.sql) {
+                    *failed += 1;
+                    let text = text.lines().next().unwrap_or_default();
+                    let words: String =
+                        text.chars().filter(|c| !c.is_ascii_digit()).take(90).collect();
+                    let entry = self.errors.entry(format!("{code} {words}")).or_default();
+                    entry.0 += 1;
+                    entry.1 = statement.sql.clone();
+                    // Its savepoints are gone, too.
+                    run("ROLLBACK").unwrap();
+                    if transaction.statements.iter().any(|s| s.does.is_control()) {
+                        break;
+                    }
+                    run(begin).unwrap();
+                }
+            }
+            // A savepoint that failed has ended it.
+            let _ = run(if transaction.commits { "COMMIT" } else { "ROLLBACK" });
+        }
+    }
+
+    fn told(&self) -> (String, f64) {
+        let mut told = String::new();
+        let (mut all, mut bad) = (0, 0);
+        for (kind, (ran, failed)) in &self.kinds {
+            let share = 100.0 * f64::from(ran - failed) / f64::from(*ran);
+            writeln!(told, "  {kind:26} {ran:6} {share:6.1}% without error").unwrap();
+            (all, bad) = (all + ran, bad + failed);
+        }
+        let mut errors: Vec<_> = self.errors.iter().collect();
+        errors.sort_by_key(|(_, (times, _))| std::cmp::Reverse(*times));
+        for (text, (times, sql)) in errors {
+            writeln!(told, "  {times:5} {text}\n        {sql}").unwrap();
+        }
+        (told, f64::from(all - bad) / f64::from(all))
+    }
+
+    /// Errors that say nothing of the data are errors of the generator.
+    fn judged(&self, name: &str, lawful: &[&str]) {
+        let (told, share) = self.told();
+        eprintln!("{name}: {:.2}% of statements without error\n{told}", 100.0 * share);
+        let ours = self.errors.keys().filter(|text| !lawful.iter().any(|l| text.starts_with(l)));
+        assert_eq!(ours.collect::<Vec<_>>(), Vec::<&String>::new(), "{name}");
+        assert!(share >= 0.9, "{name}: {share}");
+    }
+}
+
+/// How many cases: more on demand.
+fn cases() -> u64 {
+    std::env::var("ISOLDE_SQL_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300)
+}
+
+fn generators(dialect: &'static Dialect) -> impl Iterator<Item = Case> {
+    let mut small = RandomGenerator::new(1, dialect);
+    let mut large = RandomGenerator::new(2, dialect).with_sizes(Sizes::large());
+    (0..cases())
+        .map(move |number| if number % 20 == 19 { large.case(number) } else { small.case(number) })
+}
+
+fn on_server(target: &dyn Target, dialect: &'static Dialect, lawful: &[&str]) {
+    let consoles = target.consoles().unwrap();
+    let offer = target.offers().iter().find(|offer| offer.name == "read-committed").unwrap();
+    let room = consoles.make_room().unwrap();
+    let mut tally = Tally::default();
+    for case in generators(dialect) {
+        consoles.empty_room(&room).unwrap();
+        let mut console = consoles.console(offer, &room).unwrap();
+        tally.run(&case, &mut |statement| {
+            let failed = |f: isolde_target::Failure| (f.code, f.message);
+            console.run(statement).map(|_| ()).map_err(failed)
+        });
+    }
+    consoles.remove_room(&room).unwrap();
+    tally.judged(dialect.name, lawful);
+}
+
+#[test]
+fn postgresql_understands_what_is_generated() {
+    let Some(target) = server("postgres") else { return };
+    // Foreign keys, CHECK; numbers and texts that get too large.
+    on_server(&*target, &POSTGRESQL, &["23503", "23514"]);
+}
+
+#[test]
+fn mariadb_understands_what_is_generated() {
+    let Some(target) = server("mariadb") else { return };
+    on_server(&*target, &MARIADB, &["1451", "1452", "4025"]);
+}
+
+#[test]
+fn sqlite_understands_what_is_generated() {
+    let mut tally = Tally::default();
+    for case in generators(&SQLITE) {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        connection.pragma_update(None, "foreign_keys", "ON").unwrap();
+        tally.run(&case, &mut |statement| {
+            let all = || -> rusqlite::Result<()> {
+                let mut prepared = connection.prepare(statement)?;
+                let mut rows = prepared.query([])?;
+                while rows.next()?.is_some() {}
+                Ok(())
+            };
+            all().map_err(|error| {
+                let code = error.sqlite_error().map_or(0, |e| e.extended_code);
+                (code.to_string(), error.to_string())
+            })
+        });
+    }
+    tally.judged("SQLite", &["787", "275"]);
+}
