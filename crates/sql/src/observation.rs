@@ -1,6 +1,6 @@
 //! What was observed of a case that was run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use isolde_probe::{Happened, Played};
 use isolde_target::{Datum, Failure, ResultSet, Said};
@@ -96,6 +96,8 @@ pub enum Fate {
 pub struct Observation {
     /// Of each statement of each transaction.
     pub seen: Vec<Vec<Seen>>,
+    /// Transactions that did not begin, and why: what they did then was done without one.
+    pub not_begun: BTreeMap<usize, Failure>,
     /// How each transaction ended.
     pub fates: Vec<Fate>,
     /// The steps in the order in which they were through.
@@ -148,7 +150,12 @@ impl Observation {
                 };
                 return;
             }
-            Step::Begin => return,
+            Step::Begin => {
+                if let Err(failure) = said {
+                    self.not_begun.insert(turn.txn, failure.clone());
+                }
+                return;
+            }
         };
         let seen = &mut self.seen[turn.txn][statement];
         let rows = |said: &Said| match said {

@@ -77,6 +77,19 @@ impl Plan {
         Plan { turns }
     }
 
+    /// The same steps, of which one and all that its transaction does behind it come after the next end of another
+    /// transaction; nothing, if no other transaction ends behind it.
+    #[must_use]
+    pub fn put_off(&self, turn: Turn) -> Option<Plan> {
+        let from = self.turns.iter().position(|other| *other == turn)?;
+        let ends = |other: &Turn| other.txn != turn.txn && other.step == Step::End;
+        let until = from + self.turns.get(from..)?.iter().position(ends)?;
+        let (before, rest) = (self.turns.get(..from)?, self.turns.get(from..=until)?);
+        let (own, others): (Vec<Turn>, Vec<Turn>) = rest.iter().partition(|t| t.txn == turn.txn);
+        let behind = self.turns.get(until + 1..)?;
+        Some(Plan { turns: [before, &others, &own, behind].concat() })
+    }
+
     /// The steps without some statements. A transaction without statements does not begin.
     #[must_use]
     pub fn without(&self, cut: &[At]) -> Plan {

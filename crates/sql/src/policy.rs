@@ -17,11 +17,21 @@ pub struct Policy {
     pub one_snapshot: bool,
     /// Whether SELECT and UPDATE of one transaction may see different rows, as the server's makers document.
     pub writes_read_newest: bool,
+    /// Whether a step that would have to wait for another session fails at once instead, and can be done later.
+    pub fails_when_busy: bool,
 }
 
 /// SELECT reads what all other statements read.
-const PLAIN: Policy =
-    Policy { version_set: "", before_write: "", one_snapshot: true, writes_read_newest: false };
+const PLAIN: Policy = Policy {
+    version_set: "",
+    before_write: "",
+    one_snapshot: true,
+    writes_read_newest: false,
+    fails_when_busy: false,
+};
+
+/// One writer at a time.
+const SQLITE: Policy = Policy { fails_when_busy: true, ..PLAIN };
 
 /// A row: a server, one of its levels, and how to watch it there or why that cannot be done.
 type Row = (&'static str, &'static str, Result<Policy, &'static str>);
@@ -43,8 +53,8 @@ const POLICIES: [Row; 12] = [
     // Every SELECT locks.
     ("MariaDB", "serializable", Ok(Policy { one_snapshot: false, ..PLAIN })),
     ("MySQL", "read-uncommitted", Err(DIRTY)),
-    ("SQLite", "deferred", Ok(PLAIN)),
-    ("SQLite", "immediate", Ok(PLAIN)),
+    ("SQLite", "deferred", Ok(SQLITE)),
+    ("SQLite", "immediate", Ok(SQLITE)),
     ("TiDB", "repeatable-read", Err(PESSIMISTIC)),
 ];
 
@@ -54,6 +64,7 @@ const INNODB_SNAPSHOTS: Policy = Policy {
     before_write: " FOR UPDATE",
     one_snapshot: true,
     writes_read_newest: true,
+    fails_when_busy: false,
 };
 
 const DIRTY: &str = "at READ UNCOMMITTED a statement may see rows that are rolled back, so no serial order has to explain it";

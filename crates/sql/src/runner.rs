@@ -125,7 +125,7 @@ impl<'t> Runner<'t> {
         played
     }
 
-    /// From now on with new sessions: it is not known what state the old ones are in.
+    /// From now on with new sessions: it is not known in what state the old ones are, or they have a transaction left.
     pub fn forget_sessions(&mut self) {
         self.cast.take().into_iter().for_each(|cast| cast.end(LIMIT));
     }

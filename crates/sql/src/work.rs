@@ -4,7 +4,7 @@
 //! what is left runs once more as a serial case. What was cut makes a case of its own in the next round.
 
 use isolde_history::History;
-use isolde_target::Failure;
+use isolde_target::{After, Failure};
 
 use crate::case::Case;
 use crate::decycle::{sorted, statement_to_cut};
@@ -12,7 +12,7 @@ use crate::dependencies::StatementGraph;
 use crate::oracle::predicate::{PredicateDifference, differences};
 use crate::oracle::serial::{SerialDifference, compare};
 use crate::oracle::words::{Complaint, complaint};
-use crate::plan::{At, Plan, Turn};
+use crate::plan::{At, Plan, Step, Turn};
 use crate::policy::Policy;
 use crate::runner::Runner;
 use crate::settle::{GivenUp, SettledRun, settle};
@@ -68,6 +68,14 @@ pub enum Suspect {
         /// Its words.
         failure: Failure,
     },
+    /// Two statements overwrote one version of a row, by what was there right before each: one of them was lost. No level
+    /// that can be watched allows it to statements, and no order of them shows what each saw.
+    Torn {
+        /// The one that came first.
+        one: At,
+        /// The one that came second.
+        other: At,
+    },
     /// A step was never answered.
     Hang(Turn),
 }
@@ -83,8 +91,8 @@ pub struct Worked {
     pub statements: usize,
     /// How many statements the case has.
     pub own_statements: usize,
-    /// Statements that failed when the case was run first or again.
-    pub failures: Vec<(At, Failure)>,
+    /// Steps that failed when the case was run first or again.
+    pub failures: Vec<(Turn, Failure)>,
     /// How many statements reached the serial oracle.
     pub reached: usize,
     /// How often the tables were reset and the case run in transactions.
@@ -97,8 +105,6 @@ pub struct Worked {
     pub cut: usize,
     /// Why it was given up, if it was.
     pub given_up: Option<GivenUp>,
-    /// Two statements overwrote one version, so that no order shows what each saw.
-    pub torn: bool,
 }
 
 /// Works on a case. `choose` picks one of so many.
@@ -134,10 +140,7 @@ fn note_given_up(worked: &mut Worked, plan: &Plan, given_up: GivenUp) {
         GivenUp::NeverSettled => None,
         GivenUp::Silent(turn) => Some(Suspect::Hang(*turn)),
         GivenUp::Lost(turn, failure) => complaint(failure).map(|complaint| {
-            let at = turn.and_then(|turn| match turn.step {
-                crate::plan::Step::Statement(at) => Some((turn.txn, at)),
-                _ => None,
-            });
+            let at = turn.and_then(statement_of);
             Suspect::Words { at, complaint, failure: failure.clone() }
         }),
         GivenUp::NoSetup(failure) => complaint(failure).map(|complaint| Suspect::Words {
@@ -148,6 +151,13 @@ fn note_given_up(worked: &mut Worked, plan: &Plan, given_up: GivenUp) {
     };
     worked.suspects.extend(suspect.map(|suspect| (suspect, plan.clone())));
     worked.given_up = Some(given_up);
+}
+
+fn statement_of(turn: Turn) -> Option<At> {
+    match turn.step {
+        Step::Statement(at) => Some((turn.txn, at)),
+        Step::Begin | Step::End => None,
+    }
 }
 
 /// A part of a case that is worked on.
@@ -165,11 +175,14 @@ impl Round<'_, '_> {
     fn work(&mut self, plan: &Plan) -> Result<Vec<At>, GivenUp> {
         let mut plan = plan.clone();
         loop {
-            let run = settle(self.runner, self.case, &plan, self.policy)?;
+            let mut failures = Vec::new();
+            let run = settle(self.runner, self.case, &plan, self.policy, &mut failures);
+            self.look_at_failures(&plan, failures, run.is_err());
+            let run = run?;
             self.look_at(&run);
             let versions = Versions::new(self.case, &run.plan, &run.observation);
-            if versions.torn.is_some() {
-                self.worked.torn = true;
+            if let Some((one, other)) = versions.torn {
+                self.worked.suspects.push((Suspect::Torn { one, other }, run.plan.clone()));
                 return Ok(Vec::new());
             }
             let graph = StatementGraph::new(self.case, &run.plan, &run.observation, &versions);
@@ -183,17 +196,23 @@ impl Round<'_, '_> {
         }
     }
 
+    /// What the server said of itself on the way. A connection that was lost has ended the case, and is told there.
+    fn look_at_failures(&mut self, plan: &Plan, failures: Vec<(Turn, Failure)>, given_up: bool) {
+        for (turn, failure) in failures {
+            let told_later = given_up && failure.after == After::Lost;
+            if let (false, Some(complaint)) = (told_later, complaint(&failure)) {
+                let at = statement_of(turn);
+                let suspect = Suspect::Words { at, complaint, failure: failure.clone() };
+                self.worked.suspects.push((suspect, plan.clone()));
+            }
+            self.worked.failures.push((turn, failure));
+        }
+    }
+
     /// What can be said at once of a run.
     fn look_at(&mut self, run: &SettledRun) {
         self.worked.runs += run.tries;
         self.worked.statements += run.statements;
-        for (at, failure) in &run.failures {
-            if let Some(complaint) = complaint(failure) {
-                let suspect = Suspect::Words { at: Some(*at), complaint, failure: failure.clone() };
-                self.worked.suspects.push((suspect, run.plan.clone()));
-            }
-        }
-        self.worked.failures.extend(run.failures.iter().cloned());
         if self.effort.oracles.predicate {
             let found = differences(self.case, &run.plan, &run.observation, self.policy);
             let found = found.into_iter().map(|d| (Suspect::Predicate(d), run.plan.clone()));

@@ -25,7 +25,7 @@ pub(crate) fn is_table(name: &str) -> bool {
 }
 
 /// What the names of rooms for schedules begin with.
-#[cfg(any(feature = "postgres", feature = "mysql"))]
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "sqlite"))]
 pub(crate) const ROOM: &str = "isolde_probe_";
 
 /// Whether a name is one that Isolde gives to rooms for schedules.

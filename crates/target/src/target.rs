@@ -123,9 +123,15 @@ pub trait Target: Send + Sync {
         None
     }
 
-    /// SQL as it is typed, if it understands any.
+    /// SQL as it is typed, for exact interleavings, if it understands any.
     fn consoles(&self) -> Option<&dyn Consoles> {
         None
+    }
+
+    /// The same for any SQL that is not a schedule's: a target whose sessions never wait, and so play no schedules, has
+    /// these only.
+    fn sql(&self) -> Option<&dyn Consoles> {
+        self.consoles()
     }
 
     /// Removes one table that no session will touch again, so that long runs do not fill the server.

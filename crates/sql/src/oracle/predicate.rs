@@ -2,7 +2,7 @@
 
 use isolde_target::Said;
 
-use crate::case::{Case, Does};
+use crate::case::{Case, Does, ReadLock};
 use crate::observation::{Observation, Row, versions_in};
 use crate::plan::{At, Plan, Step};
 use crate::policy::Policy;
@@ -76,7 +76,10 @@ pub fn differences(
             && let read = keys(&rows.rows)
             && !fits(&read)
         {
-            differs(Some(select), read, policy.writes_read_newest);
+            // One that locks reads what is newest, as the statement that writes does.
+            let locks = case.transactions[select.0].statements[select.1].locks;
+            let documented = policy.writes_read_newest && locks == ReadLock::None;
+            differs(Some(select), read, documented);
         }
     }
     found
@@ -109,8 +112,13 @@ fn select_before(
         if at.0 != write.0 {
             continue;
         }
-        match &case.transactions[at.0].statements[at.1].does {
-            Does::Select { plain: Some((of, same)) } if *of == table && same == condition => {
+        let statement = &case.transactions[at.0].statements[at.1];
+        // What leaves out rows that are locked says nothing of the condition.
+        let leaves_out = statement.locks == ReadLock::IfFree;
+        match &statement.does {
+            Does::Select { plain: Some((of, same)) }
+                if *of == table && same == condition && !leaves_out =>
+            {
                 candidate = observation.of(at).succeeded().then_some(at);
             }
             Does::Select { .. } => {}

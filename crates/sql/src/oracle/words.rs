@@ -17,7 +17,7 @@ pub enum Complaint {
 }
 
 /// The codes by which servers say so, and words where a code stands for many things.
-const CODES: [(&str, Complaint); 8] = [
+const CODES: [(&str, Complaint); 10] = [
     ("XX000", Complaint::Internal),
     ("XX001", Complaint::Damaged),
     ("XX002", Complaint::Damaged),
@@ -27,6 +27,8 @@ const CODES: [(&str, Complaint); 8] = [
     ("1034", Complaint::Damaged),
     ("1815", Complaint::Internal),
     ("1030", Complaint::Internal),
+    ("SQLITE_INTERNAL", Complaint::Internal),
+    ("SQLITE_NOMEM", Complaint::OutOfMemory),
 ];
 
 /// What a failure says of the server itself; most say something of the statement.

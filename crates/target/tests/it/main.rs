@@ -15,5 +15,6 @@ mod paths;
 mod promises;
 mod servers;
 mod snapshots;
+mod sqlite_console;
 mod verdicts;
 mod versions;

@@ -36,7 +36,7 @@ pub(crate) fn offer(target: &dyn Target, name: &str) -> Offer {
 pub(crate) fn worked(target: &dyn Target, level: &str, case: &Case) -> Worked {
     let offer = offer(target, level);
     let policy = policy(target.name(), &offer).unwrap();
-    let mut runner = Runner::open(target.consoles().unwrap(), offer).unwrap();
+    let mut runner = Runner::open(target.sql().unwrap(), offer).unwrap();
     let worked = work(&mut runner, case, &policy, &Effort::default(), &mut |_| 0);
     assert!(worked.given_up.is_none(), "{:?}", worked.given_up);
     worked

@@ -1,7 +1,9 @@
 //! SQLite: one writer at a time, a connection for each session.
 
+mod console;
 mod session;
 mod statements;
+mod types;
 
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -11,6 +13,7 @@ use isolde_history::OpKind;
 use isolde_spec::Level;
 use rusqlite::{Connection, OpenFlags};
 
+use crate::console::Consoles;
 use crate::embedded::scratch::Scratch;
 use crate::failure::Failure;
 use crate::leftover::{self, Leftover};
@@ -45,6 +48,9 @@ struct Sqlite {
     journal: String,
     /// The connection for tables, and those that were made.
     tables: Mutex<(Connection, Vec<String>)>,
+    rooms: console::Rooms,
+    /// How long a statement of a console may take.
+    limit: Duration,
     // Dropped last; `None` for the user's own file.
     folder: Option<Scratch>,
 }
@@ -70,7 +76,8 @@ pub(crate) fn open(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn T
     let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
     let prefix = format!("isolde_{:x}_{:x}", std::process::id(), now);
     let tables = Mutex::new((connection, Vec::new()));
-    Ok(Box::new(Sqlite { file, prefix, busy, journal, tables, folder }))
+    let (rooms, limit) = (console::Rooms::default(), options.timeout.mul_f64(0.8));
+    Ok(Box::new(Sqlite { file, prefix, busy, journal, tables, rooms, limit, folder }))
 }
 
 fn users_file(url: &str) -> Result<PathBuf, OpenError> {
@@ -157,8 +164,13 @@ impl Target for Sqlite {
     fn connect(&self, offer: &Offer) -> Result<Box<dyn Session>, Failure> {
         let ours = self.folder.is_some();
         let connection = connect(&self.file, self.busy, ours).map_err(session::failure)?;
-        let immediate = offer.name == "immediate";
-        Ok(Box::new(session::SqliteSession::new(connection, self.prefix.clone(), immediate)))
+        let begin = session::begin(offer).unwrap_or("BEGIN");
+        Ok(Box::new(session::SqliteSession::new(connection, self.prefix.clone(), begin)))
+    }
+
+    fn sql(&self) -> Option<&dyn Consoles> {
+        // Rooms are files beside ours; there is no place for them beside the user's.
+        self.folder.as_ref().map(|_| self as &dyn Consoles)
     }
 
     fn leftovers(&self) -> Result<Option<Vec<Leftover>>, Failure> {

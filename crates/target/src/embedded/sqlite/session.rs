@@ -5,6 +5,7 @@ use rusqlite::{CachedStatement, Connection, Error, ErrorCode, Statement};
 
 use crate::embedded::sqlite::statements::{Step, statements};
 use crate::failure::{After, Failure};
+use crate::offer::Offer;
 use crate::request::{Answer, Request};
 use crate::target::{Ended, Session};
 use isolde_history::{ErrorClass, OpKind};
@@ -16,12 +17,24 @@ pub(super) struct SqliteSession {
     begin: &'static str,
 }
 
+/// How a transaction begins at an offer.
+pub(super) fn begin(offer: &Offer) -> Option<&'static str> {
+    match offer.name {
+        "deferred" => Some("BEGIN"),
+        "immediate" => Some("BEGIN IMMEDIATE"),
+        _ => None,
+    }
+}
+
 impl SqliteSession {
     /// A session on a connection of its own.
-    pub(super) fn new(connection: Connection, prefix: String, immediate: bool) -> SqliteSession {
+    pub(super) fn new(
+        connection: Connection,
+        prefix: String,
+        begin: &'static str,
+    ) -> SqliteSession {
         // Each table has about thirty statements; forgetting them costs more than keeping them.
         connection.set_prepared_statement_cache_capacity(512);
-        let begin = if immediate { "BEGIN IMMEDIATE" } else { "BEGIN" };
         SqliteSession { connection, prefix, begin }
     }
 
@@ -92,7 +105,11 @@ impl Session for SqliteSession {
 #[allow(clippy::needless_pass_by_value, reason = "made for map_err")]
 pub(super) fn failure(error: Error) -> Failure {
     let message = error.to_string();
-    let Some(code) = error.sqlite_error().map(|e| (e.code, e.extended_code)) else {
+    let of_sqlite = match &error {
+        Error::SqlInputError { error, .. } => Some(error),
+        other => other.sqlite_error(),
+    };
+    let Some(code) = of_sqlite.map(|e| (e.code, e.extended_code)) else {
         return Failure::new(After::Open, "rusqlite", message);
     };
     match code {
@@ -102,6 +119,14 @@ pub(super) fn failure(error: Error) -> Failure {
                 _ => ErrorClass::LockTimeout,
             };
             Failure::conflict(After::Open, busy(extended), message).with_class(class)
+        }
+        (ErrorCode::InternalMalfunction, _) => {
+            Failure::new(After::Open, "SQLITE_INTERNAL", message)
+        }
+        (ErrorCode::OutOfMemory, _) => Failure::new(After::Open, "SQLITE_NOMEM", message),
+        (ErrorCode::OperationInterrupted, _) => {
+            let failure = Failure::new(After::Open, "SQLITE_INTERRUPT", message);
+            failure.with_class(ErrorClass::StatementTimeout)
         }
         (ErrorCode::ConstraintViolation, extended) => {
             let failure = Failure::new(After::Open, extended.to_string(), message);
