@@ -49,6 +49,8 @@ pub(super) enum ConditionKind {
     InQuery,
     Quantified,
     ScalarCompare,
+    /// Of values alone, which an optimizer knows beforehand.
+    Constant,
 }
 
 /// What a part of a query is to be.
@@ -190,5 +192,6 @@ fn condition_weights() -> Vec<(ConditionKind, u32)> {
         (ConditionKind::InQuery, 7),
         (ConditionKind::Quantified, 2),
         (ConditionKind::ScalarCompare, 5),
+        (ConditionKind::Constant, 3),
     ]
 }
