@@ -31,8 +31,10 @@ pub struct Dialect {
     pub quantifiers: bool,
     /// How queries are put together.
     pub set_operators: &'static [SetOperator],
-    /// Whether a statement that writes a table may read it in a subquery.
+    /// Whether INSERT ... SELECT and DELETE may read in a subquery the table that they write.
     pub reads_target: bool,
+    /// Whether UPDATE may: not where a subquery sees the rows that the same statement has updated.
+    pub update_reads_target: bool,
     /// Whether an index can hold some rows only.
     pub partial_indexes: bool,
     /// Whether an index can hold expressions.
@@ -101,6 +103,7 @@ pub static POSTGRESQL: Dialect = Dialect {
     quantifiers: true,
     set_operators: ALL_OPERATORS,
     reads_target: true,
+    update_reads_target: true,
     partial_indexes: true,
     expression_indexes: true,
     locks: Some(["FOR SHARE", "FOR UPDATE"]),
@@ -131,6 +134,7 @@ const INNODB: Dialect = Dialect {
     quantifiers: true,
     set_operators: ALL_OPERATORS,
     reads_target: false,
+    update_reads_target: false,
     partial_indexes: false,
     expression_indexes: false,
     locks: Some(["LOCK IN SHARE MODE", "FOR UPDATE"]),
@@ -171,6 +175,9 @@ pub static SQLITE: Dialect = Dialect {
     quantifiers: false,
     set_operators: ALL_OPERATORS,
     reads_target: true,
+    // In `UPDATE t SET ... WHERE (SELECT COUNT(*) FROM t AS a WHERE a.b > 9) = 0` each row is judged after the one before
+    // it was updated, and in SET likewise.
+    update_reads_target: false,
     partial_indexes: true,
     expression_indexes: true,
     locks: None,

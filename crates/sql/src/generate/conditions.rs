@@ -45,6 +45,12 @@ impl Maker<'_> {
                 }
             }
             ConditionKind::Compare => self.simple_condition(scope),
+            ConditionKind::Constant => {
+                let how = self.comparison(ValueType::Integer);
+                let values = [(); 2].map(|()| self.value_literal(ValueType::Integer));
+                let [left, right] = values.map(Box::new);
+                Expression::Compare(how, left, right)
+            }
             _ => self.about_column(kind, scope, less),
         }
     }

@@ -108,7 +108,13 @@ impl<'g> Maker<'g> {
     pub(super) fn scope_of_table(&self, table: usize, of: &str) -> Scope {
         let columns: Vec<Visible> = self.visible(table, Some(of));
         let identity = columns.iter().take(1).map(|key| key.column.clone()).collect();
-        Scope { columns, identity, subqueries: self.sizes.subqueries }
+        let times = self.many_rows(table);
+        Scope { columns, identity, subqueries: self.sizes.subqueries, times }
+    }
+
+    /// How many rows a table has, with some that are inserted.
+    pub(super) fn many_rows(&self, table: usize) -> u64 {
+        self.schema.tables[table].rows.len() as u64 + 2
     }
 
     /// The columns of a table.

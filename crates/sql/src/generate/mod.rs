@@ -21,7 +21,7 @@ mod writes;
 pub use patterns::{PATTERNS, Pattern};
 pub use random_cases::RandomGenerator;
 pub use sizes::Sizes;
-pub use weights::{StatementKind, Weights};
+pub use weights::{ConditionKind, SelectKind, StatementKind, ValueKind, Weights};
 
 use crate::case::Case;
 

@@ -52,7 +52,7 @@ pub const PATTERNS: &[Pattern] = &[
     pattern("update and delete", "w1x e2 c1 c2"),
     pattern("savepoint", "s1 w1x r2x k1 r2x w1y c1 c2"),
     pattern("savepoint, and another writes", "s1 w1x k1 w2x r1x c2 c1"),
-    pattern("own writes", "b2 w1x p1 w2y p1 c1 c2"),
+    pattern("own writes", "b2 w1x p1 w2x p1 c1 c2"),
     pattern("rolled back, then read", "i1 w1x a1 p2 w2x c2"),
 ];
 

@@ -8,6 +8,9 @@ use crate::tree::{
     Select, Source, ValueType,
 };
 
+/// So many rows a query in FROM of a query in FROM has, for all we know.
+const SOME: u64 = 30;
+
 /// Where rows come from, and what can be named there.
 pub(super) struct From {
     pub(super) sources: Vec<Source>,
@@ -21,7 +24,7 @@ impl Maker<'_> {
     pub(super) fn top_query(&mut self) -> Option<Query> {
         let columns = 1 + self.below(4);
         let types: Vec<ValueType> = (0..columns).map(|_| self.type_of_schema()).collect();
-        let outer = Scope { subqueries: self.sizes.subqueries, ..Scope::default() };
+        let outer = Scope { subqueries: self.sizes.subqueries, times: 1, ..Scope::default() };
         let mut query = self.query(&types, &outer, true)?;
         if self.percent(self.weights.ordered) {
             self.put_in_order(&mut query);
@@ -64,21 +67,44 @@ impl Maker<'_> {
     }
 
     fn common_table(&mut self, outer: &Scope) -> Option<(CommonTable, Named)> {
-        let (query, types) = self.derived(outer)?;
+        let (query, types, rows) = self.derived(outer)?;
         let name = self.alias('w');
-        Some((CommonTable { name: name.clone(), query }, Named { name, types }))
+        Some((CommonTable { name: name.clone(), query }, Named { name, types, rows }))
     }
 
-    /// A query that stands in FROM: it knows nothing of the queries around.
-    fn derived(&mut self, outer: &Scope) -> Option<(Query, Vec<ValueType>)> {
+    /// A query that stands in FROM, with the types of its columns and how many rows it has at most: it knows nothing of the
+    /// queries around.
+    fn derived(&mut self, outer: &Scope) -> Option<(Query, Vec<ValueType>, u64)> {
         let columns = 1 + self.below(3);
         let types: Vec<ValueType> = (0..columns).map(|_| self.type_of_schema()).collect();
-        let alone = Scope { subqueries: outer.subqueries.saturating_sub(1), ..Scope::default() };
+        let subqueries = outer.subqueries.saturating_sub(1);
+        let alone = Scope { subqueries, times: 1, ..Scope::default() };
         let mut query = self.query(&types, &alone, false)?;
         if self.percent(15) {
             self.put_in_order(&mut query);
         }
-        Some((query, types))
+        let rows = self.most_rows(&query);
+        Some((query, types, rows))
+    }
+
+    /// How many rows a query returns if no condition leaves out any, roughly.
+    fn most_rows(&self, query: &Query) -> u64 {
+        if let Some((rows, _)) = query.limit {
+            return rows.into();
+        }
+        let parts = [&query.first].into_iter().chain(query.more.iter().map(|(_, select)| select));
+        let rows = parts.map(|select| {
+            let grouped = select
+                .items
+                .iter()
+                .any(|item| matches!(item.expression, Expression::Aggregate(..)));
+            let sources = select.from.iter().map(|source| match &source.relation {
+                Relation::Table(table) => self.many_rows(*table),
+                Relation::Common(_) | Relation::Derived(_) => SOME,
+            });
+            if grouped && select.group.is_empty() { 1 } else { sources.product() }
+        });
+        rows.sum()
     }
 
     /// A type that some column has.
@@ -159,10 +185,12 @@ impl Maker<'_> {
 
     /// One table or two.
     fn tables_only(&mut self) -> Option<From> {
-        let mut from = From { sources: Vec::new(), scope: Scope::default(), tables: Vec::new() };
+        let scope = Scope { times: 1, ..Scope::default() };
+        let mut from = From { sources: Vec::new(), scope, tables: Vec::new() };
         let many = 1 + usize::from(self.percent(30));
         for _ in 0..many {
             let table = self.readable_table()?;
+            from.scope.times *= self.many_rows(table);
             self.add_table(&mut from, table, Join::Inner);
         }
         from.scope.subqueries = self.sizes.subqueries;
@@ -172,7 +200,7 @@ impl Maker<'_> {
     /// `SELECT * FROM t WHERE c`.
     pub(super) fn plain(&mut self, table: usize) -> Query {
         // The same condition may stand in a statement that writes the table.
-        self.avoid = (!self.dialect.reads_target).then_some(table);
+        self.avoid = (!self.dialect.update_reads_target).then_some(table);
         let name = self.schema.tables[table].name.clone();
         let scope = self.scope_of_table(table, &name);
         let condition = self.condition_on(table, &scope);
@@ -192,20 +220,32 @@ impl Maker<'_> {
                 _ => Join::Cross,
             };
             let derived = outer.subqueries > 0 && self.percent(self.weights.derived);
-            match named.first().filter(|_| at == 0 || self.percent(20)) {
-                Some(named) => {
-                    let relation = Relation::Common(named.name.clone());
-                    self.add_source(&mut from, relation, &named.types.clone(), join);
-                }
-                None if derived => {
-                    let (query, types) = self.derived(outer)?;
-                    self.add_source(&mut from, Relation::Derived(Box::new(query)), &types, join);
-                }
-                None => {
-                    let table = self.readable_table()?;
-                    self.add_table(&mut from, table, join);
-                }
+            let (relation, types, rows) =
+                match named.first().filter(|_| at == 0 || self.percent(20)) {
+                    Some(named) => {
+                        (Relation::Common(named.name.clone()), named.types.clone(), named.rows)
+                    }
+                    None if derived => {
+                        let (query, types, rows) = self.derived(outer)?;
+                        (Relation::Derived(Box::new(query)), types, rows)
+                    }
+                    None => {
+                        let table = self.readable_table()?;
+                        (Relation::Table(table), Vec::new(), self.many_rows(table))
+                    }
+                };
+            let times = from.scope.times.saturating_mul(rows);
+            if at > 0 && times > self.sizes.combinations {
+                break;
             }
+            from.scope.times = times;
+            match relation {
+                Relation::Table(table) => self.add_table(&mut from, table, join),
+                other => self.add_source(&mut from, other, &types, join),
+            }
+        }
+        if from.scope.times > self.sizes.combinations {
+            from.scope.subqueries = 0;
         }
         Some(from)
     }

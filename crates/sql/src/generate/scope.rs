@@ -10,6 +10,9 @@ pub(super) struct Scope {
     pub(super) identity: Vec<Expression>,
     /// How deep queries may still be in queries.
     pub(super) subqueries: u32,
+    /// How often the expression is evaluated if nothing is left out: once for each row of this query, for each row of the
+    /// queries around.
+    pub(super) times: u64,
 }
 
 /// A column that can be named.
@@ -33,14 +36,14 @@ impl Scope {
     pub(super) fn inside(&self) -> Scope {
         let columns = self.columns.iter().map(|column| Visible { outer: true, ..column.clone() });
         let subqueries = self.subqueries.saturating_sub(1);
-        Scope { columns: columns.collect(), identity: Vec::new(), subqueries }
+        Scope { columns: columns.collect(), identity: Vec::new(), subqueries, times: self.times }
     }
 
     /// Without the columns of queries around, and without queries inside: what aggregates are made of. An aggregate of
     /// outer columns would belong to the outer query.
     pub(super) fn local(&self) -> Scope {
         let columns = self.columns.iter().filter(|column| !column.outer).cloned().collect();
-        Scope { columns, identity: self.identity.clone(), subqueries: 0 }
+        Scope { columns, identity: self.identity.clone(), subqueries: 0, times: self.times }
     }
 
     /// The columns of a type.
@@ -54,4 +57,6 @@ impl Scope {
 pub(super) struct Named {
     pub(super) name: String,
     pub(super) types: Vec<ValueType>,
+    /// How many rows it has at most, roughly.
+    pub(super) rows: u64,
 }

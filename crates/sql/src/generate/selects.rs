@@ -3,7 +3,9 @@
 use super::maker::Maker;
 use super::scope::{Named, Scope};
 use super::weights::SelectKind;
-use crate::tree::{Aggregate, Comparison, Expression, Frame, Literal, Ranking, Select, ValueType};
+use crate::tree::{
+    Aggregate, Comparison, Expression, Frame, Function, Literal, Ranking, Select, ValueType,
+};
 
 impl Maker<'_> {
     /// A query without parts that returns values of these types.
@@ -135,7 +137,14 @@ impl Maker<'_> {
         }
         if of == ValueType::Boolean || self.percent(50) {
             let functions = [Ranking::Lag, Ranking::Lead, Ranking::FirstValue, Ranking::LastValue];
-            let argument = Some(Box::new(self.value(of, &local, 1)));
+            let argument = match self.value(of, &local, 1) {
+                // PostgreSQL does not know the type of a text that stands alone.
+                text @ Expression::Literal(Literal::Text(_)) => {
+                    Expression::Call(Function::Coalesce, vec![text.clone(), text])
+                }
+                other => other,
+            };
+            let argument = Some(Box::new(argument));
             let function = functions[self.below(4)];
             return Expression::Rank { function, argument, partition, order };
         }

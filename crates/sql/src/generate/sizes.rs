@@ -19,6 +19,8 @@ pub struct Sizes {
     pub depth: u32,
     /// How deep queries are in queries at most.
     pub subqueries: u32,
+    /// How many combinations of rows a query looks at, at most, if a server tries all.
+    pub combinations: u64,
 }
 
 /// Most bugs that are known need no more than this.
@@ -32,6 +34,7 @@ impl Default for Sizes {
             statements: (2, 4),
             depth: 2,
             subqueries: 2,
+            combinations: 30_000,
         }
     }
 }
@@ -42,11 +45,12 @@ impl Sizes {
         Sizes {
             tables: (2, 5),
             columns: (3, 9),
-            rows: (30, 300),
+            rows: (20, 120),
             transactions: (3, 8),
             statements: (3, 10),
             depth: 3,
             subqueries: 3,
+            combinations: 200_000,
         }
     }
 }

@@ -65,11 +65,11 @@ impl Maker<'_> {
                 None => self.insert_values(table)?,
             },
             StatementKind::Update => {
-                let condition = self.written_rows(table);
+                let condition = self.written_rows(table, self.dialect.update_reads_target);
                 self.update(table, condition)
             }
             StatementKind::Delete => {
-                let condition = self.written_rows(table);
+                let condition = self.written_rows(table, self.dialect.reads_target);
                 self.delete(table, condition)
             }
         })

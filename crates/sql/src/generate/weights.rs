@@ -20,7 +20,8 @@ pub enum StatementKind {
 
 /// What an expression is to be, of those whose values are not conditions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum ValueKind {
+#[allow(missing_docs, reason = "the names say it")]
+pub enum ValueKind {
     Column,
     Literal,
     Operator,
@@ -33,7 +34,8 @@ pub(super) enum ValueKind {
 
 /// What a condition is to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum ConditionKind {
+#[allow(missing_docs, reason = "the names say it")]
+pub enum ConditionKind {
     Compare,
     CompareValues,
     Between,
@@ -49,11 +51,14 @@ pub(super) enum ConditionKind {
     InQuery,
     Quantified,
     ScalarCompare,
+    /// Of values alone, which an optimizer knows beforehand.
+    Constant,
 }
 
 /// What a part of a query is to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum SelectKind {
+#[allow(missing_docs, reason = "the names say it")]
+pub enum SelectKind {
     Rows,
     Distinct,
     Grouped,
@@ -109,9 +114,12 @@ pub struct Weights {
     pub derived: u32,
     /// Share of queries with one more source, and with two more.
     pub joins: [u32; 2],
-    pub(super) values: Vec<(ValueKind, u32)>,
-    pub(super) conditions: Vec<(ConditionKind, u32)>,
-    pub(super) selects: Vec<(SelectKind, u32)>,
+    /// Values.
+    pub values: Vec<(ValueKind, u32)>,
+    /// Conditions.
+    pub conditions: Vec<(ConditionKind, u32)>,
+    /// Parts of queries.
+    pub selects: Vec<(SelectKind, u32)>,
 }
 
 impl Default for Weights {
@@ -190,5 +198,6 @@ fn condition_weights() -> Vec<(ConditionKind, u32)> {
         (ConditionKind::InQuery, 7),
         (ConditionKind::Quantified, 2),
         (ConditionKind::ScalarCompare, 5),
+        (ConditionKind::Constant, 3),
     ]
 }

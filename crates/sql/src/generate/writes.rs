@@ -108,7 +108,7 @@ impl Maker<'_> {
 
     /// Updates rows of a table. The condition may not read it if the dialect does not.
     pub(super) fn update(&mut self, table: usize, condition: Option<Expression>) -> Statement {
-        self.avoid = (!self.dialect.reads_target).then_some(table);
+        self.avoid = (!self.dialect.update_reads_target).then_some(table);
         let version = self.counters.version();
         let name = self.schema.tables[table].name.clone();
         let scope = self.scope_of_table(table, &name);
@@ -126,9 +126,9 @@ impl Maker<'_> {
         Statement::Update { table, version, set, condition }
     }
 
-    /// A condition for a statement that writes a table.
-    pub(super) fn written_rows(&mut self, table: usize) -> Option<Expression> {
-        self.avoid = (!self.dialect.reads_target).then_some(table);
+    /// A condition for a statement that writes a table, which it may read there or not.
+    pub(super) fn written_rows(&mut self, table: usize, reads: bool) -> Option<Expression> {
+        self.avoid = (!reads).then_some(table);
         let name = self.schema.tables[table].name.clone();
         let scope = self.scope_of_table(table, &name);
         let condition = self.condition_on(table, &scope);

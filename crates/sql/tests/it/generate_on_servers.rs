@@ -6,18 +6,35 @@ use std::fmt::Write;
 use isolde_sql::case::{Case, CaseStatement, Does};
 use isolde_sql::dialect::{Dialect, MARIADB, POSTGRESQL, SQLITE};
 use isolde_sql::generate::{Generator, RandomGenerator, Sizes};
-use isolde_target::Target;
+use isolde_target::{Datum, Said, Target};
 
 use crate::common::server;
 
+/// Rows as text, or how many were changed.
+#[derive(Clone, PartialEq, Debug)]
+enum Brought {
+    Rows(Vec<String>),
+    Changed(u64),
+}
+
 /// What runs statements: the code and the text of an error.
-type Run<'r> = &'r mut dyn FnMut(&str) -> Result<(), (String, String)>;
+type Run<'r> = &'r mut dyn FnMut(&str) -> Result<Brought, (String, String)>;
+
+/// What makes a server find the same rows by another way, and back.
+struct Detour {
+    there: &'static [&'static str],
+    back: &'static [&'static str],
+}
 
 /// How many statements of a kind ran, and how many failed.
 #[derive(Default)]
 struct Tally {
     kinds: BTreeMap<String, (u32, u32)>,
     errors: BTreeMap<String, (u32, String)>,
+    /// Statements that met a row, of those that could.
+    met: BTreeMap<String, (u32, u32)>,
+    /// Queries that bring other rows by another way.
+    open: Vec<String>,
 }
 
 fn kind(statement: &CaseStatement) -> String {
@@ -34,18 +51,23 @@ fn kind(statement: &CaseStatement) -> String {
 
 impl Tally {
     /// Runs a case, one transaction after another. A transaction with a statement that failed is begun anew.
-    fn run(&mut self, case: &Case, run: Run<'_>) {
+    fn run(&mut self, case: &Case, detour: &Detour, run: Run<'_>) {
         for statement in case.schema.iter().chain(&case.rows) {
             run(statement).unwrap_or_else(|error| panic!("{error:?}: {statement}"));
         }
         for transaction in &case.transactions {
             let begin = &transaction.begin;
             run(begin).unwrap_or_else(|error| panic!("{error:?}: {begin}"));
+            // Settings cannot be changed everywhere in a transaction that only reads.
             for statement in &transaction.statements {
-                let (ran, failed) = self.kinds.entry(kind(statement)).or_default();
-                *ran += 1;
-                if let Err((code, text)) = run(&statement.sql) {
-                    *failed += 1;
+                self.kinds.entry(kind(statement)).or_default().0 += 1;
+                let brought = run(&statement.sql);
+                if let Ok(brought) = &brought {
+                    self.count(&kind(statement), brought);
+                    self.by_another_way(statement, brought, detour, run);
+                }
+                if let Err((code, text)) = brought {
+                    self.kinds.entry(kind(statement)).or_default().1 += 1;
                     let text = text.lines().next().unwrap_or_default();
                     let words: String =
                         text.chars().filter(|c| !c.is_ascii_digit()).take(90).collect();
@@ -65,12 +87,55 @@ impl Tally {
         }
     }
 
+    fn count(&mut self, kind: &str, brought: &Brought) {
+        let met = match brought {
+            Brought::Rows(rows) => !rows.is_empty(),
+            Brought::Changed(rows) => *rows > 0,
+        };
+        let entry = self.met.entry(kind.to_owned()).or_default();
+        entry.0 += 1;
+        entry.1 += u32::from(met);
+    }
+
+    /// Whether a query brings the same by another way: else the data alone does not determine it.
+    fn by_another_way(
+        &mut self,
+        statement: &CaseStatement,
+        brought: &Brought,
+        detour: &Detour,
+        run: Run<'_>,
+    ) {
+        if !matches!(statement.does, Does::Select { .. }) {
+            return;
+        }
+        detour.there.iter().for_each(|setting| drop(run(setting).unwrap()));
+        let again = run(&statement.sql);
+        detour.back.iter().for_each(|setting| drop(run(setting).unwrap()));
+        let sorted = |brought: &Brought| match brought {
+            Brought::Rows(rows) => {
+                let mut rows = rows.clone();
+                if !statement.ordered {
+                    rows.sort();
+                }
+                rows
+            }
+            Brought::Changed(_) => Vec::new(),
+        };
+        let again = again.map(|again| sorted(&again));
+        if again.as_ref() != Ok(&sorted(brought)) {
+            self.open.push(format!("{}\n    {brought:?}\n    {again:?}", statement.sql));
+        }
+    }
+
     fn told(&self) -> (String, f64) {
         let mut told = String::new();
         let (mut all, mut bad) = (0, 0);
         for (kind, (ran, failed)) in &self.kinds {
             let share = 100.0 * f64::from(ran - failed) / f64::from(*ran);
-            writeln!(told, "  {kind:26} {ran:6} {share:6.1}% without error").unwrap();
+            let (could, met) = self.met.get(kind).copied().unwrap_or_default();
+            let met = 100.0 * f64::from(met) / f64::from(could.max(1));
+            writeln!(told, "  {kind:26} {ran:6} {share:6.1}% without error, {met:5.1}% meet a row")
+                .unwrap();
             (all, bad) = (all + ran, bad + failed);
         }
         let mut errors: Vec<_> = self.errors.iter().collect();
@@ -87,6 +152,7 @@ impl Tally {
         eprintln!("{name}: {:.2}% of statements without error\n{told}", 100.0 * share);
         let ours = self.errors.keys().filter(|text| !lawful.iter().any(|l| text.starts_with(l)));
         assert_eq!(ours.collect::<Vec<_>>(), Vec::<&String>::new(), "{name}");
+        assert!(self.open.is_empty(), "{name}: {}:\n{}", self.open.len(), self.open.join("\n"));
         assert!(share >= 0.9, "{name}: {share}");
     }
 }
@@ -103,7 +169,7 @@ fn generators(dialect: &'static Dialect) -> impl Iterator<Item = Case> {
         .map(move |number| if number % 20 == 19 { large.case(number) } else { small.case(number) })
 }
 
-fn on_server(target: &dyn Target, dialect: &'static Dialect, lawful: &[&str]) {
+fn on_server(target: &dyn Target, dialect: &'static Dialect, lawful: &[&str], detour: &Detour) {
     let consoles = target.consoles().unwrap();
     let offer = target.offers().iter().find(|offer| offer.name == "read-committed").unwrap();
     let room = consoles.make_room().unwrap();
@@ -111,9 +177,16 @@ fn on_server(target: &dyn Target, dialect: &'static Dialect, lawful: &[&str]) {
     for case in generators(dialect) {
         consoles.empty_room(&room).unwrap();
         let mut console = consoles.console(offer, &room).unwrap();
-        tally.run(&case, &mut |statement| {
-            let failed = |f: isolde_target::Failure| (f.code, f.message);
-            console.run(statement).map(|_| ()).map_err(failed)
+        tally.run(&case, detour, &mut |statement| {
+            Ok(match console.run(statement).map_err(|f| (f.code, f.message))? {
+                Said::Rows(set) => {
+                    let text =
+                        |row: &Vec<Datum>| row.iter().map(|d| format!("{} ", d.text())).collect();
+                    Brought::Rows(set.rows.iter().map(text).collect())
+                }
+                Said::Changed(rows) => Brought::Changed(rows),
+                Said::Done | Said::RolledBack => Brought::Changed(0),
+            })
         });
     }
     consoles.remove_room(&room).unwrap();
@@ -124,27 +197,56 @@ fn on_server(target: &dyn Target, dialect: &'static Dialect, lawful: &[&str]) {
 fn postgresql_understands_what_is_generated() {
     let Some(target) = server("postgres") else { return };
     // Foreign keys, CHECK; numbers and texts that get too large.
-    on_server(&*target, &POSTGRESQL, &["23503", "23514"]);
+    let there = &[
+        "SET enable_indexscan = off",
+        "SET enable_indexonlyscan = off",
+        "SET enable_bitmapscan = off",
+        "SET enable_hashjoin = off",
+        "SET enable_hashagg = off",
+    ];
+    let back = &[
+        "RESET enable_indexscan",
+        "RESET enable_indexonlyscan",
+        "RESET enable_bitmapscan",
+        "RESET enable_hashjoin",
+        "RESET enable_hashagg",
+    ];
+    on_server(&*target, &POSTGRESQL, &["23503", "23514"], &Detour { there, back });
 }
 
 #[test]
 fn mariadb_understands_what_is_generated() {
     let Some(target) = server("mariadb") else { return };
-    on_server(&*target, &MARIADB, &["1451", "1452", "4025"]);
+    let there = &[
+        "SET join_cache_level = 0",
+        "SET optimizer_switch = 'derived_merge=off,semijoin=off,materialization=off,subquery_cache=off'",
+    ];
+    let back = &["SET join_cache_level = DEFAULT", "SET optimizer_switch = DEFAULT"];
+    on_server(&*target, &MARIADB, &["1451", "1452", "4025"], &Detour { there, back });
 }
 
 #[test]
 fn sqlite_understands_what_is_generated() {
+    let there = &["PRAGMA reverse_unordered_selects = ON", "PRAGMA automatic_index = OFF"];
+    let back = &["PRAGMA reverse_unordered_selects = OFF", "PRAGMA automatic_index = ON"];
+    let detour = Detour { there, back };
     let mut tally = Tally::default();
     for case in generators(&SQLITE) {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
         connection.pragma_update(None, "foreign_keys", "ON").unwrap();
-        tally.run(&case, &mut |statement| {
-            let all = || -> rusqlite::Result<()> {
+        tally.run(&case, &detour, &mut |statement| {
+            let all = || -> rusqlite::Result<Brought> {
                 let mut prepared = connection.prepare(statement)?;
+                let columns = prepared.column_count();
                 let mut rows = prepared.query([])?;
-                while rows.next()?.is_some() {}
-                Ok(())
+                let mut texts = Vec::new();
+                while let Some(row) = rows.next()? {
+                    texts.push(
+                        (0..columns).map(|at| format!("{:?} ", row.get_ref(at).unwrap())).collect(),
+                    );
+                }
+                let changed = connection.changes();
+                Ok(if columns == 0 { Brought::Changed(changed) } else { Brought::Rows(texts) })
             };
             all().map_err(|error| {
                 let code = error.sqlite_error().map_or(0, |e| e.extended_code);
