@@ -19,6 +19,7 @@ mod live;
 mod lost_connections;
 mod mirrored;
 mod online;
+mod online_intervals;
 mod outputs;
 mod own_histories;
 mod planted;
