@@ -33,6 +33,7 @@ mod secrets;
 mod shared_histories;
 mod shown;
 mod signals;
+mod statement_snapshots;
 mod throwaway;
 mod tidy;
 mod timestamps;

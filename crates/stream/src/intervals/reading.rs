@@ -128,7 +128,7 @@ impl Mirror {
             let read = &reads[*wrong];
             let snapshot = match read.sees {
                 Sees::Snapshot => txn.trace.snapshot,
-                Sees::At(span) => Some(span),
+                Sees::At(span) | Sees::Statement(_, span) => Some(span),
                 Sees::Newest(_) => None,
             };
             let row = &self.rows[&read.row];
@@ -138,11 +138,21 @@ impl Mirror {
             let what = Broken::Read { row: read.row, op: read.op, snapshot, possible };
             self.tell(&txn.trace, what);
         }
-        if let Some((torn, snapshot)) = judged.torn.zip(txn.trace.snapshot) {
-            let earlier = reads[..torn].iter().filter(|read| read.sees == Sees::Snapshot);
-            let others = earlier.map(|read| read.op).collect();
-            let op = reads[torn].op;
-            self.tell(&txn.trace, Broken::Torn { op, others, snapshot });
+        for torn in &judged.torn {
+            let Some((last, others)) = torn.split_last() else { continue };
+            let Read { op, sees, .. } = reads[*last];
+            let snapshot = match sees {
+                Sees::Snapshot => txn.trace.snapshot,
+                Sees::Statement(_, span) => Some(span),
+                Sees::At(_) | Sees::Newest(_) => None,
+            };
+            if let Some(snapshot) = snapshot {
+                // A predicate read returned several rows.
+                let mut others: Vec<u32> = others.iter().map(|other| reads[*other].op).collect();
+                others.retain(|other| *other != op);
+                others.dedup();
+                self.tell(&txn.trace, Broken::Torn { op, others, snapshot });
+            }
         }
     }
 }

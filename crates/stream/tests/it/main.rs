@@ -28,4 +28,5 @@ mod repeats;
 mod seen_on_servers;
 mod server;
 mod snapshot_examples;
+mod statement_snapshots;
 mod traces;
