@@ -11,6 +11,7 @@
 //! more reads have one candidate only. What is certain then must not be half of what a transaction wrote.
 
 use hashbrown::HashMap;
+use isolde_spec::Certifier;
 
 use super::content::Match;
 use super::row::{Place, Row, TraceNo};
@@ -35,11 +36,12 @@ pub(crate) struct ReadsJudged {
     pub(crate) snapshot: Option<Span>,
 }
 
-/// Asks the reads of a transaction. Rows are looked up by the number of the read.
+/// Asks the reads of a transaction. Rows are looked up by the number of the read. Where a certifier looks for cycles, it finds
+/// the halves of commits, too, and gives them better names.
 pub(crate) fn judge<'r>(
     reads: &[Read],
     snapshot: Option<Span>,
-    own: TraceNo,
+    (own, certifier): (TraceNo, Certifier),
     row_of: impl Fn(usize) -> &'r Row,
 ) -> ReadsJudged {
     let mut judged = ReadsJudged { snapshot, ..ReadsJudged::default() };
@@ -63,7 +65,9 @@ pub(crate) fn judge<'r>(
                 judged.snapshot = Some(narrowed);
             }
             ask_again(reads, (&of_it, narrowed), own, &row_of, &mut judged);
-            judged.torn.extend(half_seen((&of_it, narrowed), &judged.saw, &row_of));
+            if certifier == Certifier::None {
+                judged.torn.extend(half_seen((&of_it, narrowed), &judged.saw, &row_of));
+            }
         }
     }
     judged

@@ -27,7 +27,8 @@ impl Mirror {
             self.row_mut(read.row);
         }
         let rows: Vec<&Row> = others.iter().map(|read| &self.rows[&read.row]).collect();
-        let judged = consistent_read::judge(&others, txn.trace.snapshot, txn.no, |at| rows[at]);
+        let own = (txn.no, self.profile.certifier);
+        let judged = consistent_read::judge(&others, txn.trace.snapshot, own, |at| rows[at]);
         self.count_reads(txn, &others, &judged);
         self.tell_reads(txn, &others, &judged);
         (txn.snapshot, txn.saw) = (judged.snapshot, judged.saw);
