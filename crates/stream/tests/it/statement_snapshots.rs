@@ -1,4 +1,5 @@
-//! Where each statement has a snapshot of its own, all that one statement returned is of one instant.
+//! Where each statement has a snapshot of its own, all that one statement returned is of one instant; and no snapshot shows
+//! half of a commit.
 
 use crate::asked::{asked, check, figure};
 
@@ -72,4 +73,28 @@ fn the_snapshot_of_a_statement_is_known_better_after_each_row() {
     };
     assert_eq!(figures(&read("r(x,0)")), [1, 0]);
     assert_eq!(figures(&read("r(x,0) r(y,3)")), [2, 2]);
+}
+
+/// While its COMMIT is under way a transaction may be seen or not, but not one of its rows without the other.
+#[test]
+fn no_snapshot_shows_half_of_a_commit() {
+    let text = |reads: &str| {
+        format!(
+            "initial 0\n\
+             a T1: w(x,1)@[10,20] w(y,1)@[30,40] @[10,300] {{end-sent=50}}\n\
+             r R: {reads} @[60,90] {{end-sent=80}}\n"
+        )
+    };
+    let torn = "consistent read: TornSnapshot by R on x y";
+    for (one, two) in [(0, 1), (1, 0)] {
+        check(&text(&format!("[r(x,{one}) r(y,{two})]@[60,70]")), RC, &[torn]);
+        let apart = text(&format!("r(x,{one})@[60,70] r(y,{two})@[71,75]"));
+        check(&apart, "postgresql/repeatable-read", &[torn]);
+        // A certifier finds it as a cycle, and once.
+        let cycle = asked(&apart, "postgresql/serializable").lines;
+        let is_cycle = cycle.len() == 1 && cycle[0].starts_with("serialization certifier: ");
+        assert!(is_cycle, "{cycle:?}");
+    }
+    check(&text("[r(x,1) r(y,1)]@[60,70]"), RC, &[]);
+    check(&text("[r(x,0) r(y,0)]@[60,70]"), RC, &[]);
 }
