@@ -1,6 +1,6 @@
 //! From what was typed to what a job shall do.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use isolde_job::{
     CommandLine, Driving, Often, OnlinePlan, RunPlan, ServerPlan, TestPlan, WorkloadPlan,
 };
@@ -61,12 +61,6 @@ pub(crate) fn test(args: &TestArgs) -> Result<TestPlan> {
         until_found: args.trials.is_none(),
         budget: args.budget,
     };
-    // Online, what was told is held against the record, and answers that are never that it holds have no place there.
-    ensure!(
-        !(args.online && by_intervals(args)),
-        "client intervals are judged when the run is over\n  hint: leave out --online; or isolde record, and beside it \
-         isolde watch FILE --evidence intervals, which judges the record while it is written"
-    );
     Ok(TestPlan {
         run: run(&args.run),
         levels: isolde_job::levels(&args.level)?,

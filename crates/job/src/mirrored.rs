@@ -99,15 +99,17 @@ where
         Profile::find(server, &profile.level).is_some_and(|found| found.server == *name)
             && profile.promises.implies(level)
     });
-    let strong = |profile: &&Profile| {
-        Level::ALL.into_iter().filter(|weaker| profile.promises.implies(*weaker)).count()
-    };
-    of_server.min_by_key(strong).ok_or_else(|| {
+    of_server.min_by_key(|profile| promised_levels(profile)).ok_or_else(|| {
         anyhow!(
             "{level} cannot be judged by client intervals: no level of {server} is known that promises it\n  \
              hint: --profile FILE says how one works (docs/profiles.md)"
         )
     })
+}
+
+/// How many levels a profile promises: the more, the stronger.
+pub(crate) fn promised_levels(profile: &Profile) -> usize {
+    Level::ALL.into_iter().filter(|weaker| profile.promises.implies(*weaker)).count()
 }
 
 /// The profile of that name (`postgresql/repeatable-read`), or of a file that holds one.

@@ -99,9 +99,9 @@ fn online(
     spill: &Path,
 ) -> Result<Option<Online>> {
     let Some(OnlinePlan { stop }) = plan.online else { return Ok(None) };
-    let promise = stage.online_promise(levels)?;
+    let held_to = stage.online_promise(levels, plan.intervals.as_ref())?;
     fs::create_dir(spill).with_context(|| format!("cannot make {}", spill.display()))?;
-    Online::start(promise, stop, spill).map(Some)
+    Online::start(&held_to, stop, spill).map(Some)
 }
 
 /// Holds what the stream said against the same promise, asked of the record.

@@ -7,17 +7,18 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use isolde_history::{JsonlWriter, NativeWriter, OpKind, SinkError};
+use isolde_history::{HistoryBuilder, JsonlWriter, NativeWriter, OpKind, SinkError};
 use isolde_run::{Controls, Options, Progress, Ran, RunError, Stuck, Tape, within};
-use isolde_spec::{Level, Promise};
+use isolde_spec::Level;
 use isolde_target::{Failure, Offer, Show, Target, without_password};
 use isolde_workload::{Kind, Settings, Workload};
 
 use crate::command_line::quoted;
 use crate::event::{Event, Watch};
 use crate::load::{self, Reading};
+use crate::mirrored::IntervalQuestion;
 use crate::notice::Notice;
-use crate::online::{self, Online, OnlineOutcome};
+use crate::online::{self, Online, OnlineOutcome, OnlinePromise};
 use crate::output;
 use crate::place::Place;
 use crate::plan::{RunPlan, ServerPlan};
@@ -107,8 +108,18 @@ impl Stage {
     }
 
     /// What a run is held to if it is checked while it goes on.
-    pub(crate) fn online_promise(&self, levels: &[Level]) -> Result<Promise> {
-        online::promise((&*self.target, self.show), &self.place.offer, levels)
+    pub(crate) fn online_promise(
+        &self,
+        levels: &[Level],
+        intervals: Option<&IntervalQuestion>,
+    ) -> Result<OnlinePromise> {
+        let Some(question) = intervals else {
+            let promise = online::promise((&*self.target, self.show), &self.place.offer, levels)?;
+            return Ok(promise.into());
+        };
+        let mut header = HistoryBuilder::new();
+        self.place.describe(&workload(self.place.settings.clone())?, &mut header);
+        OnlinePromise::by_intervals(question, &header.finish(), levels)
     }
 
     /// One run, recorded in a file of its own, of which a stream gets all that it needs.
@@ -166,7 +177,8 @@ impl Stage {
         let Some(online) = online else {
             return self.drive(workload, tape, stop.run_flag(), watch);
         };
-        let (mut fed, halt) = (online.tape(tape), online.halt());
+        let sessions = workload.settings().sessions;
+        let (mut fed, halt) = (online.tape(tape, sessions), online.halt());
         let ran = self.drive(workload, &mut fed, &halt, &mut |event| {
             watch(event);
             online.tell(watch);

@@ -34,7 +34,7 @@ fn repeat(plan: &TestPlan, stage: &Stage, stop: &Stop, watch: Watch<'_>) -> Resu
     let levels = if plan.levels.is_empty() { &promised } else { plan.levels.as_slice() };
     if plan.online.is_some() {
         // Why not is said before anything runs.
-        stage.online_promise(levels)?;
+        stage.online_promise(levels, plan.intervals.as_ref())?;
     }
     let mut trials = Trials::of(levels);
     for number in 0..plan.often.most {

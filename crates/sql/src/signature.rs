@@ -34,6 +34,7 @@ pub fn signature(case: &Case, suspect: &Suspect) -> String {
             let words: String = failure.message.chars().filter(|c| !c.is_ascii_digit()).collect();
             format!("words {complaint:?} {}: {words}", failure.code)
         }
+        Suspect::Torn { other, .. } => format!("one version overwritten twice: {}", of(other)),
         Suspect::Hang(_) => format!("hang: {}", verbs(case)),
     }
 }

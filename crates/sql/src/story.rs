@@ -75,6 +75,11 @@ pub fn story(case: &Case, suspect: &Suspect) -> String {
             let at = at.as_ref().map_or_else(|| "outside of transactions".to_owned(), named);
             format!("{at}\nthe server says: {failure}")
         }
+        Suspect::Torn { one, other } => format!(
+            "{}\nand\n{}\noverwrote the same version of a row: what the first one wrote is lost",
+            named(one),
+            named(other),
+        ),
         Suspect::Hang(turn) => {
             format!("{} was sent a step, and neither answered nor waits", session(turn.txn))
         }

@@ -1,5 +1,6 @@
 //! Opening a source, and the thread that reads it.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -76,7 +77,7 @@ impl Opening<'_> {
         match self.source {
             WatchSource::File(_) | WatchSource::Stdin => {
                 let read: Reader =
-                    Box::new(move |feed| piped::run(std::io::stdin(), "<stdin>", &agreed, feed));
+                    Box::new(move |feed| piped::run(io::stdin(), "<stdin>", &agreed, feed));
                 Ok(("<stdin>".to_owned(), read))
             }
             WatchSource::Tcp(at) => {
@@ -124,7 +125,7 @@ impl Opening<'_> {
         identity: &mut Option<(u64, u64)>,
     ) -> Result<(String, Reader), String> {
         let name = path.display().to_string();
-        let about = std::fs::metadata(path).map_err(|error| format!("{name}: {error}"))?;
+        let about = std::fs::metadata(path).map_err(|error| unreadable(&name, &error))?;
         if about.is_dir() {
             return Err(format!("{name} is a folder\n  hint: a file that grows can be watched"));
         }
@@ -132,7 +133,7 @@ impl Opening<'_> {
         if self.kept.is_some() && !about.is_file() {
             return Err(format!("{name} is no file, and cannot be read again: --state needs that"));
         }
-        let mut file = Growing::open(path).map_err(|error| format!("{name}: {error}"))?;
+        let mut file = Growing::open(path).map_err(|error| unreadable(&name, &error))?;
         *identity = file.identity().map_err(|error| format!("{name}: {error}"))?;
         let mark = self.kept.and_then(|kept| kept.mark.as_ref());
         let before = mark.and_then(|mark| mark.file);
@@ -163,6 +164,19 @@ impl Opening<'_> {
         };
         Ok((name, Box::new(read)))
     }
+}
+
+/// Why a file cannot be read, and what may have been meant.
+fn unreadable(name: &str, error: &io::Error) -> String {
+    if error.kind() != io::ErrorKind::NotFound {
+        return format!("{name}: cannot be read: {error}");
+    }
+    let is_port = |(host, port): (&str, &str)| !host.is_empty() && port.parse::<u16>().is_ok();
+    let hint = match name.rsplit_once(':').is_some_and(is_port) {
+        true => format!("tcp:{name} waits for connections there, http:{name} for requests"),
+        false => "is the path right? A file has to be there before it is watched; `-` reads standard input".to_owned(),
+    };
+    format!("{name}: cannot be read: {error}\n  hint: {hint}")
 }
 
 /// Where a listener really is: port 0 is any that is free.

@@ -54,8 +54,8 @@ pub(crate) struct TestArgs {
     #[command(flatten)]
     pub(crate) intervals: IntervalArgs,
     /// Check each run while it goes on, and tell violations at once: by the timestamps of the database, for si and ser (etcd,
-    /// faulty, drivers that tell timestamps), or by its snapshots, for si (postgres with --evidence snapshots). At the end
-    /// the record is checked as well, and has to say the same
+    /// faulty, drivers that tell timestamps), by its snapshots, for si (postgres with --evidence snapshots), or by the
+    /// mechanisms of its server (--evidence intervals). At the end the record is checked as well, and has to say the same
     #[arg(long)]
     pub(crate) online: bool,
     /// End a run at the first violation that is found while it goes on

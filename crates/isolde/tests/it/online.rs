@@ -16,7 +16,7 @@ fn report(ran: &Ran) -> Value {
 
 /// Runs online, and gives the report of a run of which the record says the same.
 #[track_caller]
-fn online(folder: &Folder, code: i32, args: &[&str]) -> Value {
+pub(crate) fn online(folder: &Folder, code: i32, args: &[&str]) -> Value {
     let ran = folder.isolde(&[&["test"], args, &["--online", "--json", "--seed", "1"]].concat());
     assert_eq!(ran.code, Some(code), "{args:?}: {ran:#?}");
     let report = report(&ran);

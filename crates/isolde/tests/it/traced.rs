@@ -4,9 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use isolde_check::Options;
-use isolde_history::{Format, History, Outcome, Source};
-use isolde_spec::{Answer, Profile, Verdict};
+use isolde_check::{Options, check};
+use isolde_history::notation::{parse, to_text, write_value};
+use isolde_history::{Datum, Format, History, OpKind, Outcome, Source};
+use isolde_spec::{Anomaly, Answer, Level, Profile, Promise, Verdict};
 use isolde_stream::intervals::decide;
 
 use crate::common::{Folder, has_mariadb, has_postgres};
@@ -108,6 +109,7 @@ fn what_postgres_does_is_right_by_its_profiles_and_wrong_by_stronger_ones() {
         &[
             ("i-lost-update", rc, by_rr, &[WRITERS]),
             ("i-half", rc, by_rr, &[FUTURE, WRITERS]),
+            ("i-append", rc, by_rr, &[FUTURE, WRITERS]),
             ("i-mixed", rc, by_rr, &[FUTURE]),
             ("i-phantom", rc, by_rr, &[WRITERS]),
             ("i-read-skew", rc, by_rr, &[FUTURE]),
@@ -153,6 +155,7 @@ fn what_mariadb_does_is_right_by_its_profiles_and_wrong_by_stronger_ones() {
             ("i-lost-update", rr, by_rrs, &[WRITERS]),
             ("i-own-row", rr, by_rrs, &[WRITERS]),
             ("i-half", rr, by_rrs, &[WRITERS]),
+            ("i-append", rr, by_rrs, &[WRITERS]),
             ("i-mixed", rr, by_rrs, &[FUTURE]),
             ("i-phantom", rr, by_rrs, &[WRITERS]),
             ("i-gone", rr, by_rrs, &[FUTURE]),
@@ -171,7 +174,44 @@ fn what_mariadb_does_is_right_by_its_profiles_and_wrong_by_stronger_ones() {
         ],
     );
     let cases = ["i-lost-update", "i-own-row", "i-half", "i-mixed", "i-phantom", "i-gone"];
-    let more = ["i-no-change", "i-impossible-where", "i-select-1", "i-own-write-first"];
+    let more = ["i-no-change", "i-impossible-where", "i-select-1", "i-own-write-first", "i-append"];
     let cases: Vec<(&str, &str)> = cases.iter().chain(&more).map(|case| (*case, rr)).collect();
     all_commit(&traces, &cases);
+    lists_show_the_same_by_values(&traces[&("i-append".to_owned(), rr.to_owned())]);
+}
+
+/// The texts of `i-append` are lists: what the trace shows by intervals its values show, too. T1 has read the first list
+/// before T2 extended it, extends what T2 left, and does not see the other list that T2 extended.
+#[track_caller]
+fn lists_show_the_same_by_values(trace: &History) {
+    let lists = as_lists(trace);
+    let verdict = check(&lists, Promise::of(Level::SnapshotIsolation), &Options::default());
+    let found: Vec<Anomaly> = verdict.counts.iter().map(|counted| counted.anomaly).collect();
+    // Both are called G-single elsewhere.
+    let expected = [Anomaly::NonMonotonicRead, Anomaly::LostUpdate];
+    assert_eq!(found, expected, "{}\n{verdict:#?}", to_text(&lists));
+    // Each read sees committed lists, whole transactions, and none twice.
+    let weak = check(&lists, Promise::of(Level::Pl2), &Options::default());
+    assert_eq!(weak.holds(), Some(true), "{weak:#?}");
+}
+
+/// The same transactions with texts such as 'a,b' read as lists, and each write as an append of the last element.
+fn as_lists(trace: &History) -> History {
+    let pool = trace.pool();
+    let mut lists = String::from("initial none\ninit: append([test,1],a) append([test,2],x)\n");
+    for txn in trace.txns() {
+        lists += &format!("t{}:", txn.id().index());
+        for op in txn.ops() {
+            let Datum::Row(row) = pool.datum(op.value()) else { panic!("no row by column") };
+            let text = row.pairs().find_map(|(_, cell)| pool.as_text(cell)).unwrap();
+            let mut key = String::new();
+            write_value(pool, pool.key_name(op.key()), &mut key);
+            lists += &match op.kind() {
+                OpKind::Read => format!(" list({key},[{text}])"),
+                _ => format!(" append({key},{})", text.rsplit(',').next().unwrap()),
+            };
+        }
+        lists.push('\n');
+    }
+    parse(&lists).unwrap()
 }

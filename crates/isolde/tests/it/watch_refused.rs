@@ -35,6 +35,19 @@ fn what_never_ends_has_no_end_to_wait_for() {
 }
 
 #[test]
+fn a_source_that_is_not_there_is_refused_with_what_may_have_been_meant() {
+    let folder = Folder::new("refused-missing");
+    refused(&folder, &["no.jsonl"], "cannot be read: No such file");
+    for missing in ["no.jsonl", "no.isolde", "no/such.jsonl", "half:way"] {
+        refused(&folder, &[missing], "hint: is the path right?");
+    }
+    for address in ["localhost:9000", "127.0.0.1:80"] {
+        let hint = format!("hint: tcp:{address} waits for connections there, http:{address}");
+        refused(&folder, &[address], &hint);
+    }
+}
+
+#[test]
 fn a_pipe_in_place_of_a_file_is_refused_before_it_is_opened() {
     let folder = Folder::new("refused-pipe");
     let made = Command::new("mkfifo").arg(folder.file("pipe")).status().unwrap();

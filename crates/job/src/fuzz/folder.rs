@@ -211,7 +211,7 @@ impl SavedFinding {
 
 /// Runs a finding once more, exactly as it was, and asks all oracles.
 pub fn replay(target: &dyn Target, offer: Offer, saved: &SavedFinding) -> Result<Replayed> {
-    let Some(consoles) = target.consoles() else { bail!("{} understands no SQL", target.name()) };
+    let Some(consoles) = target.sql() else { bail!("{} understands no SQL", target.name()) };
     let policy = policy(target.name(), &offer).map_err(anyhow::Error::msg)?;
     let mut runner = Runner::open(consoles, offer)?;
     let (mut same, mut others) = (None, Vec::new());

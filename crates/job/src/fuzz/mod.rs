@@ -113,7 +113,7 @@ pub fn fuzz(
     stop: &Stop,
     told: &(dyn Fn(&FuzzTally, usize) + Sync),
 ) -> Result<Fuzzed> {
-    let Some(consoles) = target.consoles() else {
+    let Some(consoles) = target.sql() else {
         bail!("{} understands no SQL", target.name());
     };
     let policy = policy(target.name(), &offer).map_err(anyhow::Error::msg)?;

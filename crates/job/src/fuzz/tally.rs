@@ -17,8 +17,6 @@ pub enum GaveUp {
     Lost,
     /// Its tables could not be made.
     NoSetup,
-    /// Two statements overwrote one version.
-    Torn,
 }
 
 impl GaveUp {
@@ -29,7 +27,6 @@ impl GaveUp {
             GaveUp::Silent => "no answer",
             GaveUp::Lost => "connection lost",
             GaveUp::NoSetup => "no tables",
-            GaveUp::Torn => "one version overwritten twice",
         }
     }
 }

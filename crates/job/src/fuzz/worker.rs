@@ -194,7 +194,7 @@ fn tally(case: &Case, worked: &Worked) -> FuzzTally {
         *tally.failures.entry(failure.code.clone()).or_default() += 1;
     }
     let given_up = match &worked.given_up {
-        None => worked.torn.then_some(GaveUp::Torn),
+        None => None,
         Some(GivenUp::NeverSettled) => Some(GaveUp::NeverSettled),
         Some(GivenUp::Silent(_)) => Some(GaveUp::Silent),
         Some(GivenUp::Lost(..)) => Some(GaveUp::Lost),

@@ -18,13 +18,13 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use isolde_run::Tape;
 use isolde_spec::Promise;
-use isolde_stream::{Settings, Stream, StreamEvent};
+use isolde_stream::{Stream, StreamEvent};
 
 use crate::event::{Event, Watch};
 use crate::notice::Notice;
 use checking::{Checked, Checking};
 pub use outcome::{Agreement, OnlineOutcome};
-pub(crate) use promised::promise;
+pub(crate) use promised::{OnlinePromise, promise};
 use tape::{Fed, FedTape, Feed, HandedOver};
 
 /// How many batches may wait for the stream; beyond it the recorder waits, and at last the sessions.
@@ -50,10 +50,8 @@ pub(crate) struct Online {
 
 impl Online {
     /// Begins a stream. What does not fit into memory goes to the folder, which has to be there.
-    pub(crate) fn start(promise: Promise, stops: bool, folder: &Path) -> Result<Online> {
-        let mut settings = Settings::new(promise);
-        settings.folder = Some(folder.to_owned());
-        let stream = Stream::new(settings)?;
+    pub(crate) fn start(held_to: &OnlinePromise, stops: bool, folder: &Path) -> Result<Online> {
+        let (promise, stream) = (held_to.promise, Stream::new(held_to.settings(folder))?);
         let halt = Arc::new(AtomicBool::new(false));
         let (sender, batches) = sync_channel(WAITING);
         let (tell, found) = channel();
@@ -70,9 +68,10 @@ impl Online {
         Arc::clone(&self.halt)
     }
 
-    /// The tape, of which the stream gets all that it needs.
-    pub(crate) fn tape<'t>(&mut self, tape: &'t mut dyn Tape) -> FedTape<'t> {
-        FedTape::new(tape, Feed::new(self.sender.take(), Arc::clone(&self.halt), self.promise.by))
+    /// The tape of a run with so many sessions, of which the stream gets all that it needs.
+    pub(crate) fn tape<'t>(&mut self, tape: &'t mut dyn Tape, sessions: u32) -> FedTape<'t> {
+        let feed = Feed::new(self.sender.take(), Arc::clone(&self.halt), self.promise.by);
+        FedTape::new(tape, feed, sessions)
     }
 
     /// The run is over: the tape gets nothing more.

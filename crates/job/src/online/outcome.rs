@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use isolde_report::number;
-use isolde_spec::{Anomaly, Answer, Promise, Verdict};
-use isolde_stream::Status;
+use isolde_spec::{Anomaly, Answer, By, Promise, Verdict};
+use isolde_stream::{Status, StreamAnswer};
 use serde_json::{Map, Value, json};
 
 use super::checking::Checked;
@@ -87,7 +87,7 @@ impl OnlineOutcome {
 
     /// In words, a line each.
     fn lines(&self, elapsed: Duration) -> Vec<String> {
-        let mut lines = vec![format!("{}: {}", self.promise, self.said())];
+        let mut lines = vec![format!("{}: {}", self.promised(), self.said())];
         if self.delays.count() > 0 {
             let ms = |time: Duration| time.as_secs_f64() * 1e3;
             lines.push(format!(
@@ -123,16 +123,24 @@ impl OnlineOutcome {
         self.lines(elapsed).join("; ")
     }
 
+    /// The promise by its name: the mechanisms of a server know of no sessions.
+    fn promised(&self) -> String {
+        let of_sessions = self.promise.by == By::Intervals || self.promise.session_order;
+        Promise { session_order: of_sessions, ..self.promise }.to_string()
+    }
+
     /// The verdict in a few words.
     fn said(&self) -> String {
         let status = &self.status;
-        match status.holds() {
-            Some(true) => "nothing was found".to_owned(),
-            Some(false) => format!("violated ({})", counted(&status.by_anomaly)),
-            None => match &self.first_doubt {
-                Some(why) => format!("unknown ({why})"),
-                None => "unknown".to_owned(),
-            },
+        match (status.answer(), &self.first_doubt) {
+            (StreamAnswer::Holds, _) => "nothing was found".to_owned(),
+            (StreamAnswer::NoViolation { enough: true }, _) => no_violation(status),
+            (StreamAnswer::NoViolation { enough: false }, _) => {
+                no_violation(status) + ", which is a smaller share than was asked for"
+            }
+            (StreamAnswer::Violated, _) => format!("violated ({})", counted(&status.by_anomaly)),
+            (StreamAnswer::Unknown, Some(why)) => format!("unknown ({why})"),
+            (StreamAnswer::Unknown, None) => "unknown".to_owned(),
         }
     }
 
@@ -166,8 +174,14 @@ impl OnlineOutcome {
         let share = |time: Option<Duration>| {
             time.map(|time| time.as_secs_f64() / elapsed.as_secs_f64().max(1e-9))
         };
-        json!({
-            "promise": self.promise.to_string(),
+        let mut told = json!({
+            "promise": self.promised(),
+            "answer": match status.answer() {
+                StreamAnswer::Holds => "holds",
+                StreamAnswer::NoViolation { .. } => "no-violation",
+                StreamAnswer::Violated => "violated",
+                StreamAnswer::Unknown => "unknown",
+            },
             "holds": status.holds(),
             "transactions": status.txns,
             "violations": status.violations,
@@ -192,7 +206,13 @@ impl OnlineOutcome {
             "recording_cpu_seconds": self.recording.map(|time| time.as_secs_f64()),
             "recording_share_of_a_core": share(self.recording),
             "held_back_seconds": self.held_back.as_secs_f64(),
-        })
+        });
+        if let Some(share) = status.by_intervals {
+            told["decided"] = json!(share.decided);
+            told["of"] = json!(share.of);
+            told["enough"] = json!(share.enough);
+        }
+        told
     }
 }
 
@@ -206,8 +226,8 @@ fn agreement(online: &Status, why: Option<&str>, offline: &Verdict) -> Agreement
     counts.sort_unstable();
     let count_of = |name: &str| counts.iter().find(|(other, _)| *other == name).map(|(_, n)| *n);
     let is_there = |(name, n): &(&str, u64)| count_of(name).is_some_and(|count| count >= *n);
-    let is_known = offline.holds().is_some();
-    let differs = counts != online.by_anomaly || online.holds() != offline.holds();
+    let is_known = !matches!(offline.answer, Answer::Unknown(_));
+    let differs = counts != online.by_anomaly || answered(online) != answer_of(offline);
     if is_known
         && differs
         && online.by_anomaly.iter().all(is_there)
@@ -220,23 +240,49 @@ fn agreement(online: &Status, why: Option<&str>, offline: &Verdict) -> Agreement
         return Agreement::Differs(format!("online {online}, of the record {offline}"));
     }
     let only_lost = counts.is_empty() && offline.holds() == Some(false);
-    if offline.holds() != online.holds() && !only_lost {
-        let words = |holds: Option<bool>| match holds {
-            Some(true) => "it holds",
-            Some(false) => "it is violated",
-            None => "it is unknown",
-        };
-        let (online, offline) = (words(online.holds()), words(offline.holds()));
+    let (online, offline) = (answered(online), answer_of(offline));
+    if online != offline && !only_lost {
         return Agreement::Differs(format!("online {online}, of the record {offline}"));
     }
     Agreement::Agrees
+}
+
+/// The answer of a stream, in the words in which it is compared: with how much was decided.
+fn answered(online: &Status) -> String {
+    match online.answer() {
+        StreamAnswer::Holds => "it holds".to_owned(),
+        StreamAnswer::Violated => "it is violated".to_owned(),
+        StreamAnswer::Unknown => "it is unknown".to_owned(),
+        StreamAnswer::NoViolation { .. } => no_violation(online),
+    }
+}
+
+/// The same of a record.
+fn answer_of(offline: &Verdict) -> String {
+    match offline.answer {
+        Answer::Holds => "it holds".to_owned(),
+        Answer::Violated(_) => "it is violated".to_owned(),
+        Answer::Unknown(_) => "it is unknown".to_owned(),
+        Answer::NoViolation { decided, of, .. } => no_violation_among(decided, of),
+    }
+}
+
+fn no_violation(online: &Status) -> String {
+    let share = online.by_intervals.unwrap_or_default();
+    no_violation_among(share.decided, share.of)
+}
+
+fn no_violation_among(decided: u64, of: u64) -> String {
+    format!("no violation among {} of {} decided", number(decided), number(of))
 }
 
 /// What a stream left open, and why; nothing if it decided all.
 fn left_open(online: &Status, why: Option<&str>) -> Option<String> {
     let reads = online.doubts + online.too_late;
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-    match (reads, online.unstamped + online.open) {
+    // By client intervals, what came late was not judged by all that it has to do with.
+    let late = if online.by_intervals.is_some() { online.late } else { 0 };
+    match (reads, online.unstamped + online.open + late) {
         (0, 0) => None,
         (0, 1) => Some("on the stream 1 transaction stayed open".to_owned()),
         (0, txns) => Some(format!("on the stream {} transactions stayed open", number(txns))),
@@ -259,6 +305,7 @@ fn counted(counts: &[(&str, u64)]) -> String {
 #[cfg(test)]
 mod tests {
     use isolde_spec::{Counted, Level, Procedure};
+    use isolde_stream::DecidedShare;
 
     use super::*;
 
@@ -311,6 +358,24 @@ mod tests {
         differs(&online(&[], 0), &verdict, "online nothing, of the record 1 x StaleRead");
         let verdict = offline(unknown(), &[]);
         differs(&online(&[], 0), &verdict, "online it holds, of the record it is unknown");
+    }
+
+    #[test]
+    fn by_intervals_as_much_has_to_be_decided() {
+        let online = |decided| {
+            let share = DecidedShare { decided, of: 1_000, enough: true, timed: true };
+            Status { by_intervals: Some(share), ..online(&[], 0) }
+        };
+        let answer = |decided| Answer::NoViolation { decided, of: 1_000, enough: true };
+        let offline = |decided| offline(answer(decided), &[]);
+        assert_eq!(agreement(&online(950), None, &offline(950)), Agreement::Agrees);
+        let how = "online no violation among 950 of 1,000 decided, of the record no violation among 951 of 1,000 decided";
+        let agreed = agreement(&online(950), None, &offline(951));
+        assert_eq!(agreed, Agreement::Differs(how.to_owned()));
+        // What came late explains why the one has decided less.
+        let late = Status { late: 1, ..online(950) };
+        let open = "on the stream 1 transaction stayed open".to_owned();
+        assert_eq!(agreement(&late, None, &offline(951)), Agreement::Open(open));
     }
 
     #[test]

@@ -1,14 +1,59 @@
 //! Which promise a run is held to while it goes on, and why not where it cannot be.
 
-use anyhow::{Result, bail};
-use isolde_spec::{Level, Promise};
+use std::path::Path;
+
+use anyhow::{Result, anyhow, bail};
+use isolde_history::History;
+use isolde_spec::{Level, Profile, Promise};
 use isolde_stream::{Settings, Stream};
 use isolde_target::{CommitOrder, Offer, Show, Target};
 
 use crate::chosen::{shown_parts, timed_part};
+use crate::mirrored::{IntervalQuestion, promised_levels};
 
 const HINT: &str =
     "\n  hint: leave out --online, and what was recorded is checked when the run is over";
+
+/// What a run is held to while it goes on.
+#[derive(Clone, Debug)]
+pub(crate) struct OnlinePromise {
+    pub(crate) promise: Promise,
+    /// By client intervals: by which mechanisms the server keeps it, and which share has to be decided.
+    intervals: Option<(Profile, f64)>,
+}
+
+impl From<Promise> for OnlinePromise {
+    fn from(promise: Promise) -> OnlinePromise {
+        OnlinePromise { promise, intervals: None }
+    }
+}
+
+impl OnlinePromise {
+    /// By client intervals: the profile that was named, or that of the database's level. Of several levels the strongest is
+    /// asked while the run goes on, and all of them when it is over.
+    pub(crate) fn by_intervals(
+        question: &IntervalQuestion,
+        header: &History,
+        levels: &[Level],
+    ) -> Result<OnlinePromise> {
+        let profiles = question.profiles(header, levels)?;
+        let strongest = profiles.into_iter().max_by_key(promised_levels);
+        let profile = strongest.ok_or_else(|| anyhow!("no profile says how the server works"))?;
+        Ok(OnlinePromise { promise: profile.promise(), intervals: Some((profile, question.share)) })
+    }
+
+    /// For the stream. What does not fit into memory goes to the folder.
+    pub(super) fn settings(&self, folder: &Path) -> Settings {
+        let mut settings = Settings::new(self.promise);
+        settings.folder = Some(folder.to_owned());
+        if let Some((profile, share)) = &self.intervals {
+            (settings.profile, settings.share) = (Some(profile.clone()), *share);
+            // Every session says how far it has come, so none is waited for that says nothing.
+            settings.timeout = 0;
+        }
+        settings
+    }
+}
 
 /// The promise: by timestamps where the database tells them, else by the snapshots that it was asked to show.
 pub(crate) fn promise(

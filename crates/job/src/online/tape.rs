@@ -7,8 +7,8 @@ use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use isolde_history::{
-    Copies, Event, History, HistoryBuilder, Key, Meta, Outcome, Pool, Sink, SinkError,
-    StreamPromise, TxnDraft, Value, Warning,
+    Copies, Event, History, HistoryBuilder, Key, Meta, Outcome, Pool, SessionEvent, Sink,
+    SinkError, StreamPromise, TxnDraft, Value, Warning,
 };
 use isolde_run::Tape;
 use isolde_spec::By;
@@ -44,6 +44,8 @@ pub(crate) struct HandedOver {
 /// A tape that is followed.
 pub(crate) struct FedTape<'t> {
     tape: &'t mut dyn Tape,
+    /// How many sessions there are at the beginning.
+    sessions: u32,
     feed: Feed,
 }
 
@@ -58,6 +60,8 @@ pub(super) struct Feed {
     came: Vec<Instant>,
     /// When the first of the batch came.
     since: Option<Instant>,
+    /// What the stream judges by.
+    by: By,
     /// Whether the batch ends with a promise, which speaks of what follows the batch.
     promised: bool,
     /// Whether a batch was sent: the first one says what is known of the run.
@@ -73,8 +77,8 @@ pub(super) struct Feed {
 }
 
 impl<'t> FedTape<'t> {
-    pub(super) fn new(tape: &'t mut dyn Tape, feed: Feed) -> FedTape<'t> {
-        FedTape { tape, feed }
+    pub(super) fn new(tape: &'t mut dyn Tape, feed: Feed, sessions: u32) -> FedTape<'t> {
+        FedTape { tape, sessions, feed }
     }
 
     /// The run is over: sends what is left, and ends the stream.
@@ -98,6 +102,7 @@ impl<'t> FedTape<'t> {
         if !std::mem::replace(&mut feed.begun, true) {
             let meta = self.tape.meta().clone();
             feed.copies.meta(&meta, self.tape.pool(), &mut feed.batch);
+            feed.announce(self.sessions);
         }
         feed.flush();
     }
@@ -120,6 +125,7 @@ impl Feed {
             count: 0,
             came: Vec::new(),
             since: None,
+            by,
             promised: false,
             begun: false,
             stamped: by != By::Timestamps,
@@ -146,6 +152,27 @@ impl Feed {
             self.halt.store(true, Ordering::SeqCst);
         }
         self.copies.transaction(txn, pool, &mut self.batch)
+    }
+
+    /// By client intervals: all sessions are there before the clock of the run starts, by the names that the recorder gives
+    /// them. So the stream need not wait for others that might begin.
+    fn announce(&mut self, sessions: u32) {
+        if self.by != By::Intervals {
+            return;
+        }
+        for session in 0..sessions {
+            let heartbeat = SessionEvent::Heartbeat { session: Value::from_u32(session), at: 0 };
+            let event = heartbeat.to_event(self.batch.pool());
+            // A builder takes every event.
+            let _ = self.batch.event(event);
+        }
+    }
+
+    /// Whether an event says what is still to come: what the source promises, and by client intervals how far sessions have
+    /// come.
+    fn is_of_use(&self, event: &Event, pool: &Pool) -> bool {
+        let speaks = || SessionEvent::of(pool, event).is_some();
+        StreamPromise::of(pool, event).is_some() || self.by == By::Intervals && speaks()
     }
 
     fn promise(&mut self, event: &Event, pool: &Pool) -> Result<(), SinkError> {
@@ -203,7 +230,7 @@ impl Sink for FedTape<'_> {
     fn event(&mut self, event: Event) -> Result<(), SinkError> {
         self.tape.event(event.clone())?;
         let pool = self.tape.pool();
-        if StreamPromise::of(pool, &event).is_some() {
+        if self.feed.is_of_use(&event, pool) {
             self.feed.promise(&event, pool)?;
         }
         self.flush_if_due();

@@ -272,7 +272,7 @@ fn meaning(witness: &Witness, by: By) -> String {
         let by = by.name();
         return format!("a transaction does not come, by {by}, after what its session did before");
     }
-    if let Some((meaning, _)) = only_by_timestamps(witness) {
+    if let Some((meaning, _)) = only_by_timestamps(witness).or_else(|| written_later(witness)) {
         return meaning.to_owned();
     }
     if let Some(meaning) = by_intervals(witness) {
@@ -310,6 +310,15 @@ fn only_by_timestamps(witness: &Witness) -> Option<(&'static str, &'static str)>
     }
 }
 
+/// The same of a value that some transaction wrote, but certainly not by then.
+fn written_later(witness: &Witness) -> Option<(&'static str, &'static str)> {
+    let read = witness.mirrored.as_ref()?.read.as_ref();
+    (witness.anomaly == Anomaly::ThinAirRead && read.is_some_and(|read| read.write.is_some())).then_some((
+        "a transaction read a value that no transaction had written by then",
+        "a value has to be written before it can be read, and this one certainly was only later",
+    ))
+}
+
 /// What something means by intervals that the catalogue explains by the server's own word.
 fn by_intervals(witness: &Witness) -> Option<&'static str> {
     witness.mirrored.as_ref()?;
@@ -332,7 +341,7 @@ fn breach(witness: &Witness, by: By) -> &'static str {
     if is_of_session(witness) {
         return "by its timestamps a transaction need not see what its own session did before";
     }
-    if let Some((_, breach)) = only_by_timestamps(witness) {
+    if let Some((_, breach)) = only_by_timestamps(witness).or_else(|| written_later(witness)) {
         return breach;
     }
     if is_unseen(witness) {

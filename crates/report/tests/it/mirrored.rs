@@ -163,6 +163,51 @@ fn reads_of_what_cannot_have_been_there() {
 }
 
 #[test]
+fn what_was_written_only_later_is_not_said_to_have_been_written_by_nobody() {
+    let later = "clock events\ngiven x 0\n\
+        b: r(x,9)@[20,21] @[20,25] {end-sent=24}\n\
+        c: w(x,9)@[30,31] @[30,35] {end-sent=34}\n";
+    tells(
+        RC,
+        later,
+        expect![[r#"
+        read-committed by intervals: violated
+          found      1 ThinAirRead
+          ThinAirRead by intervals: a transaction read a value that no transaction had written by then
+            #0 read x = 9, which no transaction had written by then; #1 did so later; its snapshot was taken
+            between 20 and 21. It can only have seen x = 0.
+
+            event  b                c
+               20  + #0 r(x,9)
+               25  + committed
+               30                   + #1 w(x,9)
+               35                   + committed
+
+            not to scale: = certain, - possible, ? at one instant of it
+            #0  snapshot  ??????????????                            20 to 21
+            #1  commit                              ??????????????  34 to 35
+
+            mechanism consistent read: a read sees a version that was there when its snapshot was taken, or
+                     when it had its lock
+            possible x = 0, the initial state
+            read     x = 9, which #1 wrote later
+            snapshot #0: between 20 and 21
+            commit   #1: between 34 and 35
+            values   intervals show it; whether what was read and written is allowed is another question
+            promise  read-committed by intervals: each statement sees what its snapshot can show, or what it
+                     locked, and locks that exclude each other are not held at the same time
+            broken   because a value has to be written before it can be read, and this one certainly was
+                     only later
+            visible  in the first 2 of 2 transactions
+          method     the server's mechanisms, mirrored (when statements were sent and answered says what the
+                     server can have done)
+          evidence   client intervals; profile PostgreSQL read-committed
+          figures    2 transactions
+    "#]],
+    );
+}
+
+#[test]
 fn locks_and_writers_that_overlap() {
     let text = "clock events\ngiven x 0\n\
         a: w(x,1)@[1,3] @[1,12] {end-sent=10}\n\

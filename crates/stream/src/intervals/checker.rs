@@ -277,6 +277,11 @@ impl IntervalChecker {
         (all.decided, all.of)
     }
 
+    /// All that ended before this time is decided.
+    pub(crate) fn reached(&self) -> i64 {
+        self.low.reached()
+    }
+
     /// How many rows are kept.
     pub(crate) fn rows(&self) -> usize {
         self.mirror.rows.len()

@@ -160,6 +160,11 @@ impl LowWater {
         self.low
     }
 
+    /// What it said last.
+    pub(super) fn reached(&self) -> i64 {
+        self.low
+    }
+
     /// How long ago the first came, as far as that is remembered, of those that had not ended when a transaction began: a
     /// timeout longer than that would have been enough for it.
     pub(super) fn came_after(&self, now: i64, began: i64) -> i64 {

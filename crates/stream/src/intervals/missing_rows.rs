@@ -34,7 +34,7 @@ impl Mirror {
     fn missing_rows(&mut self, txn: &mut Deciding, looked: &Looked) {
         let snapshot = match looked.sees {
             Sees::Snapshot => txn.trace.snapshot.unwrap_or(Span::ANY),
-            Sees::At(span) => span,
+            Sees::At(span) | Sees::Statement(_, span) => span,
             Sees::Newest(_) => return,
         };
         let Some(known) = self.predicates.known.get(&looked.predicate) else { return };

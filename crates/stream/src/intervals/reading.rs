@@ -27,7 +27,8 @@ impl Mirror {
             self.row_mut(read.row);
         }
         let rows: Vec<&Row> = others.iter().map(|read| &self.rows[&read.row]).collect();
-        let judged = consistent_read::judge(&others, txn.trace.snapshot, txn.no, |at| rows[at]);
+        let own = (txn.no, self.profile.certifier);
+        let judged = consistent_read::judge(&others, txn.trace.snapshot, own, |at| rows[at]);
         self.count_reads(txn, &others, &judged);
         self.tell_reads(txn, &others, &judged);
         (txn.snapshot, txn.saw) = (judged.snapshot, judged.saw);
@@ -128,7 +129,7 @@ impl Mirror {
             let read = &reads[*wrong];
             let snapshot = match read.sees {
                 Sees::Snapshot => txn.trace.snapshot,
-                Sees::At(span) => Some(span),
+                Sees::At(span) | Sees::Statement(_, span) => Some(span),
                 Sees::Newest(_) => None,
             };
             let row = &self.rows[&read.row];
@@ -138,11 +139,21 @@ impl Mirror {
             let what = Broken::Read { row: read.row, op: read.op, snapshot, possible };
             self.tell(&txn.trace, what);
         }
-        if let Some((torn, snapshot)) = judged.torn.zip(txn.trace.snapshot) {
-            let earlier = reads[..torn].iter().filter(|read| read.sees == Sees::Snapshot);
-            let others = earlier.map(|read| read.op).collect();
-            let op = reads[torn].op;
-            self.tell(&txn.trace, Broken::Torn { op, others, snapshot });
+        for torn in &judged.torn {
+            let Some((last, others)) = torn.split_last() else { continue };
+            let Read { op, sees, .. } = reads[*last];
+            let snapshot = match sees {
+                Sees::Snapshot => txn.trace.snapshot,
+                Sees::Statement(_, span) => Some(span),
+                Sees::At(_) | Sees::Newest(_) => None,
+            };
+            if let Some(snapshot) = snapshot {
+                // A predicate read returned several rows.
+                let mut others: Vec<u32> = others.iter().map(|other| reads[*other].op).collect();
+                others.retain(|other| *other != op);
+                others.dedup();
+                self.tell(&txn.trace, Broken::Torn { op, others, snapshot });
+            }
         }
     }
 }

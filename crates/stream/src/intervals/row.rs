@@ -354,12 +354,22 @@ impl Row {
     /// outcome may never have been, and what was written after the snapshot's own time does not matter.
     pub(crate) fn shown_in(&self, place: Place, snapshot: Span) -> Span {
         let sent = self.version(place).map_or(i64::MIN, |version| version.commit.sent);
+        let later = self.certainly_after(place, snapshot);
+        let answered = later.map(|version| version.commit.answered).min();
+        Span { sent, answered: answered.unwrap_or(i64::MAX) }
+    }
+
+    /// The versions that were certainly committed, and certainly after the one at a place: what was written after the
+    /// snapshot's own time does not matter.
+    pub(crate) fn certainly_after(
+        &self,
+        place: Place,
+        snapshot: Span,
+    ) -> impl Iterator<Item = &RowVersion> {
         let rank = self.version(place).map_or(i64::MIN, |version| version.rank);
         let later = self.versions[place..].iter();
-        let later = later.take_while(|version| version.rank <= snapshot.answered);
-        let certain = later.filter(|version| version.is_certain && rank < version.line());
-        let answered = certain.map(|version| version.commit.answered).min();
-        Span { sent, answered: answered.unwrap_or(i64::MAX) }
+        let later = later.take_while(move |version| version.rank <= snapshot.answered);
+        later.filter(move |version| version.is_certain && rank < version.line())
     }
 
     /// A transaction that has been decided held locks here.

@@ -94,6 +94,9 @@ pub(crate) enum Sees {
     Snapshot,
     /// The newest at one instant of this time.
     At(Span),
+    /// That of the snapshot of a statement, by its number, which was taken at one instant of this time. So all that such a
+    /// statement returned was there at one instant.
+    Statement(u32, Span),
     /// The newest once the transaction has its lock on the row, which it had at this time.
     Newest(i64),
 }

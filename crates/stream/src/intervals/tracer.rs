@@ -163,6 +163,8 @@ struct Course<'t, 'h> {
     savepoints: Vec<Savepoint>,
     /// How the statement says that it reads.
     mode: Option<&'h str>,
+    /// The number of the statement, if all that it returns is of one snapshot of its own.
+    joint: Option<u32>,
     /// Whether something was done to rows.
     has_begun: bool,
     /// When the first statement was sent that failed and went back to no savepoint yet.
@@ -188,6 +190,7 @@ impl<'t, 'h> Course<'t, 'h> {
             inserted: Vec::new(),
             savepoints: Vec::new(),
             mode: None,
+            joint: None,
             has_begun: false,
             failed_at: None,
             is_without_snapshot: false,
@@ -201,6 +204,7 @@ impl<'t, 'h> Course<'t, 'h> {
         let lock = self.tracer.lock(stmt);
         self.note_snapshot(stmt, span, lock);
         self.mode = self.tracer.read_mode(stmt);
+        self.joint = self.has_one_snapshot(stmt).then_some(number as u32);
         if self.tracer.has_failed(stmt) {
             self.failed_at = self.failed_at.or(Some(span.sent));
         }
@@ -224,6 +228,22 @@ impl<'t, 'h> Course<'t, 'h> {
         if self.tracer.profile.range_locks {
             self.lock_range(number, stmt, span, lock);
         }
+    }
+
+    /// Whether a statement returns several rows of one snapshot. One that writes, too, may look again at rows that others
+    /// have changed meanwhile (PostgreSQL's EvalPlanQual, InnoDB's current reads): what it returns may be of several times.
+    fn has_one_snapshot(&self, stmt: &Stmt<'h>) -> bool {
+        let several =
+            || stmt.ops().len() > 1 || stmt.ops().any(|op| op.kind() == OpKind::PredicateRead);
+        self.tracer.profile.reads == PlainReads::StatementSnapshot
+            && several()
+            && !stmt.ops().any(|op| op.kind().writes() || is_control(op.kind()))
+            && !self.tracer.has_failed(stmt)
+    }
+
+    /// What a plain read sees where each statement has a snapshot.
+    fn of_statement(&self, span: Span) -> Sees {
+        self.joint.map_or(Sees::At(span), |number| Sees::Statement(number, span))
     }
 
     /// A statement that locks rows locks the range that it looked at, whether it found a row or not.
@@ -307,7 +327,7 @@ impl<'t, 'h> Course<'t, 'h> {
             _ if self.mode == Some("uncommitted") => None,
             (None, _) if self.mode == Some("locking") => Some(Sees::At(span)),
             (None, PlainReads::Uncommitted) => None,
-            (None, PlainReads::StatementSnapshot) => Some(Sees::At(span)),
+            (None, PlainReads::StatementSnapshot) => Some(self.of_statement(span)),
             (None, PlainReads::TransactionSnapshot) => Some(Sees::Snapshot),
             (Some(_), _) if by_snapshot => Some(Sees::Snapshot),
             // What is not there is not locked: it was not there at some instant.
@@ -357,7 +377,8 @@ impl<'t, 'h> Course<'t, 'h> {
             _ if lock.is_some() || self.mode.is_some() => None,
             PlainReads::Uncommitted => None,
             PlainReads::TransactionSnapshot => Some(Sees::Snapshot),
-            PlainReads::StatementSnapshot | PlainReads::Locked => Some(Sees::At(span)),
+            PlainReads::StatementSnapshot => Some(self.of_statement(span)),
+            PlainReads::Locked => Some(Sees::At(span)),
         };
         if let Some(sees) = sees.filter(|_| op.result_set().is_some()) {
             let (op, predicate) = (op.id().0, word(pool, op.value()));

@@ -300,8 +300,11 @@ impl Stream {
     }
 
     /// How far verdicts are final: of all that lies before the timestamp, by promises, and of so many batches, counting
-    /// those with transactions, by time.
+    /// those with transactions, by time. By client intervals a timestamp is a time of the clients' clock.
     pub fn final_until(&self) -> (Option<Timestamp>, u32) {
+        if let Some(checker) = &self.intervals {
+            return (Some(Timestamp::plain(checker.reached())), 0);
+        }
         self.checker.as_ref().map_or((None, 0), |c| (c.finality.low, c.finality.batch))
     }
 
@@ -309,6 +312,7 @@ impl Stream {
     pub fn place_of(&self, txn: &Txn<'_>) -> Option<Timestamp> {
         match self.settings.promise.by {
             By::Snapshots => Snapshots::place(txn),
+            By::Intervals => txn.interval().end.map(Timestamp::plain),
             _ => txn.start_ts().max(txn.commit_ts()),
         }
     }

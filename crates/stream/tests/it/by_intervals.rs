@@ -9,8 +9,7 @@ use isolde_history::{
 use isolde_spec::{Anomaly, Answer, Mechanism, Profile, Witness};
 use isolde_stream::{Finding, Settings, Stream, StreamAnswer, Told, intervals};
 
-use crate::folder::Folder;
-use crate::killed;
+use crate::fed::{Feeding, Source};
 use crate::made::Random;
 use crate::traces::{TraceTxn, Traces};
 
@@ -53,20 +52,6 @@ fn place(finding: &Finding) -> Place {
     (finding.anomaly.name(), name, finding.key.clone().unwrap_or_default())
 }
 
-/// How a stream is fed.
-#[derive(Clone, Copy, Debug)]
-struct Feeding {
-    timeout: i64,
-    /// Whether sessions say how far they have come.
-    beats: bool,
-    batch: u64,
-    /// Whether next to nothing may stay in memory.
-    spills: bool,
-    ticks: bool,
-    /// Whether it is killed now and then.
-    killed: bool,
-}
-
 /// A batch with what each session says of itself behind it.
 fn with_beats(batch: &History, rest: &[TraceTxn], sessions: u64) -> History {
     let mut with = HistoryBuilder::new();
@@ -90,51 +75,21 @@ fn online(
     profile: &Profile,
     feeding: Feeding,
 ) -> (Found, Vec<Finding>, Stream) {
-    let settings = Settings::by_intervals(profile);
-    let mut settings = Settings { timeout: feeding.timeout, share: SHARE, ..settings };
-    let folder = (feeding.spills || feeding.killed).then(Folder::new);
-    settings.folder = folder.as_ref().map(Folder::path);
-    if feeding.spills {
-        settings.memory = 1;
-    }
-    let mut stream = match feeding.killed {
-        true => Stream::begin_in(settings.clone()).unwrap(),
-        false => Stream::new(settings.clone()).unwrap(),
+    let batch = |these: &[TraceTxn], rest: &[TraceTxn]| {
+        let batch = notation::parse(&made.text(these)).unwrap();
+        if feeding.speaks { with_beats(&batch, rest, made.sessions) } else { batch }
     };
-    let mut random = Random::new(feeding.batch);
-    // Of ticks and kills, so that batches are the same with and without them.
-    let mut chances = Random::new(feeding.batch + 100);
-    let (mut now, mut rest, mut events, mut count) = (0, txns, Vec::new(), 0_u64);
+    // It need not be said again which profile it is.
+    let again = |settings: &mut Settings, random: &mut Random| {
+        settings.profile = Some(profile.clone()).filter(|_| random.chance(50));
+    };
     // Whatever is said of the run comes first, as `isolde watch` has it.
-    stream.push(notation::parse(&made.header).unwrap(), now).unwrap();
-    while !rest.is_empty() {
-        let most = (1 + random.below(feeding.batch) as usize).min(rest.len());
-        let (these, after) = rest.split_at(most);
-        rest = after;
-        let mut batch = notation::parse(&made.text(these)).unwrap();
-        if feeding.beats {
-            batch = with_beats(&batch, rest, made.sessions);
-        }
-        count += 1;
-        stream.push_marked(batch, now, &count.to_le_bytes()).unwrap();
-        now += 10;
-        if feeding.ticks && chances.chance(50) {
-            stream.tick(now).unwrap();
-        }
-        events.extend(stream.take_events());
-        if feeding.killed && chances.chance(30) {
-            stream.checkpoint(&events.len().to_le_bytes()).unwrap();
-        }
-        if feeding.killed && chances.chance(40) {
-            settings.profile = Some(profile.clone()).filter(|_| chances.chance(50));
-            stream = killed::goes_on(stream, &settings, count, &mut events, &feeding);
-        }
-    }
-    stream.finish(now).unwrap();
-    events.extend(stream.take_events());
+    let header = Some(notation::parse(&made.header).unwrap());
+    let settings = Settings { share: SHARE, ..Settings::by_intervals(profile) };
+    let source = Source { txns, header, batch: &batch };
+    let (events, stream) = feeding.feed(settings, source, &again);
     let (mut found, mut standing) = (Found::default(), Vec::new());
-    for (at, event) in events.iter().enumerate() {
-        assert_eq!(event.number, at as u64 + 1);
+    for event in &events {
         match &event.what {
             Told::Violation(finding) => {
                 shows_itself(finding, profile);
@@ -203,10 +158,10 @@ fn compare(seed: u64) -> bool {
     let whole = notation::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let (expected, decided, answer) = offline(&whole, profile);
     let txns = made.shuffled(&mut random);
-    let beats = random.chance(60);
+    let speaks = random.chance(60);
     let feeding = Feeding {
-        timeout: if beats { [0, 15, 100_000][random.below(3) as usize] } else { 100_000 },
-        beats,
+        timeout: if speaks { [0, 15, 100_000][random.below(3) as usize] } else { 100_000 },
+        speaks,
         batch: 1 + random.below(5),
         spills: random.chance(50),
         ticks: random.chance(50),
@@ -252,7 +207,7 @@ fn comes_late(seed: u64) -> bool {
     let txns = made.shuffled(&mut random);
     let (batch, spills) = (1 + random.below(3), random.chance(30));
     let killed = random.chance(20);
-    let feeding = Feeding { timeout: 5, beats: false, batch, spills, ticks: true, killed };
+    let feeding = Feeding { timeout: 5, speaks: false, batch, spills, ticks: true, killed };
     let (found, standing, stream) = online(&made, &txns, profile, feeding);
     let status = stream.status();
     let about = format!("seed {seed} {} {feeding:?} {status:?}\n{text}", profile.name());

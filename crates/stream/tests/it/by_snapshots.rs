@@ -9,8 +9,8 @@ use isolde_history::{
 use isolde_spec::{Answer, Level, Promise, Verdict};
 use isolde_stream::{Finding, Settings, Stream, Told};
 
-use crate::folder::Folder;
-use crate::killed;
+use crate::any_order::in_any_order;
+use crate::fed::{Feeding, Source};
 use crate::made::Random;
 use crate::server;
 
@@ -50,17 +50,6 @@ fn place(finding: &Finding) -> Place {
     (finding.axiom.unwrap().name(), name, finding.key.clone().unwrap_or_default())
 }
 
-/// How a stream is fed.
-#[derive(Clone, Copy, Debug)]
-struct Feeding {
-    timeout: i64,
-    promises: bool,
-    batch: u64,
-    spills: bool,
-    killed: bool,
-    ticks: bool,
-}
-
 /// The place of a snapshot: after how many starts of the server, and how many numbers it shows.
 fn mark(txn: &Txn<'_>) -> Option<(i64, i64)> {
     Some((txn.restart(), txn.snapshot()?.shown()))
@@ -93,55 +82,20 @@ fn with_promises(batch: &History, rest: &History) -> History {
 }
 
 fn online(header: &str, lines: &[&str], feeding: Feeding) -> (Found, Stream) {
-    let mut settings = Settings { timeout: feeding.timeout, ..Settings::new(PROMISE) };
-    let folder = (feeding.spills || feeding.killed).then(Folder::new);
-    settings.folder = folder.as_ref().map(Folder::path);
-    settings.at_the_end = Some(1 << 20);
-    if feeding.spills {
-        settings.memory = 1;
-    }
-    let mut stream = match feeding.killed {
-        true => Stream::begin_in(settings.clone()).unwrap(),
-        false => Stream::new(settings.clone()).unwrap(),
-    };
-    let mut random = Random::new(feeding.batch);
-    // Of ticks and kills, so that batches are the same with and without them.
-    let mut chances = Random::new(feeding.batch + 100);
-    let (mut now, mut rest, mut count) = (0, lines, 0_u64);
-    let mut events = Vec::new();
     let parse = |lines: &[&str]| notation::parse(&(header.to_owned() + &lines.join("\n"))).unwrap();
-    while !rest.is_empty() {
-        let most = (1 + random.below(feeding.batch) as usize).min(rest.len());
-        let (these, after) = rest.split_at(most);
-        rest = after;
-        let mut batch = parse(these);
-        if feeding.promises {
-            batch = with_promises(&batch, &parse(rest));
-        }
-        count += 1;
-        stream.push_marked(batch, now, &count.to_le_bytes()).unwrap();
-        now += 10;
-        if feeding.ticks && chances.chance(30) {
-            stream.tick(now).unwrap();
-        }
-        events.extend(stream.take_events());
-        if feeding.killed && chances.chance(30) {
-            stream.checkpoint(&events.len().to_le_bytes()).unwrap();
-        }
-        if feeding.killed && chances.chance(40) {
-            // What was told stays as it was, whatever the timeout is from now on.
-            settings.timeout = [0, 15, 100_000][chances.below(3) as usize];
-            stream = killed::goes_on(stream, &settings, count, &mut events, &feeding);
-        }
-    }
-    stream.finish(now).unwrap();
-    events.extend(stream.take_events());
+    let batch = |these: &[&str], rest: &[&str]| match feeding.speaks {
+        true => with_promises(&parse(these), &parse(rest)),
+        false => parse(these),
+    };
+    // What was told stays as it was, whatever the timeout is from now on.
+    let again = |settings: &mut Settings, random: &mut Random| {
+        settings.timeout = [0, 15, 100_000][random.below(3) as usize];
+    };
+    let settings = Settings { at_the_end: Some(1 << 20), ..Settings::new(PROMISE) };
+    let source = Source { txns: lines, header: None, batch: &batch };
+    let (events, stream) = feeding.feed(settings, source, &again);
     let mut found = Found::default();
-    for (at, event) in events.into_iter().enumerate() {
-        if std::env::var_os("ISOLDE_SAY").is_some() {
-            eprintln!("{event:?}");
-        }
-        assert_eq!(event.number, at as u64 + 1);
+    for event in events {
         match event.what {
             Told::Violation(finding) => *found.1.entry(place(&finding)).or_default() += 1,
             Told::Correction(c) => {
@@ -167,16 +121,8 @@ struct Tally {
 fn shuffled<'t>(text: &'t str, random: &mut Random) -> (String, Vec<&'t str>) {
     let is_txn = |line: &&str| line.starts_with('s') && line.contains(": ");
     let header: String = text.lines().filter(|l| !is_txn(l)).map(|l| format!("{l}\n")).collect();
-    let mut left: Vec<Vec<&str>> = vec![Vec::new(); 6];
-    for line in text.lines().filter(is_txn) {
-        left[line[1..2].parse::<usize>().unwrap()].push(line);
-    }
-    left.iter_mut().for_each(|session| session.reverse());
-    let mut all = Vec::new();
-    while left.iter().any(|session| !session.is_empty()) {
-        let session = random.below(6) as usize;
-        all.extend(left[session].pop());
-    }
+    let txns: Vec<&str> = text.lines().filter(is_txn).collect();
+    let all = in_any_order(&txns, |line| line[1..2].parse().unwrap(), 6, random);
     (header, all)
 }
 
@@ -187,7 +133,7 @@ fn compare(seed: u64, given: Option<Feeding>, tally: &mut Tally) {
     let (header, lines) = shuffled(&text, &mut random);
     let any = Feeding {
         timeout: [0, 15, 100_000][random.below(3) as usize],
-        promises: random.chance(50),
+        speaks: random.chance(50),
         batch: 1 + random.below(5),
         spills: random.chance(50),
         killed: random.chance(30),
@@ -237,12 +183,12 @@ fn any_arrival_any_batches_any_promises_give_what_the_whole_history_gives() {
 }
 
 const PLAIN: Feeding =
-    Feeding { timeout: 0, promises: false, batch: 1, spills: true, killed: false, ticks: false };
+    Feeding { timeout: 0, speaks: false, batch: 1, spills: true, killed: false, ticks: false };
 
 /// The snapshots that show which of two writers committed first were looked for in memory alone.
 #[test]
 fn the_order_of_writers_is_known_when_their_versions_have_left_memory() {
-    let feeding = Feeding { timeout: 100_000, promises: true, ..PLAIN };
+    let feeding = Feeding { timeout: 100_000, speaks: true, ..PLAIN };
     compare(910_020_837, Some(feeding), &mut Tally::default());
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::any_order::in_any_order;
+
 /// Random numbers that are the same everywhere.
 pub(crate) struct Random(u64);
 
@@ -91,15 +93,7 @@ impl Made {
 
     /// The same with the transactions in another order that keeps sessions.
     pub(crate) fn shuffled(&self, random: &mut Random) -> Vec<MadeTxn> {
-        let mut left: Vec<Vec<MadeTxn>> = vec![Vec::new(); 8];
-        self.txns.iter().for_each(|txn| left[txn.session as usize].push(txn.clone()));
-        left.iter_mut().for_each(|session| session.reverse());
-        let mut all = Vec::new();
-        while all.len() < self.txns.len() {
-            let session = random.below(8) as usize;
-            all.extend(left[session].pop());
-        }
-        all
+        in_any_order(&self.txns, |txn| txn.session, 8, random)
     }
 
     pub(crate) fn text(&self, txns: &[MadeTxn]) -> String {

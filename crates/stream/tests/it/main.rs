@@ -6,6 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod any_order;
 mod as_offline;
 mod asked;
 mod autocommit;
@@ -13,6 +14,7 @@ mod by_intervals;
 mod by_snapshots;
 mod ends;
 mod examples;
+mod fed;
 mod folder;
 mod interval_cases;
 mod killed;
@@ -28,4 +30,5 @@ mod repeats;
 mod seen_on_servers;
 mod server;
 mod snapshot_examples;
+mod statement_snapshots;
 mod traces;

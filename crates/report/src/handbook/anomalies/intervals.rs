@@ -23,11 +23,12 @@ pub(super) static PAGES: [AnomalyPage; 4] = [
         definition: "A transaction reads from one snapshot, and each of its reads, taken alone, fits some instant at \
             which that snapshot can have been taken: after its first statement was sent, and before that was answered. \
             But no one instant fits all of them: one read shows a commit that another one misses, although the missed \
-            one was confirmed first.",
+            one was confirmed first, or is the same one. At read committed, where each statement has a snapshot of its \
+            own, the same is asked of the rows that one statement returned.",
         differs: "If one read alone fits no instant, it is a StaleRead or an UncommittedVersionRead. If another \
             transaction saw the two commits the other way round, values show it, too, as a LongFork; here only the \
             clients' clock says which commit came first.",
-        breach: "one snapshot has to show all that a transaction reads, and none can",
+        breach: "one snapshot has to show all that is read from it, and none can",
         harm: "A customer pays, and when that is confirmed the parcel is sent. The overview that is loading meanwhile \
             shows a parcel that is on its way and not paid for.",
         remedy: "Look at how a snapshot is put together: from several shards that are asked one after another, or from \

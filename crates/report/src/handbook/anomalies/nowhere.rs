@@ -13,7 +13,8 @@ pub(super) static PAGES: [AnomalyPage; 3] = [
             transaction wrote, neither a committed one nor an aborted one. It can only be claimed \
             of a history that is complete: where some transactions were not recorded, such a read \
             leaves the answer open.",
-        differs: "A value that was written and rolled back is an AbortedRead.",
+        differs: "A value that was written and rolled back is an AbortedRead. By client intervals a value that \
+            was certainly written only later is a ThinAirRead, too.",
         breach: "a value that was read has to come from some transaction, and no transaction wrote it",
         harm: "An account shows 777 although it never held that: a torn page, a value of another \
             row, the reply to another client. Money is paid out that was never there.",

@@ -50,7 +50,7 @@ pub(crate) fn dependencies(
 ) -> Vec<(String, String, BTreeSet<Dependency>)> {
     let offer = offer(target, level);
     let policy = policy(target.name(), &offer).unwrap();
-    let mut runner = Runner::open(target.consoles().unwrap(), offer).unwrap();
+    let mut runner = Runner::open(target.sql().unwrap(), offer).unwrap();
     let run = settle(&mut runner, case, &Plan::of(case), &policy).unwrap();
     let versions = Versions::new(case, &run.plan, &run.observation);
     let graph = StatementGraph::new(case, &run.plan, &run.observation, &versions);

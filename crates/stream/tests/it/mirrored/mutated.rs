@@ -1,6 +1,8 @@
 //! Traces that something is wrong with, perhaps.
 
-use super::script::{Act, End, Held, LIST, Script};
+use isolde_history::LockMode;
+
+use super::script::{Act, End, Held, LIST, MadeOp, MadeStmt, Script};
 use crate::made::Random;
 
 /// Changes something that a client saw, or when.
@@ -70,6 +72,27 @@ fn see_another(script: &mut Script, no: usize, random: &mut Random) {
 fn reads(script: &Script) -> Vec<Held> {
     let ops = script.txns.iter().flat_map(|txn| txn.stmts.iter().flat_map(|stmt| &stmt.ops));
     ops.filter_map(|op| op.saw.clone()).collect()
+}
+
+/// Two statements of a transaction that only read are passed off as one; false if there are no such statements.
+pub(crate) fn join(script: &mut Script, random: &mut Random) -> bool {
+    let reads = |stmt: &MadeStmt| {
+        let plain = |op: &MadeOp| op.saw.is_some() && matches!(op.act, Act::Read(_) | Act::Look);
+        stmt.lock == LockMode::None && stmt.ops.iter().all(plain)
+    };
+    let pairs = script.txns.iter().enumerate().flat_map(|(no, txn)| {
+        let at = move |(at, pair): (usize, &[MadeStmt])| pair.iter().all(reads).then_some((no, at));
+        txn.stmts.windows(2).enumerate().filter_map(at)
+    });
+    let pairs: Vec<(usize, usize)> = pairs.collect();
+    let Some((no, at)) = pairs.get(random.below(pairs.len().max(1) as u64) as usize) else {
+        return false;
+    };
+    let stmts = &mut script.txns[*no].stmts;
+    let second = stmts.remove(at + 1);
+    stmts[*at].ops.extend(second.ops);
+    stmts[*at].answered = second.answered;
+    true
 }
 
 /// A transaction happens at another time.

@@ -7,7 +7,7 @@ use isolde_stream::intervals;
 
 use super::acted::{Size, acted};
 use super::explained::is_explained;
-use super::mutated::mutate;
+use super::mutated::{join, mutate};
 use super::script::Script;
 use crate::made::Random;
 
@@ -107,6 +107,39 @@ fn what_a_server_acted_out_is_explained() {
         }
         assert!(long * 10 <= count, "{}: {long} of {count} take too long", profile.name());
     }
+}
+
+/// Where each statement has a snapshot: all that one returned has to be of one snapshot, and of two that are passed off as one
+/// it often is not.
+#[test]
+fn what_two_statements_returned_is_not_what_one_returns() {
+    let (count, from) = how_many();
+    let mut torn = 0;
+    for name in ["postgresql", "mariadb", "mariadb-myrocks", "tidb"] {
+        let profile = Profile::named(&format!("{name}/read-committed")).unwrap();
+        let mut tally = Tally::default();
+        for seed in from..from + count * 20 {
+            let mut random = Random::new(seed ^ 0xbeef);
+            let mut script = acted(profile, seed, Size { sessions: 3, txns: 5, stmts: 3 });
+            if !join(&mut script, &mut random) {
+                continue;
+            }
+            let alarms = alarms_of(&script, profile);
+            match (is_explained(&script, profile), !alarms.is_empty()) {
+                (None, _) => tally.too_long += 1,
+                (Some(true), true) => {
+                    panic!("{name}, seed {seed}: a false alarm\n{}\n{alarms:#?}", script.text())
+                }
+                (Some(true), false) => tally.explained += 1,
+                (Some(false), true) => tally.found += 1,
+                (Some(false), false) => tally.missed += 1,
+            }
+            torn += u64::from(alarms.iter().any(|alarm| alarm.starts_with("TornSnapshot")));
+        }
+        println!("{name}: {tally:?}");
+        assert!(tally.found * 2 >= tally.missed && tally.found > 0, "{tally:?}");
+    }
+    assert!(torn > count / 10, "{torn}");
 }
 
 #[test]
