@@ -215,7 +215,7 @@ pub fn replay(target: &dyn Target, offer: Offer, saved: &SavedFinding) -> Result
     let policy = policy(target.name(), &offer).map_err(anyhow::Error::msg)?;
     let mut runner = Runner::open(consoles, offer)?;
     let (mut same, mut others) = (None, Vec::new());
-    let run = match settle(&mut runner, &saved.case, &saved.plan, &policy) {
+    let run = match settle(&mut runner, &saved.case, &saved.plan, &policy, &mut Vec::new()) {
         Ok(run) => run,
         Err(given_up) => {
             return Ok(Replayed { same, others, given_up: Some(format!("{given_up:?}")) });
