@@ -6,3 +6,4 @@ mod common;
 mod figures;
 mod generate;
 mod generate_on_servers;
+mod twin;

@@ -51,7 +51,7 @@ pub(crate) fn dependencies(
     let offer = offer(target, level);
     let policy = policy(target.name(), &offer).unwrap();
     let mut runner = Runner::open(target.sql().unwrap(), offer).unwrap();
-    let run = settle(&mut runner, case, &Plan::of(case), &policy).unwrap();
+    let run = settle(&mut runner, case, &Plan::of(case), &policy, &mut Vec::new()).unwrap();
     let versions = Versions::new(case, &run.plan, &run.observation);
     let graph = StatementGraph::new(case, &run.plan, &run.observation, &versions);
     let name = |node: usize| {
