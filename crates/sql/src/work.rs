@@ -9,6 +9,7 @@ use isolde_target::{After, Failure};
 use crate::case::Case;
 use crate::decycle::{sorted, statement_to_cut};
 use crate::dependencies::StatementGraph;
+use crate::oracle::early::{EarlyRead, early_reads};
 use crate::oracle::predicate::{PredicateDifference, differences};
 use crate::oracle::serial::{SerialDifference, compare};
 use crate::oracle::words::{Complaint, complaint};
@@ -26,7 +27,7 @@ pub struct Oracles {
     pub serial: bool,
     /// The same rows by the same condition.
     pub predicate: bool,
-    /// Levels of isolation, by the history.
+    /// Levels of isolation, by the history and by the order of the steps.
     pub isolation: bool,
 }
 
@@ -76,6 +77,8 @@ pub enum Suspect {
         /// The one that came second.
         other: At,
     },
+    /// What a transaction wrote was seen by another one before it committed.
+    Early(EarlyRead),
     /// A step was never answered.
     Hang(Turn),
 }
@@ -181,6 +184,7 @@ impl Round<'_, '_> {
             let run = run?;
             self.look_at(&run);
             let versions = Versions::new(self.case, &run.plan, &run.observation);
+            self.look_for_early_reads(&run, &versions);
             if let Some((one, other)) = versions.torn {
                 self.worked.suspects.push((Suspect::Torn { one, other }, run.plan.clone()));
                 return Ok(Vec::new());
@@ -221,6 +225,14 @@ impl Round<'_, '_> {
         if self.effort.oracles.isolation && self.worked.history.is_none() {
             let history = history(self.case, run).ok();
             self.worked.history = history.map(|history| (history, run.plan.clone()));
+        }
+    }
+
+    fn look_for_early_reads(&mut self, run: &SettledRun, versions: &Versions) {
+        if self.effort.oracles.isolation {
+            let found = early_reads(self.case, &run.plan, &run.observation, versions);
+            let found = found.into_iter().map(|early| (Suspect::Early(early), run.plan.clone()));
+            self.worked.suspects.extend(found);
         }
     }
 

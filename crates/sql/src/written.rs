@@ -56,7 +56,7 @@ fn stray_writes(
 }
 
 /// Every set of rows that was seen by a statement or right before it, with the table that they are of.
-fn all_seen<'r>(case: &Case, at: At, seen: &'r Seen) -> Vec<(usize, &'r [Row])> {
+pub(crate) fn all_seen<'r>(case: &Case, at: At, seen: &'r Seen) -> Vec<(usize, &'r [Row])> {
     let does = &case.transactions[at.0].statements[at.1].does;
     let mut all: Vec<(usize, &[Row])> =
         seen.version_sets.iter().map(|(table, rows)| (*table, rows.as_slice())).collect();

@@ -1,5 +1,6 @@
 //! What a database has to answer, and what it answered instead.
 
+pub mod early;
 pub mod predicate;
 pub mod rows;
 pub mod serial;

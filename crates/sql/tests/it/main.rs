@@ -2,8 +2,10 @@
 //! looks whether it is.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod busy;
 mod common;
 mod figures;
 mod generate;
 mod generate_on_servers;
+mod tampered;
 mod twin;

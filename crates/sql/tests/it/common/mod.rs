@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use isolde_sql::case::{Case, CaseStatement, CaseTable, CaseTransaction, Does, ReadLock};
 use isolde_sql::dependencies::{Dependency, StatementGraph};
 use isolde_sql::plan::Plan;
-use isolde_sql::policy::policy;
+use isolde_sql::policy::{Policy, policy};
 use isolde_sql::runner::Runner;
 use isolde_sql::settle::settle;
 use isolde_sql::versions::Versions;
 use isolde_sql::work::{Effort, Worked, work};
-use isolde_target::{Offer, OpenOptions, Target, open};
+use isolde_target::{Consoles, Offer, OpenOptions, Target, open};
 
 /// A throwaway server; nothing if it is not installed here, which is said loudly. On CI that is a
 /// failure: there, a test that did not run is no test.
@@ -36,8 +36,18 @@ pub(crate) fn offer(target: &dyn Target, name: &str) -> Offer {
 pub(crate) fn worked(target: &dyn Target, level: &str, case: &Case) -> Worked {
     let offer = offer(target, level);
     let policy = policy(target.name(), &offer).unwrap();
-    let mut runner = Runner::open(target.sql().unwrap(), offer).unwrap();
-    let worked = work(&mut runner, case, &policy, &Effort::default(), &mut |_| 0);
+    worked_through(target.sql().unwrap(), offer, &policy, case)
+}
+
+/// The same on any consoles.
+pub(crate) fn worked_through(
+    consoles: &dyn Consoles,
+    offer: Offer,
+    policy: &Policy,
+    case: &Case,
+) -> Worked {
+    let mut runner = Runner::open(consoles, offer).unwrap();
+    let worked = work(&mut runner, case, policy, &Effort::default(), &mut |_| 0);
     assert!(worked.given_up.is_none(), "{:?}", worked.given_up);
     worked
 }
