@@ -230,13 +230,7 @@ fn value_of(table: &TableDef, row: usize, column: usize) -> Literal {
 fn sorted(ends: [Expression; 2]) -> [Expression; 2] {
     let [first, second] = ends;
     let greater = match (&first, &second) {
-        (Expression::Literal(a), Expression::Literal(b)) => match (a, b) {
-            (Literal::Integer(a), Literal::Integer(b)) => a > b,
-            (Literal::Quarters(a), Literal::Quarters(b)) => a > b,
-            (Literal::Text(a), Literal::Text(b)) => a > b,
-            (Literal::Day(a), Literal::Day(b)) => a > b,
-            _ => false,
-        },
+        (Expression::Literal(a), Expression::Literal(b)) => a > b,
         _ => false,
     };
     if greater { [second, first] } else { [first, second] }

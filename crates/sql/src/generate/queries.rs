@@ -349,7 +349,7 @@ impl Maker<'_> {
         let outer = (*self.one(&outer)?).clone();
         let same = scope.of_type(outer.holds());
         let same: Vec<&Visible> = same.into_iter().filter(|column| !column.outer).collect();
-        let own = (*self.one(&same)?).column.clone();
+        let own = self.one(&same)?.column.clone();
         let how = if self.percent(80) { Comparison::Equal } else { Comparison::Unequal };
         Some(Expression::Compare(how, Box::new(own), Box::new(outer.column)))
     }
