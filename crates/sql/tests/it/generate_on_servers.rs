@@ -173,6 +173,7 @@ fn generators(dialect: &'static Dialect) -> impl Iterator<Item = Case> {
 }
 
 fn on_server(target: &dyn Target, dialect: &'static Dialect, lawful: &[&str], detour: &Detour) {
+    assert_eq!(Dialect::of(target.name()).map(|of| of.name), Some(dialect.name));
     let consoles = target.consoles().unwrap();
     let offer = target.offers().iter().find(|offer| offer.name == "read-committed").unwrap();
     let room = consoles.make_room().unwrap();
