@@ -122,7 +122,7 @@ const INNODB: Dialect = Dialect {
     name: "MariaDB",
     types: ["BIGINT", "DECIMAL(14,2)", "VARCHAR(200)", "DATE", "BOOLEAN"],
     // Other collations take different texts for the same.
-    table_options: " ENGINE=InnoDB CHARACTER SET ascii COLLATE ascii_bin",
+    table_options: " CHARACTER SET ascii COLLATE ascii_bin",
     null_types: None,
     before_day: "DATE ",
     concat_operator: false,

@@ -35,6 +35,7 @@ pub fn signature(case: &Case, suspect: &Suspect) -> String {
             format!("words {complaint:?} {}: {words}", failure.code)
         }
         Suspect::Torn { other, .. } => format!("one version overwritten twice: {}", of(other)),
+        Suspect::Early(early) => format!("seen before COMMIT: {}", of(&early.reader)),
         Suspect::Hang(_) => format!("hang: {}", verbs(case)),
     }
 }

@@ -80,6 +80,11 @@ pub fn story(case: &Case, suspect: &Suspect) -> String {
             named(one),
             named(other),
         ),
+        Suspect::Early(early) => format!(
+            "{}\nsaw a row as\n{}\nhad written it, whose transaction had not been told to commit",
+            named(&early.reader),
+            named(&early.writer),
+        ),
         Suspect::Hang(turn) => {
             format!("{} was sent a step, and neither answered nor waits", session(turn.txn))
         }

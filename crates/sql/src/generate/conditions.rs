@@ -1,6 +1,6 @@
 //! Conditions: any, and those that are true of a row.
 
-use super::maker::{Maker, Row};
+use super::maker::{Maker, RowAt};
 use super::scope::{Scope, Visible};
 use super::weights::ConditionKind;
 use crate::schema::TableDef;
@@ -146,7 +146,8 @@ impl Maker<'_> {
 
     /// A condition on a table for a statement: mostly one that is true of a row that other transactions touch, too.
     pub(super) fn condition_on(&mut self, table: usize, scope: &Scope) -> Option<Expression> {
-        let focused: Vec<Row> = self.focus.iter().filter(|(of, _)| *of == table).copied().collect();
+        let focused: Vec<RowAt> =
+            self.focus.iter().filter(|(of, _)| *of == table).copied().collect();
         let share = self.weights.focus;
         let depth = self.sizes.depth;
         if let Some(row) = self.one(&focused).copied()
@@ -163,7 +164,7 @@ impl Maker<'_> {
     }
 
     /// A condition that is true of a row as it is at first.
-    pub(super) fn condition_of(&mut self, (table, row): Row, scope: &Scope) -> Expression {
+    pub(super) fn condition_of(&mut self, (table, row): RowAt, scope: &Scope) -> Expression {
         let own = scope.columns.iter().filter(|visible| {
             !visible.outer && visible.origin.is_some_and(|(of, column)| of == table && column != 1)
         });
@@ -181,7 +182,7 @@ impl Maker<'_> {
     }
 
     /// A condition on one of the columns that is true of a row as it is at first.
-    pub(super) fn any_condition_of(&mut self, (table, row): Row, scope: &Scope) -> Expression {
+    pub(super) fn any_condition_of(&mut self, (table, row): RowAt, scope: &Scope) -> Expression {
         let Some(visible) = self.one(&scope.columns) else { return self.simple_condition(scope) };
         let column = visible.origin.map_or(0, |(_, column)| column);
         let value = value_of(&self.schema.tables[table], row, column);
@@ -230,13 +231,7 @@ fn value_of(table: &TableDef, row: usize, column: usize) -> Literal {
 fn sorted(ends: [Expression; 2]) -> [Expression; 2] {
     let [first, second] = ends;
     let greater = match (&first, &second) {
-        (Expression::Literal(a), Expression::Literal(b)) => match (a, b) {
-            (Literal::Integer(a), Literal::Integer(b)) => a > b,
-            (Literal::Quarters(a), Literal::Quarters(b)) => a > b,
-            (Literal::Text(a), Literal::Text(b)) => a > b,
-            (Literal::Day(a), Literal::Day(b)) => a > b,
-            _ => false,
-        },
+        (Expression::Literal(a), Expression::Literal(b)) => a > b,
         _ => false,
     };
     if greater { [second, first] } else { [first, second] }

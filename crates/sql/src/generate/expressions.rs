@@ -18,7 +18,6 @@ impl Maker<'_> {
         let kind = self.weighted(&self.weights.values).unwrap_or(ValueKind::Column);
         let less = depth - 1;
         match kind {
-            ValueKind::Column => self.leaf(of, scope),
             ValueKind::Literal => self.value_literal(of),
             ValueKind::Operator => self.operator(of, scope, less),
             ValueKind::Case => {
@@ -47,7 +46,7 @@ impl Maker<'_> {
                 Some(query) => Expression::Scalar(Box::new(query)),
                 None => self.leaf(of, scope),
             },
-            ValueKind::Extreme | ValueKind::Scalar => self.leaf(of, scope),
+            ValueKind::Column | ValueKind::Extreme | ValueKind::Scalar => self.leaf(of, scope),
         }
     }
 

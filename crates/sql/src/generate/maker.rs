@@ -11,7 +11,7 @@ use crate::schema::Schema;
 use crate::tree::{Expression, ValueType};
 
 /// A row that is there at first: the table, and the number of the row in it.
-pub(super) type Row = (usize, usize);
+pub(super) type RowAt = (usize, usize);
 
 /// What makes a case.
 pub(super) struct Maker<'g> {
@@ -22,7 +22,7 @@ pub(super) struct Maker<'g> {
     pub(super) schema: Schema,
     pub(super) counters: Counters,
     /// Rows that transactions shall meet at.
-    pub(super) focus: Vec<Row>,
+    pub(super) focus: Vec<RowAt>,
     /// The table that no subquery may read, since the statement writes it.
     pub(super) avoid: Option<usize>,
     aliases: u32,

@@ -12,7 +12,7 @@ use crate::tree::{
 const SOME: u64 = 30;
 
 /// Where rows come from, and what can be named there.
-pub(super) struct From {
+pub(super) struct FromClause {
     pub(super) sources: Vec<Source>,
     pub(super) scope: Scope,
     /// The tables among the sources.
@@ -184,9 +184,9 @@ impl Maker<'_> {
     }
 
     /// One table or two.
-    fn tables_only(&mut self) -> Option<From> {
+    fn tables_only(&mut self) -> Option<FromClause> {
         let scope = Scope { times: 1, ..Scope::default() };
-        let mut from = From { sources: Vec::new(), scope, tables: Vec::new() };
+        let mut from = FromClause { sources: Vec::new(), scope, tables: Vec::new() };
         let many = 1 + usize::from(self.percent(30));
         for _ in 0..many {
             let table = self.readable_table()?;
@@ -209,8 +209,8 @@ impl Maker<'_> {
     }
 
     /// What stands behind FROM, with the columns of the queries around.
-    pub(super) fn from(&mut self, outer: &Scope, named: &[Named]) -> Option<From> {
-        let mut from = From { sources: Vec::new(), scope: outer.clone(), tables: Vec::new() };
+    pub(super) fn from(&mut self, outer: &Scope, named: &[Named]) -> Option<FromClause> {
+        let mut from = FromClause { sources: Vec::new(), scope: outer.clone(), tables: Vec::new() };
         let [one_more, two_more] = self.weights.joins;
         let many = 1 + usize::from(self.percent(one_more)) + usize::from(self.percent(two_more));
         for at in 0..many {
@@ -250,7 +250,7 @@ impl Maker<'_> {
         Some(from)
     }
 
-    fn add_table(&mut self, from: &mut From, table: usize, join: Join) {
+    fn add_table(&mut self, from: &mut FromClause, table: usize, join: Join) {
         let alias = self.alias('a');
         let columns = self.visible(table, Some(&alias));
         let key = columns.first().map(|key| key.column.clone());
@@ -259,7 +259,13 @@ impl Maker<'_> {
         from.scope.identity.extend(key);
     }
 
-    fn add_source(&mut self, from: &mut From, relation: Relation, types: &[ValueType], join: Join) {
+    fn add_source(
+        &mut self,
+        from: &mut FromClause,
+        relation: Relation,
+        types: &[ValueType],
+        join: Join,
+    ) {
         let alias = self.alias('a');
         let columns: Vec<Visible> = types
             .iter()
@@ -277,7 +283,7 @@ impl Maker<'_> {
 
     fn add(
         &mut self,
-        from: &mut From,
+        from: &mut FromClause,
         (relation, alias): (Relation, String),
         columns: Vec<Visible>,
         join: Join,
@@ -313,14 +319,14 @@ impl Maker<'_> {
     }
 
     /// Rows of FROM, with a value for each column that is returned.
-    pub(super) fn rows_of(&mut self, from: From, values: Vec<Expression>) -> Select {
+    pub(super) fn rows_of(&mut self, from: FromClause, values: Vec<Expression>) -> Select {
         let condition = self.where_clause(&from);
         Select { items: items(values), from: from.sources, condition, ..Select::default() }
     }
 
     /// Which rows: mostly one that other transactions touch is among them; in a query inside, mostly those that go with a
     /// row of the query around.
-    pub(super) fn where_clause(&mut self, from: &From) -> Option<Expression> {
+    pub(super) fn where_clause(&mut self, from: &FromClause) -> Option<Expression> {
         let depth = self.sizes.depth.min(1 + from.scope.subqueries);
         let mut all = Vec::new();
         if let Some(correlated) = self.correlated(&from.scope) {
@@ -349,7 +355,7 @@ impl Maker<'_> {
         let outer = (*self.one(&outer)?).clone();
         let same = scope.of_type(outer.holds());
         let same: Vec<&Visible> = same.into_iter().filter(|column| !column.outer).collect();
-        let own = (*self.one(&same)?).column.clone();
+        let own = self.one(&same)?.column.clone();
         let how = if self.percent(80) { Comparison::Equal } else { Comparison::Unequal };
         Some(Expression::Compare(how, Box::new(own), Box::new(outer.column)))
     }

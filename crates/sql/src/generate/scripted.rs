@@ -1,6 +1,6 @@
 //! Transactions that follow a pattern.
 
-use super::maker::{Maker, Row};
+use super::maker::{Maker, RowAt};
 use super::patterns::{PATTERNS, PatternStep};
 use super::queries::plain_query;
 use super::transactions::Draft;
@@ -49,7 +49,7 @@ impl Maker<'_> {
     }
 
     /// The rows x, y and z: those that transactions shall meet at, and others of the same table, mostly.
-    fn rows_of_pattern(&mut self) -> Option<[Row; 3]> {
+    fn rows_of_pattern(&mut self) -> Option<[RowAt; 3]> {
         let x = *self.focus.first()?;
         let mut rows = [x; 3];
         for row in rows.iter_mut().skip(1) {
@@ -74,7 +74,7 @@ impl Maker<'_> {
     fn event(
         &mut self,
         step: PatternStep,
-        rows: &[Row; 3],
+        rows: &[RowAt; 3],
         (table, predicate): &(usize, Expression),
     ) -> Option<Event> {
         self.forget_aliases();
@@ -112,14 +112,14 @@ impl Maker<'_> {
         Some(Event::Does(Box::new(statement)))
     }
 
-    fn row_condition(&mut self, row: Row) -> Expression {
+    fn row_condition(&mut self, row: RowAt) -> Expression {
         let name = self.schema.tables[row.0].name.clone();
         let scope = self.scope_of_table(row.0, &name);
         self.condition_of(row, &scope)
     }
 
     /// A condition that is true of a row and of rows that are like it but for their keys.
-    fn predicate_of(&mut self, row: Row) -> (usize, Expression) {
+    fn predicate_of(&mut self, row: RowAt) -> (usize, Expression) {
         let name = self.schema.tables[row.0].name.clone();
         let mut scope = self.scope_of_table(row.0, &name);
         let columns = &self.schema.tables[row.0].columns;

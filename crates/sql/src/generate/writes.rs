@@ -1,7 +1,7 @@
 //! Statements that write.
 
-use super::maker::{Maker, Row, column};
-use super::queries::{From, items};
+use super::maker::{Maker, RowAt, column};
+use super::queries::{FromClause, items};
 use super::scope::Scope;
 use crate::schema::{ColumnDef, KEY, Rule};
 use crate::tree::{
@@ -26,7 +26,7 @@ impl Maker<'_> {
     }
 
     /// Inserts a row that is like another one but for its keys.
-    pub(super) fn insert_like(&mut self, (table, row): Row) -> Option<Statement> {
+    pub(super) fn insert_like(&mut self, (table, row): RowAt) -> Option<Statement> {
         let version = self.counters.version();
         let columns = self.schema.tables[table].columns.clone();
         let like = self.schema.tables[table].rows.get(row).cloned().unwrap_or_default();
@@ -78,7 +78,7 @@ impl Maker<'_> {
             alias: Some(alias),
             on: None,
         }];
-        let from = From { sources, scope, tables: vec![from_table] };
+        let from = FromClause { sources, scope, tables: vec![from_table] };
         let condition = self.where_clause(&from);
         let first =
             Select { items: items(values), from: from.sources, condition, ..Select::default() };

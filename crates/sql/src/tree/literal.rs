@@ -27,8 +27,8 @@ impl ValueType {
     ];
 }
 
-/// A value.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A value. Those of one type are in the order in which servers have them.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Literal {
     /// NULL, of a type.
     Null(ValueType),

@@ -94,9 +94,10 @@ impl Expression {
                     Some((_, value)) => value,
                     None => return ValueType::Boolean,
                 },
-                Expression::Call(Function::Length, _) => return ValueType::Integer,
+                Expression::Call(Function::Length, _) | Expression::Rank { argument: None, .. } => {
+                    return ValueType::Integer;
+                }
                 Expression::Rank { argument: Some(argument), .. } => argument,
-                Expression::Rank { argument: None, .. } => return ValueType::Integer,
                 Expression::Aggregate(aggregate, of)
                 | Expression::Over { aggregate, arguments: of, .. } => match (aggregate, &of[..]) {
                     (Aggregate::Sum(of), _) => return *of,

@@ -184,7 +184,7 @@ fn found(worked: &Worked, offer: &Offer) -> Vec<&'static str> {
     let history = worked.history.as_ref().unwrap();
     // Transactions of a case are sessions of their own, and there are no times.
     let promise = Promise { session_order: false, ..Promise::of(offer.promises) };
-    let verdict = check(history, promise, &Options::default());
+    let verdict = check(&history.0, promise, &Options::default());
     if verdict.holds() == Some(false) {
         found.push("isolation");
     }
