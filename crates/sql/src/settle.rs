@@ -16,7 +16,7 @@ use crate::policy::Policy;
 use crate::runner::Runner;
 
 /// How often a plan is changed before it is given up.
-const MOST_TRIES: usize = 12;
+const MOST_TRIES: usize = 30;
 
 /// A plan that was run as it stands.
 pub struct SettledRun {
@@ -81,7 +81,7 @@ pub fn settle(
             // Its locks would be in the way of whatever comes next.
             runner.forget_sessions();
         }
-        let next = next_plan(&plan, &observation, policy, &failed);
+        let next = next_plan(&plan, &observation, policy, &failed, tries);
         let Some(next) = next else {
             let contents = runner.contents(case).map_err(|f| GivenUp::Lost(None, f))?;
             return Ok(SettledRun { plan, observation, initial, contents, tries, statements });
@@ -117,6 +117,7 @@ fn next_plan(
     observation: &Observation,
     policy: &Policy,
     failed: &[(Turn, Failure)],
+    tries: usize,
 ) -> Option<Plan> {
     // A COMMIT that is refused is an end like others.
     let failed: Vec<&(Turn, Failure)> =
@@ -128,7 +129,12 @@ fn next_plan(
     let mut cut: Vec<At> = Vec::new();
     for (turn, failure) in failed {
         let is_busy = policy.fails_when_busy && failure.class == ErrorClass::LockTimeout;
-        if is_busy && let Some(later) = next.put_off(*turn) {
+        // Two that are in each other's way for ever would be put off for ever.
+        let patient = tries < MOST_TRIES / 2;
+        if is_busy
+            && patient
+            && let Some(later) = next.put_off(*turn)
+        {
             next = later;
             continue;
         }

@@ -10,6 +10,7 @@ mod events;
 mod excerpts;
 mod faults;
 mod faulty;
+mod fuzz;
 mod generate;
 mod inputs;
 mod lawful;

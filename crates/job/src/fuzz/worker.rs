@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, bail};
 use isolde_check::{Checker, Options};
-use isolde_history::History;
+use isolde_history::{ErrorClass, History};
 use isolde_report::{Decided, Style, Telling, to_text};
 use isolde_spec::{Level, Promise, Verdict};
 use isolde_sql::case::Case;
@@ -12,7 +12,7 @@ use isolde_sql::runner::{Runner, Spent};
 use isolde_sql::settle::GivenUp;
 use isolde_sql::signature::signature;
 use isolde_sql::work::{Suspect, Worked, work};
-use isolde_target::{Consoles, Mishap, Offer, Target};
+use isolde_target::{Consoles, Failure, Mishap, Offer, Target};
 
 use super::FuzzPlan;
 use super::tally::{FuzzTally, GaveUp};
@@ -73,7 +73,7 @@ impl<'w> Worker<'w> {
         let effort = &self.plan.effort;
         let mut choose = |count: usize| choices.below(count);
         let worked = work(&mut runner, case, &self.policy, effort, &mut choose);
-        let mut tally = tally(case, &worked);
+        let mut tally = tally(case, &worked, &self.policy);
         tally.spend(runner.spent);
         let in_trouble = matches!(
             worked.given_up,
@@ -175,13 +175,17 @@ pub(super) fn told(history: &History, verdict: &Verdict) -> String {
 }
 
 /// The counts of one case.
-fn tally(case: &Case, worked: &Worked) -> FuzzTally {
+fn tally(case: &Case, worked: &Worked, policy: &Policy) -> FuzzTally {
+    // What fails because it would have to wait is sent again later, as what waits is.
+    let waits =
+        |failure: &Failure| policy.fails_when_busy && failure.class == ErrorClass::LockTimeout;
+    let failures = || worked.failures.iter().filter(|(_, failure)| !waits(failure));
     let mut tally = FuzzTally {
         cases: 1,
         reached: u64::from(worked.reached > 0),
         judged: u64::from(worked.reached > 0 || worked.history.is_some()),
         statements: worked.statements as u64,
-        failed: worked.failures.len() as u64,
+        failed: failures().count() as u64,
         own_statements: worked.own_statements as u64,
         compared: worked.reached as u64,
         cut: worked.cut as u64,
@@ -190,7 +194,7 @@ fn tally(case: &Case, worked: &Worked) -> FuzzTally {
         serial_cases: worked.serial_cases as u64,
         ..FuzzTally::default()
     };
-    for (_, failure) in &worked.failures {
+    for (_, failure) in failures() {
         *tally.failures.entry(failure.code.clone()).or_default() += 1;
     }
     let given_up = match &worked.given_up {
