@@ -4,4 +4,5 @@
 mod busy;
 mod common;
 mod figures;
+mod sound;
 mod tampered;

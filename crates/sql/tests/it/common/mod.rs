@@ -142,7 +142,7 @@ fn statement(case: &Case, text: &str) -> CaseStatement {
                 true => format!("INSERT INTO {name} VALUES {values}"),
                 false => format!("INSERT INTO {name} {values}"),
             };
-            let looks_at = if values.starts_with('(') { named(values) } else { named(values) };
+            let looks_at = named(values);
             (sql, Does::Insert { table: table(name), version }, looks_at)
         }
         "savepoint" => (text.to_owned(), Does::Savepoint(rest.to_owned()), Vec::new()),
