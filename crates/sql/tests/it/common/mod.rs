@@ -42,7 +42,7 @@ pub(crate) fn worked_through(
 ) -> Worked {
     let mut runner = Runner::open(consoles, offer).unwrap();
     let worked = work(&mut runner, case, policy, &Effort::default(), &mut |_| 0);
-    assert!(worked.given_up.is_none(), "{:?}", worked.given_up);
+    assert!(worked.given_up.is_none(), "{:?}: {case:#?} {:#?}", worked.given_up, worked.failures);
     worked
 }
 
