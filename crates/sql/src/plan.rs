@@ -77,12 +77,13 @@ impl Plan {
         Plan { turns }
     }
 
-    /// The same steps, of which one and all that its transaction does behind it come after the next end of another
-    /// transaction; nothing, if no other transaction ends behind it.
+    /// The same steps, of which one and all that its transaction does behind it come after the next end of a transaction
+    /// that does not wait itself; nothing, if none ends behind it. Of two that wait for a third one, neither is put behind
+    /// the other: they would change places for ever.
     #[must_use]
-    pub fn put_off(&self, turn: Turn) -> Option<Plan> {
+    pub fn put_off(&self, turn: Turn, waiting: &[usize]) -> Option<Plan> {
         let from = self.turns.iter().position(|other| *other == turn)?;
-        let ends = |other: &Turn| other.txn != turn.txn && other.step == Step::End;
+        let ends = |other: &Turn| other.step == Step::End && !waiting.contains(&other.txn);
         let until = from + self.turns.get(from..)?.iter().position(ends)?;
         let (before, rest) = (self.turns.get(..from)?, self.turns.get(from..=until)?);
         let (own, others): (Vec<Turn>, Vec<Turn>) = rest.iter().partition(|t| t.txn == turn.txn);

@@ -34,10 +34,10 @@ const PLAIN: Policy = Policy {
 const SQLITE: Policy = Policy { fails_when_busy: true, ..PLAIN };
 
 /// A row: a server, one of its levels, and how to watch it there or why that cannot be done.
-type Row = (&'static str, &'static str, Result<Policy, &'static str>);
+type PolicyRow = (&'static str, &'static str, Result<Policy, &'static str>);
 
 /// All rows. What is not here is not known to be sound.
-const POLICIES: [Row; 12] = [
+const POLICIES: [PolicyRow; 12] = [
     ("PostgreSQL", "read-committed", Ok(Policy { one_snapshot: false, ..PLAIN })),
     ("PostgreSQL", "repeatable-read", Ok(PLAIN)),
     ("PostgreSQL", "serializable", Ok(PLAIN)),

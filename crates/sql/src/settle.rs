@@ -125,15 +125,23 @@ fn next_plan(
     if observation.waited.is_empty() && failed.is_empty() {
         return None;
     }
+    let is_busy = |f: &Failure| policy.fails_when_busy && f.class == ErrorClass::LockTimeout;
+    let busy: Vec<usize> =
+        failed.iter().filter(|(_, f)| is_busy(f)).map(|(turn, _)| turn.txn).collect();
     let mut next = plan.in_order(&observation.order);
     let mut cut: Vec<At> = Vec::new();
     for (turn, failure) in failed {
+<<<<<<< HEAD
         let is_busy = policy.fails_when_busy && failure.class == ErrorClass::LockTimeout;
         // Two that are in each other's way for ever would be put off for ever.
         let patient = tries < MOST_TRIES / 2;
         if is_busy
             && patient
             && let Some(later) = next.put_off(*turn)
+=======
+        if is_busy(failure)
+            && let Some(later) = next.put_off(*turn, &busy)
+>>>>>>> h-lite
         {
             next = later;
             continue;

@@ -31,6 +31,29 @@ fn two_writers_come_one_after_the_other() {
 }
 
 #[test]
+fn two_that_wait_for_a_third_one_are_not_put_behind_each_other_for_ever() {
+    let Some(sqlite) = server("sqlite") else { return };
+    let case = case(
+        "
+        table t(pkey, vkey, c) (1,10,0)
+        T0 begin
+        T1 begin
+        T2 begin
+        T0 update t set c = 1 version 20
+        T2 update t set c = 2 version 30
+        T1 update t set c = 3 version 40
+        T1 commit
+        T2 commit
+        T0 commit",
+    );
+    for level in ["deferred", "immediate"] {
+        let worked = worked(&*sqlite, level, &case);
+        assert!(worked.suspects.is_empty(), "{level}: {:?}", worked.suspects);
+        assert_eq!((worked.reached, worked.cut), (3, 0), "{level}: {:?}", worked.failures);
+    }
+}
+
+#[test]
 fn a_snapshot_that_is_too_old_is_not_put_off_for_ever() {
     let Some(sqlite) = server("sqlite") else { return };
     let case = case(
@@ -66,7 +89,7 @@ fn a_step_is_put_off_with_all_that_its_transaction_does_behind_it() {
     );
     let plan = Plan::of(&case);
     let turn = |txn, step| Turn { txn, step };
-    let later = plan.put_off(turn(1, Step::Statement(0))).unwrap();
+    let later = plan.put_off(turn(1, Step::Statement(0)), &[1]).unwrap();
     let expected = [
         turn(0, Step::Begin),
         turn(1, Step::Begin),
@@ -76,5 +99,5 @@ fn a_step_is_put_off_with_all_that_its_transaction_does_behind_it() {
         turn(1, Step::End),
     ];
     assert_eq!(later.turns(), expected);
-    assert_eq!(later.put_off(turn(1, Step::Statement(0))), None, "nothing ends behind it");
+    assert_eq!(later.put_off(turn(1, Step::Statement(0)), &[1]), None, "nothing ends behind it");
 }

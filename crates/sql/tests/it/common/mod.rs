@@ -48,7 +48,7 @@ pub(crate) fn worked_through(
 ) -> Worked {
     let mut runner = Runner::open(consoles, offer).unwrap();
     let worked = work(&mut runner, case, policy, &Effort::default(), &mut |_| 0);
-    assert!(worked.given_up.is_none(), "{:?}", worked.given_up);
+    assert!(worked.given_up.is_none(), "{:?}: {case:#?} {:#?}", worked.given_up, worked.failures);
     worked
 }
 
@@ -170,7 +170,12 @@ fn statement(case: &Case, text: &str) -> CaseStatement {
                 true => format!("INSERT INTO {name} VALUES {values}"),
                 false => format!("INSERT INTO {name} {values}"),
             };
+<<<<<<< HEAD
             (sql, Does::Insert { table: table(name), version }, named(values))
+=======
+            let looks_at = named(values);
+            (sql, Does::Insert { table: table(name), version }, looks_at)
+>>>>>>> h-lite
         }
         "savepoint" => (text.to_owned(), Does::Savepoint(rest.to_owned()), Vec::new()),
         "rollback" => {

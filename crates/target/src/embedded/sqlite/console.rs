@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, Statement};
 
-use super::{Sqlite, connect, session, types};
+use super::connection::connect;
+use super::{session, types};
 use crate::console::{Console, Consoles, Said, Waiting, Waits};
 use crate::failure::{After, Failure};
 use crate::leftover::ROOM;
@@ -24,8 +25,11 @@ use crate::unique;
 const INSTRUCTIONS: i32 = 100_000;
 
 /// The rooms of a target.
-#[derive(Default)]
-pub(super) struct Rooms {
+pub(super) struct SqliteRooms {
+    /// Where their files are.
+    folder: PathBuf,
+    /// How long a statement may take.
+    limit: Duration,
     /// The file of each. A room that is emptied gets another one: a console that still has the old one open would, when it
     /// is closed, remove the log of a new one of that name.
     files: Mutex<BTreeMap<String, PathBuf>>,
@@ -33,7 +37,12 @@ pub(super) struct Rooms {
     consoles: AtomicU64,
 }
 
-impl Rooms {
+impl SqliteRooms {
+    /// None yet, in that folder.
+    pub(super) fn new(folder: PathBuf, limit: Duration) -> SqliteRooms {
+        SqliteRooms { folder, limit, files: Mutex::default(), consoles: AtomicU64::new(0) }
+    }
+
     fn file(&self, room: &str) -> Option<PathBuf> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).get(room).cloned()
     }
@@ -46,13 +55,10 @@ impl Rooms {
             None => files.remove(room),
         }
     }
-}
 
-impl Sqlite {
     /// Makes an empty database file.
     fn new_file(&self) -> Result<PathBuf, Failure> {
-        let folder = self.file.parent().unwrap_or(FilePath::new("."));
-        let file = folder.join(format!("{ROOM}{}.db", unique::tag()));
+        let file = self.folder.join(format!("{ROOM}{}.db", unique::tag()));
         let made = connect(&file, Duration::ZERO, true);
         let made = made.and_then(|made| made.pragma_update(None, "journal_mode", "WAL"));
         made.map_err(session::failure)?;
@@ -75,20 +81,20 @@ fn remove(file: &FilePath) -> Result<(), Failure> {
     Ok(())
 }
 
-impl Consoles for Sqlite {
+impl Consoles for SqliteRooms {
     fn make_room(&self) -> Result<String, Failure> {
         let room = format!("{ROOM}{}", unique::tag());
-        self.rooms.set(&room, Some(self.new_file()?));
+        self.set(&room, Some(self.new_file()?));
         Ok(room)
     }
 
     fn empty_room(&self, room: &str) -> Result<(), Failure> {
-        let old = self.rooms.set(room, Some(self.new_file()?));
+        let old = self.set(room, Some(self.new_file()?));
         old.map_or(Ok(()), |old| remove(&old))
     }
 
     fn remove_room(&self, room: &str) -> Result<(), Failure> {
-        self.rooms.set(room, None).map_or(Ok(()), |old| remove(&old))
+        self.set(room, None).map_or(Ok(()), |old| remove(&old))
     }
 
     fn console(&self, offer: &Offer, room: &str) -> Result<Box<dyn Console>, Failure> {
@@ -96,10 +102,10 @@ impl Consoles for Sqlite {
         let Some(begin) = session::begin(offer) else {
             return refused("level", format!("SQLite has no level '{}'", offer.name));
         };
-        let Some(file) = self.rooms.file(room) else {
+        let Some(file) = self.file(room) else {
             return refused("room", format!("there is no room '{room}'"));
         };
-        let number = self.rooms.consoles.fetch_add(1, Ordering::Relaxed);
+        let number = self.consoles.fetch_add(1, Ordering::Relaxed);
         let opened = connect(&file, Duration::ZERO, true)
             .and_then(|connection| SqliteConsole::new(connection, begin, number, self.limit));
         match opened {

@@ -1,18 +1,21 @@
 //! SQLite: one writer at a time, a connection for each session.
 
+mod connection;
 mod console;
 mod session;
 mod statements;
 mod types;
 
-use std::path::{Path as FilePath, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use isolde_history::OpKind;
 use isolde_spec::Level;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 
+use self::connection::connect;
+use self::console::SqliteRooms;
 use crate::console::Consoles;
 use crate::embedded::scratch::Scratch;
 use crate::failure::Failure;
@@ -48,9 +51,8 @@ struct Sqlite {
     journal: String,
     /// The connection for tables, and those that were made.
     tables: Mutex<(Connection, Vec<String>)>,
-    rooms: console::Rooms,
-    /// How long a statement of a console may take.
-    limit: Duration,
+    /// Databases beside the temporary one, for any SQL; none beside the user's, where there is no place for them.
+    rooms: Option<SqliteRooms>,
     // Dropped last; `None` for the user's own file.
     folder: Option<Scratch>,
 }
@@ -76,8 +78,9 @@ pub(crate) fn open(url: Option<&str>, options: &OpenOptions) -> Result<Box<dyn T
     let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
     let prefix = format!("isolde_{:x}_{:x}", std::process::id(), now);
     let tables = Mutex::new((connection, Vec::new()));
-    let (rooms, limit) = (console::Rooms::default(), options.timeout.mul_f64(0.8));
-    Ok(Box::new(Sqlite { file, prefix, busy, journal, tables, rooms, limit, folder }))
+    let limit = options.timeout.mul_f64(0.8);
+    let rooms = folder.as_ref().map(|folder| SqliteRooms::new(folder.path().to_owned(), limit));
+    Ok(Box::new(Sqlite { file, prefix, busy, journal, tables, rooms, folder }))
 }
 
 fn users_file(url: &str) -> Result<PathBuf, OpenError> {
@@ -94,19 +97,6 @@ fn users_file(url: &str) -> Result<PathBuf, OpenError> {
 #[allow(clippy::needless_pass_by_value, reason = "made for map_err")]
 fn cannot(file: &str, error: impl ToString) -> OpenError {
     OpenError::new(format!("SQLite does not open {file}: {}", error.to_string()))
-}
-
-/// A connection to a file, which is made only if it is our own.
-fn connect(file: &FilePath, busy: Duration, ours: bool) -> rusqlite::Result<Connection> {
-    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    flags.set(OpenFlags::SQLITE_OPEN_CREATE, ours);
-    let connection = Connection::open_with_flags(file, flags)?;
-    connection.busy_timeout(busy)?;
-    if ours {
-        // A temporary file is not needed after a crash.
-        connection.pragma_update(None, "synchronous", "OFF")?;
-    }
-    Ok(connection)
 }
 
 impl Sqlite {
@@ -169,8 +159,7 @@ impl Target for Sqlite {
     }
 
     fn sql(&self) -> Option<&dyn Consoles> {
-        // Rooms are files beside ours; there is no place for them beside the user's.
-        self.folder.as_ref().map(|_| self as &dyn Consoles)
+        self.rooms.as_ref().map(|rooms| rooms as &dyn Consoles)
     }
 
     fn leftovers(&self) -> Result<Option<Vec<Leftover>>, Failure> {
