@@ -78,7 +78,8 @@ impl Maker<'_> {
         let columns = 1 + self.below(3);
         let types: Vec<ValueType> = (0..columns).map(|_| self.type_of_schema()).collect();
         let subqueries = outer.subqueries.saturating_sub(1);
-        let alone = Scope { subqueries, times: 1, ..Scope::default() };
+        // A server may make its rows anew for each row of the queries around.
+        let alone = Scope { subqueries, times: outer.times, ..Scope::default() };
         let mut query = self.query(&types, &alone, false)?;
         if self.percent(15) {
             self.put_in_order(&mut query);

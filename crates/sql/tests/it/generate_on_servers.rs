@@ -223,7 +223,8 @@ fn mariadb_understands_what_is_generated() {
     let Some(target) = server("mariadb") else { return };
     let there = &[
         "SET join_cache_level = 0",
-        "SET optimizer_switch = 'derived_merge=off,semijoin=off,materialization=off,subquery_cache=off'",
+        // Not materialization=off: with it, MariaDB 10.11.19 finds no row for `a IN (SELECT MIN(b) OVER () FROM u)`.
+        "SET optimizer_switch = 'derived_merge=off,subquery_cache=off'",
     ];
     let back = &["SET join_cache_level = DEFAULT", "SET optimizer_switch = DEFAULT"];
     on_server(&*target, &MARIADB, &["1451", "1452", "4025"], &Detour { there, back });
