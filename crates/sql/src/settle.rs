@@ -131,17 +131,11 @@ fn next_plan(
     let mut next = plan.in_order(&observation.order);
     let mut cut: Vec<At> = Vec::new();
     for (turn, failure) in failed {
-<<<<<<< HEAD
-        let is_busy = policy.fails_when_busy && failure.class == ErrorClass::LockTimeout;
         // Two that are in each other's way for ever would be put off for ever.
         let patient = tries < MOST_TRIES / 2;
-        if is_busy
-            && patient
-            && let Some(later) = next.put_off(*turn)
-=======
         if is_busy(failure)
+            && patient
             && let Some(later) = next.put_off(*turn, &busy)
->>>>>>> h-lite
         {
             next = later;
             continue;

@@ -5,11 +5,8 @@
 mod busy;
 mod common;
 mod figures;
-<<<<<<< HEAD
 mod generate;
 mod generate_on_servers;
-=======
 mod sound;
->>>>>>> h-lite
 mod tampered;
 mod twin;

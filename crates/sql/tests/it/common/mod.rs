@@ -170,12 +170,7 @@ fn statement(case: &Case, text: &str) -> CaseStatement {
                 true => format!("INSERT INTO {name} VALUES {values}"),
                 false => format!("INSERT INTO {name} {values}"),
             };
-<<<<<<< HEAD
             (sql, Does::Insert { table: table(name), version }, named(values))
-=======
-            let looks_at = named(values);
-            (sql, Does::Insert { table: table(name), version }, looks_at)
->>>>>>> h-lite
         }
         "savepoint" => (text.to_owned(), Does::Savepoint(rest.to_owned()), Vec::new()),
         "rollback" => {
