@@ -24,6 +24,8 @@ type Run<'r> = &'r mut dyn FnMut(&str) -> Result<Brought, (String, String)>;
 struct Detour {
     there: &'static [&'static str],
     back: &'static [&'static str],
+    /// Statements with all of these words are known to bring other rows there, by a mistake of the server.
+    wrong: &'static [&'static str],
 }
 
 /// How many statements of a kind ran, and how many failed.
@@ -107,7 +109,9 @@ impl Tally {
         detour: &Detour,
         run: Run<'_>,
     ) {
-        if !matches!(statement.does, Does::Select { .. }) {
+        let known = !detour.wrong.is_empty();
+        let known = known && detour.wrong.iter().all(|word| statement.sql.contains(word));
+        if known || !matches!(statement.does, Does::Select { .. }) {
             return;
         }
         detour.there.iter().for_each(|setting| drop(run(setting).unwrap()));
@@ -215,7 +219,7 @@ fn postgresql_understands_what_is_generated() {
         "RESET enable_hashjoin",
         "RESET enable_hashagg",
     ];
-    on_server(&*target, &POSTGRESQL, &["23503", "23514"], &Detour { there, back });
+    on_server(&*target, &POSTGRESQL, &["23503", "23514"], &Detour { there, back, wrong: &[] });
 }
 
 #[test]
@@ -223,18 +227,19 @@ fn mariadb_understands_what_is_generated() {
     let Some(target) = server("mariadb") else { return };
     let there = &[
         "SET join_cache_level = 0",
-        // Not materialization=off: with it, MariaDB 10.11.19 finds no row for `a IN (SELECT MIN(b) OVER () FROM u)`.
         "SET optimizer_switch = 'derived_merge=off,subquery_cache=off'",
     ];
     let back = &["SET join_cache_level = DEFAULT", "SET optimizer_switch = DEFAULT"];
-    on_server(&*target, &MARIADB, &["1451", "1452", "4025"], &Detour { there, back });
+    // With materialization=off, MariaDB 10.11.19 finds no row for `a IN (SELECT MIN(b) OVER () FROM u)`.
+    let wrong = &[" IN (SELECT ", " OVER ("];
+    on_server(&*target, &MARIADB, &["1451", "1452", "4025"], &Detour { there, back, wrong });
 }
 
 #[test]
 fn sqlite_understands_what_is_generated() {
     let there = &["PRAGMA reverse_unordered_selects = ON", "PRAGMA automatic_index = OFF"];
     let back = &["PRAGMA reverse_unordered_selects = OFF", "PRAGMA automatic_index = ON"];
-    let detour = Detour { there, back };
+    let detour = Detour { there, back, wrong: &[] };
     let mut tally = Tally::default();
     for case in generators(&SQLITE) {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
