@@ -54,6 +54,8 @@ pub struct CaseStatement {
     /// All tables that it looks at, each once: in FROM, in subqueries, the target of UPDATE and DELETE. The target of INSERT
     /// is among them only if it also reads it. Foreign keys are not followed.
     pub looks_at: Vec<usize>,
+    /// Whether it has queries inside. What a statement locks is not locked by those, and they may see other versions.
+    pub nested: bool,
     /// Whether it locks the rows that it reads.
     pub locks: ReadLock,
     /// Whether the order of its rows is determined.

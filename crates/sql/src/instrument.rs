@@ -68,10 +68,9 @@ pub fn instrument(case: &Case, plan: &Plan, policy: &Policy) -> Script {
             continue;
         }
         for table in version_set(case, statement) {
-            send(
-                Part::VersionSet(table),
-                all_rows(case, table, version_set_lock(statement, policy)),
-            );
+            for lock in version_set_locks(statement, policy) {
+                send(Part::VersionSet(table), all_rows(case, table, lock));
+            }
         }
         if let Some(read) = before_write(case, &statement.does, policy.before_write) {
             send(Part::BeforeWrite, read);
@@ -108,10 +107,17 @@ pub fn version_set(case: &Case, statement: &CaseStatement) -> Vec<usize> {
     tables
 }
 
-fn version_set_lock(statement: &CaseStatement, policy: &Policy) -> &'static str {
-    let reads_snapshot =
-        matches!(statement.does, Does::Select { .. }) && statement.locks == ReadLock::None;
-    if reads_snapshot { "" } else { policy.version_set }
+/// How all rows of a table are read on behalf of a statement. A SELECT that locks reads what is newest, and the queries
+/// inside it read the snapshot (MariaDB's manual: they lock nothing); where these differ, it may have seen either.
+fn version_set_locks(statement: &CaseStatement, policy: &Policy) -> Vec<&'static str> {
+    let locks = statement.locks != ReadLock::None;
+    match &statement.does {
+        Does::Select { .. } if !locks => vec![""],
+        Does::Select { .. } if statement.nested && !policy.version_set.is_empty() => {
+            vec!["", policy.version_set]
+        }
+        _ => vec![policy.version_set],
+    }
 }
 
 fn all_rows(case: &Case, table: usize, lock: &str) -> String {

@@ -55,6 +55,7 @@ fn statement_to_json(statement: &CaseStatement) -> Value {
         "sql": statement.sql,
         "does": does,
         "looks-at": statement.looks_at,
+        "nested": statement.nested,
         "locks": lock_name(statement.locks),
         "ordered": statement.ordered,
     })
@@ -187,6 +188,7 @@ fn statement(place: &Place<'_>, tables: usize) -> Read<CaseStatement> {
         sql: place.member("sql")?.text()?,
         does: does(&place.member("does")?, tables)?,
         looks_at: place.member("looks-at")?.each(|table| table.one_of(tables))?,
+        nested: place.member("nested")?.truth()?,
         locks: *locks,
         ordered: place.member("ordered")?.truth()?,
     })

@@ -126,6 +126,7 @@ fn printed(printer: &Printer<'_>, draft: &Draft, begin: &str) -> CaseTransaction
         sql: printer.statement(statement),
         does: statement.does(|condition| printer.expression(condition)),
         looks_at: statement.looks_at(),
+        nested: statement.is_nested(),
         locks: statement.read_lock(),
         ordered: statement.is_ordered(),
     });

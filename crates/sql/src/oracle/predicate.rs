@@ -64,9 +64,9 @@ pub fn differences(
             found.push(difference);
         };
         if !fits(&read) {
-            // A read that locks does not lock in its subqueries: those read the snapshot.
-            let looks_elsewhere = case.transactions[at.0].statements[at.1].looks_at.len() > 1;
-            differs(None, read, policy.writes_read_newest && looks_elsewhere);
+            // A read that locks does not lock in the queries inside it: those read the snapshot.
+            let nested = case.transactions[at.0].statements[at.1].nested;
+            differs(None, read, policy.writes_read_newest && nested);
         }
         let Some(select) = select_before(case, plan, observation, policy, at, (*table, condition))
         else {
@@ -77,8 +77,9 @@ pub fn differences(
             && !fits(&read)
         {
             // One that locks reads what is newest, as the statement that writes does.
-            let locks = case.transactions[select.0].statements[select.1].locks;
-            let documented = policy.writes_read_newest && locks == ReadLock::None;
+            let select_of = &case.transactions[select.0].statements[select.1];
+            let reads_snapshot = select_of.locks == ReadLock::None || select_of.nested;
+            let documented = policy.writes_read_newest && reads_snapshot;
             differs(Some(select), read, documented);
         }
     }

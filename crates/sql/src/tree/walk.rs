@@ -14,11 +14,23 @@ enum Part<'t> {
 impl Statement {
     /// All tables that it looks at, in order, each once: in FROM, wherever it stands, and what UPDATE and DELETE write.
     pub fn looks_at(&self) -> Vec<usize> {
+        self.walked().0
+    }
+
+    /// Whether it has queries inside.
+    pub fn is_nested(&self) -> bool {
+        self.walked().1
+    }
+
+    fn walked(&self) -> (Vec<usize>, bool) {
         let mut open = Vec::new();
         let mut tables = Vec::new();
+        // The query that it is itself is not inside.
+        let mut queries = 0;
         match self {
             Statement::Select(query) | Statement::InsertSelect { query, .. } => {
                 open.push(Part::Query(query));
+                queries -= 1;
             }
             Statement::InsertValues { rows, .. } => {
                 open.extend(rows.iter().flatten().map(Part::Expression));
@@ -38,6 +50,7 @@ impl Statement {
             match part {
                 Part::Expression(expression) => below_expression(expression, &mut open),
                 Part::Query(query) => {
+                    queries += 1;
                     open.extend(query.with.iter().map(|common| Part::Query(&common.query)));
                     open.push(Part::Select(&query.first));
                     open.extend(query.more.iter().map(|(_, select)| Part::Select(select)));
@@ -47,7 +60,7 @@ impl Statement {
         }
         tables.sort_unstable();
         tables.dedup();
-        tables
+        (tables, queries > 0)
     }
 }
 

@@ -184,5 +184,6 @@ fn statement(case: &Case, text: &str) -> CaseStatement {
             (text.to_owned(), Does::Select { plain }, named(text))
         }
     };
-    CaseStatement { sql, does, looks_at, locks: ReadLock::None, ordered: false }
+    let nested = sql.to_lowercase().contains("(select");
+    CaseStatement { sql, does, looks_at, nested, locks: ReadLock::None, ordered: false }
 }

@@ -100,7 +100,7 @@ fn statement(
         }
     };
     let sql = format!("{sql} /*{txn}.{at}*/");
-    CaseStatement { sql, does, looks_at, locks: ReadLock::None, ordered: false }
+    CaseStatement { sql, does, looks_at, nested: false, locks: ReadLock::None, ordered: false }
 }
 
 /// The edges that there are: from a statement to one that used what it wrote, overwrote it, or overwrote what it used.
