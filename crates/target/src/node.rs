@@ -44,4 +44,9 @@ pub trait Node: Send + Sync {
 
     /// Undoes whatever was done; waits until the server answers again.
     fn mend(&self) -> Result<(), String>;
+
+    /// From now on it is started again when it ends by itself: a search for crashes goes on after one.
+    fn revive(&self) -> Result<(), String> {
+        Err(format!("{} is not started again when it ends by itself", self.name()))
+    }
 }

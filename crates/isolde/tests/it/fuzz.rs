@@ -127,3 +127,55 @@ fn nothing_said_is_unknown_and_a_signal_keeps_what_there_is() {
     assert_eq!(ran.code, Some(130), "{ran:#?}");
     assert!(ran.out.contains("reached the serial oracle"), "{}", ran.out);
 }
+
+/// The children of a process, whichever of its threads made them.
+fn children(pid: u32) -> Vec<u32> {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    let of_thread = |thread: std::fs::DirEntry| {
+        std::fs::read_to_string(thread.path().join("children")).unwrap_or_default()
+    };
+    let all: Vec<String> = threads.flatten().map(of_thread).collect();
+    all.iter().flat_map(|text| text.split_whitespace()).map(|pid| pid.parse().unwrap()).collect()
+}
+
+#[test]
+fn a_server_that_dies_is_a_finding_and_is_started_again() {
+    if !has_postgres() {
+        return;
+    }
+    let folder = Folder::new("fuzz-crash");
+    let args = ["fuzz", "postgres", "--budget", "14s", "--seed", "5", "--out", "kept", "--json"];
+    let mut command = folder.command(&args);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The command, the script that looks after the server, the server.
+    let server = || {
+        children(child.id()).into_iter().flat_map(children).find(|pid| {
+            let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            name.trim() == "postgres"
+        })
+    };
+    let mut died = None;
+    for _ in 0..100 {
+        std::thread::sleep(Duration::from_millis(100));
+        died = server();
+        if died.is_some() {
+            break;
+        }
+    }
+    std::thread::sleep(Duration::from_secs(4));
+    let pid = died.unwrap().to_string();
+    assert!(Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
+    let ran = Ran::of(&child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(1), "{ran:#?}");
+    let told = json(&ran);
+    assert!(told["trouble"].is_null(), "{told:#}");
+    let findings = told["findings"].as_array().unwrap();
+    let lost =
+        findings.iter().filter(|f| f["signature"].as_str().unwrap().starts_with("words Lost"));
+    assert!(lost.count() >= 1 && told["tally"]["given_up"]["connection lost"].as_u64() >= Some(1));
+    // It went on, on the server that was started again.
+    let last = findings.iter().map(|f| f["case"].as_u64().unwrap()).max().unwrap();
+    assert!(told["tally"]["cases"].as_u64().unwrap() > last + 10, "{told:#}");
+    let kept = std::fs::read_dir(folder.path().join("kept")).unwrap().count();
+    assert_eq!(kept, findings.len());
+}

@@ -117,6 +117,8 @@ pub fn fuzz(
         bail!("{} understands no SQL", target.name());
     };
     let policy = policy(target.name(), &offer).map_err(anyhow::Error::msg)?;
+    // A server of the user's is not ours to start.
+    let _ = target.nodes().iter().try_for_each(|node| node.revive());
     let began = Instant::now();
     let board = Board { next: AtomicU64::new(0), shared: Mutex::default() };
     let is_over = || {

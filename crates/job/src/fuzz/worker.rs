@@ -92,13 +92,17 @@ impl<'w> Worker<'w> {
         let opened = Runner::open(self.consoles, self.offer);
         let Err(failure) = opened else { return Ok(opened?) };
         let nodes = self.target.nodes();
-        let Some(node) = nodes.first().filter(|node| node.can(Mishap::Kill).is_ok()) else {
-            let left =
-                self.target.last_words().map_or(String::new(), |words| format!("\n  {words}"));
-            bail!("the server cannot be reached any more: {failure}{left}");
+        let Some(node) = nodes.first() else {
+            bail!("the server cannot be reached any more: {failure}{}", self.last_words());
         };
-        node.harm(Mishap::Kill).and_then(|()| node.mend()).map_err(anyhow::Error::msg)?;
+        // One that has died is being started again; one that hangs is killed first.
+        let killed = |_| node.harm(Mishap::Kill).and_then(|()| node.mend());
+        node.mend().or_else(killed).map_err(anyhow::Error::msg)?;
         Runner::open(self.consoles, self.offer).context("the server was started again")
+    }
+
+    fn last_words(&self) -> String {
+        self.target.last_words().map_or(String::new(), |words| format!("\n  {words}"))
     }
 
     /// All that is not as it has to be.

@@ -87,4 +87,8 @@ impl Node for Member {
         self.server.process.wait(answers).map_err(|error| error.to_string())?;
         self.server.process.tell(Word::Settled)
     }
+
+    fn revive(&self) -> Result<(), String> {
+        self.server.process.tell(Word::Revive)
+    }
 }

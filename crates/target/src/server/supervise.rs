@@ -39,6 +39,8 @@ pub(super) enum Word {
     Start,
     /// It has answered: if it ends now, that is its own doing.
     Settled,
+    /// Starts it again whenever it ends by itself.
+    Revive,
 }
 
 impl Word {
@@ -51,6 +53,7 @@ impl Word {
             Word::Stop => "stop",
             Word::Start => "start",
             Word::Settled => "settled",
+            Word::Revive => "revive",
         }
     }
 }

@@ -44,6 +44,7 @@ obey() {
     stop) bring_down $stop KILL ;;
     start) rm -f settled down ;;
     settled) put settled yes ;;
+    revive) put revive yes ;;
     esac
     put answered "$2"
 }
@@ -75,6 +76,7 @@ if init; then
     # How often a start is tried again after it was brought down, until it has answered: the killed one
     # may still be leaving. After that, its end is its own.
     again=0
+    revived=0
     serve=serve
     while [ ! -e stopping ]; do
         $serve &
@@ -88,6 +90,11 @@ if init; then
             serve=serve_again
         elif [ $again -gt 0 ] && [ ! -e settled ]; then
             again=$((again - 1))
+            sleep 0.2
+        elif [ -e revive ] && [ ! -e stopping ] && [ $revived -lt 1000 ]; then
+            # It ended by itself, and is wanted again.
+            revived=$((revived + 1))
+            serve=serve_again
             sleep 0.2
         else
             break
