@@ -49,6 +49,20 @@ fn nodes_in_cycles(successors: &[Vec<usize>]) -> Vec<usize> {
     (0..successors.len()).filter(reaches_itself).collect()
 }
 
+/// Whether the dependencies between whole transactions have a cycle (table 4 of the paper): then there is an order of the
+/// statements, and none of the transactions.
+pub fn transactions_have_cycle(graph: &StatementGraph) -> bool {
+    let txns = graph.nodes.iter().map(|(txn, _)| txn + 1).max().unwrap_or(0);
+    let mut successors = vec![Vec::new(); txns];
+    for (from, to) in graph.edges.keys() {
+        let (from, to) = (graph.nodes[*from].0, graph.nodes[*to].0);
+        if from != to {
+            successors[from].push(to);
+        }
+    }
+    !nodes_in_cycles(&successors).is_empty()
+}
+
 /// One of the orders in which every statement comes after those that it depends on; `choose` says which of so many that are
 /// free comes next. None, if there is a cycle.
 pub fn sorted(graph: &StatementGraph, mut choose: impl FnMut(usize) -> usize) -> Option<Vec<At>> {

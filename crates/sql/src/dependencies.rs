@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::case::{Case, Does};
 use crate::observation::{Observation, versions_in};
 use crate::plan::{At, Plan, Step};
-use crate::versions::{Item, Versions};
+use crate::versions::{RowKey, Versions};
 
 /// Why a statement has to come after another one. The names are the paper's.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -48,7 +48,7 @@ struct Search<'s> {
     versions: &'s Versions,
     places: BTreeMap<At, usize>,
     /// All rows of each table that were ever seen by a statement that counts, or written by one.
-    items: BTreeSet<Item>,
+    items: BTreeSet<RowKey>,
     edges: BTreeMap<(usize, usize), BTreeSet<Dependency>>,
 }
 
@@ -84,8 +84,8 @@ impl StatementGraph {
 }
 
 /// All rows that any of the statements saw or wrote.
-fn items(nodes: &[At], observation: &Observation, versions: &Versions) -> BTreeSet<Item> {
-    let mut items: BTreeSet<Item> = versions.births.keys().copied().collect();
+fn items(nodes: &[At], observation: &Observation, versions: &Versions) -> BTreeSet<RowKey> {
+    let mut items: BTreeSet<RowKey> = versions.births.keys().copied().collect();
     for at in nodes {
         for (table, rows) in &observation.of(*at).version_sets {
             items.extend(versions_in(rows).map(|(key, _)| (*table, key)));
@@ -115,7 +115,7 @@ impl Search<'_> {
     }
 
     /// The statement that overwrites a version comes after one that used it.
-    fn before_overwriter(&mut self, version: (Item, i128), at: At, why: Dependency) {
+    fn before_overwriter(&mut self, version: (RowKey, i128), at: At, why: Dependency) {
         if let Some(overwriter) = self.versions.overwriters.get(&version).copied() {
             self.edge(at, overwriter, why);
         }
@@ -159,7 +159,7 @@ impl Search<'_> {
             }
             let of_table = self.items.range((table, i128::MIN)..=(table, i128::MAX));
             let missing = of_table.filter(|(_, key)| !rows.contains_key(key));
-            let missing: Vec<Item> = missing.copied().collect();
+            let missing: Vec<RowKey> = missing.copied().collect();
             for item in missing {
                 self.of_missing(at, item, read);
             }
@@ -167,7 +167,7 @@ impl Search<'_> {
     }
 
     /// A row that a statement did not see was not born yet, or dead already.
-    fn of_missing(&mut self, at: At, item: Item, read: Dependency) {
+    fn of_missing(&mut self, at: At, item: RowKey, read: Dependency) {
         let birth = self.versions.births.get(&item).copied();
         let death = self.versions.deaths.get(&item).copied();
         // If it may have been either, both are said; then there is a cycle, and one of the statements is cut.

@@ -253,3 +253,53 @@ pub fn statements_from_json(value: &Value, case: &Case) -> Result<Vec<At>, Unrea
         Ok((txn, at.one_of(case.transactions[txn].statements.len())?))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::Dialect;
+    use crate::generate::{Generator as _, RandomGenerator};
+
+    #[test]
+    fn a_case_that_was_written_is_read_as_the_same() {
+        for dialect in Dialect::ALL {
+            for number in 0..50 {
+                let case = RandomGenerator::new(11, dialect).case(number);
+                let text = case_to_json(&case).to_string();
+                let again = case_from_json(&serde_json::from_str(&text).unwrap()).unwrap();
+                assert_eq!(again, case);
+                let plan = Plan::of(&case);
+                assert_eq!(plan_from_json(&plan_to_json(&plan), &case), Ok(plan.clone()));
+                let all: Vec<At> = plan.statements().collect();
+                assert_eq!(statements_from_json(&statements_to_json(&all), &case), Ok(all));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_place() {
+        let case = RandomGenerator::new(1, Dialect::ALL[0]).case(3);
+        let whole = case_to_json(&case);
+        let check = |pointer: &str, wrong: Value, expect: &str| {
+            let mut value = whole.clone();
+            *value.pointer_mut(pointer).unwrap() = wrong;
+            assert_eq!(case_from_json(&value).unwrap_err().to_string(), expect);
+        };
+        check("/tables", json!(7), "case.tables: expected an array");
+        let two = "case.tables[0].columns: expected a primary key and a version key";
+        check("/tables/0/columns", json!(["pkey"]), two);
+        let there = "case.order[0]: expected the number of one that is there";
+        check("/order/0", json!(99), there);
+        check("/order/0", json!(-1), there);
+        let does = "/transactions/0/statements/0/does";
+        let object = "case.transactions[0].statements[0].does: expected an object with one of select, insert, update, \
+                      delete, savepoint, rollback-to, release";
+        check(does, json!({"select": null, "insert": null}), object);
+        check(does, json!({"vacuum": {}}), object);
+        check(
+            does,
+            json!({"insert": {"table": 9, "version": 1}}),
+            "case.transactions[0].statements[0].does.insert.table: expected the number of one that is there",
+        );
+    }
+}

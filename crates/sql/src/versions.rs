@@ -10,7 +10,7 @@ use crate::observation::Observation;
 use crate::plan::{At, Plan};
 
 /// A row: its table and its primary key.
-pub type Item = (usize, i128);
+pub type RowKey = (usize, i128);
 
 /// What of a case has an effect, and what of which row it wrote.
 pub struct Versions {
@@ -20,11 +20,11 @@ pub struct Versions {
     /// By table and version key, the statement that writes it, whatever became of it.
     writers: BTreeMap<(usize, i64), At>,
     /// The statement that overwrote a version.
-    pub overwriters: BTreeMap<(Item, i128), At>,
+    pub overwriters: BTreeMap<(RowKey, i128), At>,
     /// The statement that inserted a row.
-    pub births: BTreeMap<Item, At>,
+    pub births: BTreeMap<RowKey, At>,
     /// The statement that deleted a row.
-    pub deaths: BTreeMap<Item, At>,
+    pub deaths: BTreeMap<RowKey, At>,
     /// Two statements that overwrote one version, if there are any: then no order of them shows what each saw.
     pub torn: Option<(At, At)>,
 }

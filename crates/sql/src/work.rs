@@ -7,7 +7,7 @@ use isolde_history::History;
 use isolde_target::{After, Failure};
 
 use crate::case::Case;
-use crate::decycle::{sorted, statement_to_cut};
+use crate::decycle::{sorted, statement_to_cut, transactions_have_cycle};
 use crate::dependencies::StatementGraph;
 use crate::oracle::early::{EarlyRead, early_reads};
 use crate::oracle::predicate::{PredicateDifference, differences};
@@ -106,6 +106,8 @@ pub struct Worked {
     pub rounds: usize,
     /// How many statements were cut.
     pub cut: usize,
+    /// Whether in some round there was an order of the statements and none of the transactions.
+    pub transactions_have_cycle: bool,
     /// Why it was given up, if it was.
     pub given_up: Option<GivenUp>,
 }
@@ -195,7 +197,10 @@ impl Round<'_, '_> {
                     self.worked.cut += 1;
                     plan = run.plan.without(&[cut]);
                 }
-                None => return self.serial(&run, &graph),
+                None => {
+                    self.worked.transactions_have_cycle |= transactions_have_cycle(&graph);
+                    return self.serial(&run, &graph);
+                }
             }
         }
     }

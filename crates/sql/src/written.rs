@@ -13,7 +13,7 @@ use crate::case::{Case, Does};
 use crate::observation::{Fate, Row, Seen, versions_in};
 use crate::plan::At;
 use crate::settle::SettledRun;
-use crate::versions::{Item, Versions};
+use crate::versions::{RowKey, Versions};
 
 /// What was observed, as a history. Each transaction is a session of its own: no order among them is claimed.
 pub fn history(case: &Case, run: &SettledRun) -> Result<History, SinkError> {
@@ -39,8 +39,8 @@ fn stray_writes(
     case: &Case,
     run: &SettledRun,
     versions: &Versions,
-) -> BTreeMap<At, BTreeSet<Item>> {
-    let mut stray: BTreeMap<At, BTreeSet<Item>> = BTreeMap::new();
+) -> BTreeMap<At, BTreeSet<RowKey>> {
+    let mut stray: BTreeMap<At, BTreeSet<RowKey>> = BTreeMap::new();
     for (txn, statement) in run.plan.statements() {
         let seen = run.observation.of((txn, statement));
         for (table, rows) in all_seen(case, (txn, statement), seen) {
@@ -72,7 +72,7 @@ pub(crate) fn all_seen<'r>(case: &Case, at: At, seen: &'r Seen) -> Vec<(usize, &
 }
 
 /// The rows that are absent for one reason only: they were inserted, or they were deleted, and not both.
-fn certain_absence(run: &SettledRun, versions: &Versions) -> BTreeSet<Item> {
+fn certain_absence(run: &SettledRun, versions: &Versions) -> BTreeSet<RowKey> {
     let initial = run
         .initial
         .iter()
@@ -88,8 +88,8 @@ struct Writer<'w> {
     run: &'w SettledRun,
     builder: HistoryBuilder,
     draft: TxnDraft,
-    stray: BTreeMap<At, BTreeSet<Item>>,
-    certain_absence: BTreeSet<Item>,
+    stray: BTreeMap<At, BTreeSet<RowKey>>,
+    certain_absence: BTreeSet<RowKey>,
 }
 
 impl Writer<'_> {
@@ -174,7 +174,7 @@ impl Writer<'_> {
 
     /// What was seen before the statement wrote, each row once.
     fn reads(&mut self, at: At, seen: &Seen) {
-        let mut told: BTreeSet<(Item, i128)> = BTreeSet::new();
+        let mut told: BTreeSet<(RowKey, i128)> = BTreeSet::new();
         for (table, rows) in all_seen(self.case, at, seen) {
             for (key, version) in versions_in(rows) {
                 if told.insert(((table, key), version)) {
@@ -195,7 +195,7 @@ impl Writer<'_> {
         }
     }
 
-    fn write(&mut self, item: Item, does: &Does) {
+    fn write(&mut self, item: RowKey, does: &Does) {
         let pool = self.builder.pool();
         let row = row_key(self.case, pool, item);
         match does {
@@ -229,7 +229,7 @@ impl Writer<'_> {
 
     /// The order of the versions of one row from the first on, if it was never deleted: what a delete leaves has no value
     /// that could stand for it.
-    fn order(&mut self, versions: &Versions, item: Item, first: i128) -> Result<(), SinkError> {
+    fn order(&mut self, versions: &Versions, item: RowKey, first: i128) -> Result<(), SinkError> {
         let mut order = vec![first];
         while let Some(last) = order.last()
             && let Some((txn, at)) = versions.overwriters.get(&(item, *last))
@@ -249,7 +249,7 @@ impl Writer<'_> {
 }
 
 /// The name of a row: its table and its key.
-fn row_key(case: &Case, pool: &mut Pool, (table, key): Item) -> Key {
+fn row_key(case: &Case, pool: &mut Pool, (table, key): RowKey) -> Key {
     let name = case.tables.get(table).map_or("", |table| table.name.as_str());
     pool.text_key(&format!("{name}/{key}"))
 }

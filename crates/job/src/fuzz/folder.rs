@@ -26,8 +26,8 @@ use isolde_sql::written::history;
 use isolde_target::{Offer, Target};
 use serde_json::{Value, json};
 
-use super::FuzzPlan;
-use super::worker::{Found, What, isolation_signature, promise, told};
+use super::found::{Found, What, isolation_signature, promise, told};
+use super::plan::FuzzPlan;
 use crate::shown::shown;
 
 /// The files of a folder.

@@ -38,6 +38,8 @@ pub struct FuzzTally {
     pub cases: u64,
     /// Cases of which something reached the serial oracle.
     pub reached: u64,
+    /// Of these, cases in which the statements had an order and the transactions had none.
+    pub with_transaction_cycle: u64,
     /// Cases of which any oracle could say something.
     pub judged: u64,
     /// Statements of the cases, as often as they were run in transactions.
@@ -79,6 +81,7 @@ impl FuzzTally {
     pub fn add(&mut self, other: &FuzzTally) {
         self.cases += other.cases;
         self.reached += other.reached;
+        self.with_transaction_cycle += other.with_transaction_cycle;
         self.judged += other.judged;
         self.statements += other.statements;
         self.failed += other.failed;
@@ -123,6 +126,7 @@ impl FuzzTally {
             "cases": self.cases,
             "reached_serial_oracle": self.reached,
             "share_reached": self.share_reached(),
+            "with_transaction_cycle": self.with_transaction_cycle,
             "judged": self.judged,
             "statements": self.statements,
             "failed": self.failed,

@@ -3,10 +3,8 @@
 use anyhow::{Context as _, Result, bail};
 use isolde_check::{Checker, Options};
 use isolde_history::{ErrorClass, History};
-use isolde_report::{Decided, Style, Telling, to_text};
-use isolde_spec::{Level, Promise, Verdict};
+use isolde_spec::Verdict;
 use isolde_sql::case::Case;
-use isolde_sql::plan::Plan;
 use isolde_sql::policy::Policy;
 use isolde_sql::runner::{Runner, Spent};
 use isolde_sql::settle::GivenUp;
@@ -14,36 +12,9 @@ use isolde_sql::signature::signature;
 use isolde_sql::work::{Suspect, Worked, work};
 use isolde_target::{Consoles, Failure, Mishap, Offer, Target};
 
-use super::FuzzPlan;
+use super::found::{Found, What, isolation_signature, promise};
+use super::plan::FuzzPlan;
 use super::tally::{FuzzTally, GaveUp};
-
-/// Something that was found in a case.
-pub struct Found {
-    /// The number of the case.
-    pub number: u64,
-    /// The case.
-    pub case: Case,
-    /// The steps that were done when it was seen.
-    pub plan: Plan,
-    /// What is not as it has to be.
-    pub what: What,
-    /// Which findings are the same.
-    pub signature: String,
-    /// How often it was found.
-    pub times: u64,
-    /// Whether the server's makers document it: then it is counted, and is no finding.
-    pub documented: bool,
-    /// The folder that it went to.
-    pub folder: Option<std::path::PathBuf>,
-}
-
-/// What is not as it has to be.
-pub enum What {
-    /// An oracle of SQL says so.
-    Sql(Suspect),
-    /// The level is broken, as the history shows.
-    Isolation(Box<(History, Verdict)>),
-}
 
 /// What came of a case.
 pub(super) struct Done {
@@ -154,30 +125,6 @@ impl<'w> Worker<'w> {
     }
 }
 
-/// What a level promises of a history without times.
-pub(super) fn promise(offer: Offer) -> Promise {
-    Promise::of(match offer.promises {
-        Level::StrictSerializable => Level::Serializable,
-        Level::StrongSnapshotIsolation => Level::SnapshotIsolation,
-        level => level,
-    })
-}
-
-/// The signature of a level that is broken: the names of what was found.
-pub(super) fn isolation_signature(verdict: &Verdict) -> String {
-    let mut names: Vec<&str> = verdict.witnesses().iter().map(|w| w.anomaly.name()).collect();
-    names.sort_unstable();
-    names.dedup();
-    format!("isolation: {}", names.join(" "))
-}
-
-/// A verdict for people.
-pub(super) fn told(history: &History, verdict: &Verdict) -> String {
-    let (verdict, holds_without_session_order) = (verdict.clone(), false);
-    let decided = Decided { verdict, holds_without_session_order, seconds: 0.0 };
-    to_text(history, &decided, &Telling { all: true, style: Style::default(), explain: None })
-}
-
 /// The counts of one case.
 fn tally(case: &Case, worked: &Worked, policy: &Policy) -> FuzzTally {
     // What fails because it would have to wait is sent again later, as what waits is.
@@ -187,6 +134,7 @@ fn tally(case: &Case, worked: &Worked, policy: &Policy) -> FuzzTally {
     let mut tally = FuzzTally {
         cases: 1,
         reached: u64::from(worked.reached > 0),
+        with_transaction_cycle: u64::from(worked.transactions_have_cycle),
         judged: u64::from(worked.reached > 0 || worked.history.is_some()),
         statements: worked.statements as u64,
         failed: failures().count() as u64,

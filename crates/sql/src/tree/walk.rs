@@ -5,7 +5,7 @@ use super::statement::Statement;
 
 /// A part of a tree.
 #[derive(Clone, Copy)]
-enum Part<'t> {
+enum TreePart<'t> {
     Expression(&'t Expression),
     Query(&'t Query),
     Select(&'t Select),
@@ -29,33 +29,33 @@ impl Statement {
         let mut queries = 0;
         match self {
             Statement::Select(query) | Statement::InsertSelect { query, .. } => {
-                open.push(Part::Query(query));
+                open.push(TreePart::Query(query));
                 queries -= 1;
             }
             Statement::InsertValues { rows, .. } => {
-                open.extend(rows.iter().flatten().map(Part::Expression));
+                open.extend(rows.iter().flatten().map(TreePart::Expression));
             }
             Statement::Update { table, set, condition, .. } => {
                 tables.push(*table);
-                open.extend(set.iter().map(|(_, value)| Part::Expression(value)));
-                open.extend(condition.iter().map(Part::Expression));
+                open.extend(set.iter().map(|(_, value)| TreePart::Expression(value)));
+                open.extend(condition.iter().map(TreePart::Expression));
             }
             Statement::Delete { table, condition } => {
                 tables.push(*table);
-                open.extend(condition.iter().map(Part::Expression));
+                open.extend(condition.iter().map(TreePart::Expression));
             }
             Statement::Savepoint(_) | Statement::RollbackTo(_) | Statement::Release(_) => {}
         }
         while let Some(part) = open.pop() {
             match part {
-                Part::Expression(expression) => below_expression(expression, &mut open),
-                Part::Query(query) => {
+                TreePart::Expression(expression) => below_expression(expression, &mut open),
+                TreePart::Query(query) => {
                     queries += 1;
-                    open.extend(query.with.iter().map(|common| Part::Query(&common.query)));
-                    open.push(Part::Select(&query.first));
-                    open.extend(query.more.iter().map(|(_, select)| Part::Select(select)));
+                    open.extend(query.with.iter().map(|common| TreePart::Query(&common.query)));
+                    open.push(TreePart::Select(&query.first));
+                    open.extend(query.more.iter().map(|(_, select)| TreePart::Select(select)));
                 }
-                Part::Select(select) => below_select(select, &mut open, &mut tables),
+                TreePart::Select(select) => below_select(select, &mut open, &mut tables),
             }
         }
         tables.sort_unstable();
@@ -64,23 +64,23 @@ impl Statement {
     }
 }
 
-fn below_select<'t>(select: &'t Select, open: &mut Vec<Part<'t>>, tables: &mut Vec<usize>) {
+fn below_select<'t>(select: &'t Select, open: &mut Vec<TreePart<'t>>, tables: &mut Vec<usize>) {
     for source in &select.from {
         match &source.relation {
             Relation::Table(table) => tables.push(*table),
             Relation::Common(_) => {}
-            Relation::Derived(query) => open.push(Part::Query(query)),
+            Relation::Derived(query) => open.push(TreePart::Query(query)),
         }
     }
     let on = select.from.iter().filter_map(|source| source.on.as_ref());
     let items = select.items.iter().map(|item| &item.expression);
     let conditions = select.condition.iter().chain(&select.having);
-    open.extend(items.chain(on).chain(conditions).chain(&select.group).map(Part::Expression));
+    open.extend(items.chain(on).chain(conditions).chain(&select.group).map(TreePart::Expression));
 }
 
-fn below_expression<'t>(expression: &'t Expression, open: &mut Vec<Part<'t>>) {
+fn below_expression<'t>(expression: &'t Expression, open: &mut Vec<TreePart<'t>>) {
     let mut add = |parts: &[&'t Expression]| {
-        open.extend(parts.iter().map(|part| Part::Expression(part)));
+        open.extend(parts.iter().map(|part| TreePart::Expression(part)));
     };
     match expression {
         Expression::Column { .. } | Expression::Literal(_) => {}
@@ -95,28 +95,30 @@ fn below_expression<'t>(expression: &'t Expression, open: &mut Vec<Part<'t>>) {
         Expression::And(all)
         | Expression::Or(all)
         | Expression::Call(_, all)
-        | Expression::Aggregate(_, all) => open.extend(all.iter().map(Part::Expression)),
+        | Expression::Aggregate(_, all) => open.extend(all.iter().map(TreePart::Expression)),
         Expression::InList(of, list, _) => {
             add(&[of]);
-            open.extend(list.iter().map(Part::Expression));
+            open.extend(list.iter().map(TreePart::Expression));
         }
         Expression::Quantified(_, _, of, query) | Expression::InQuery(of, query, _) => {
             add(&[of]);
-            open.push(Part::Query(query));
+            open.push(TreePart::Query(query));
         }
-        Expression::Exists(query, _) | Expression::Scalar(query) => open.push(Part::Query(query)),
+        Expression::Exists(query, _) | Expression::Scalar(query) => {
+            open.push(TreePart::Query(query));
+        }
         Expression::Case(branches, otherwise) => {
             branches.iter().for_each(|(condition, value)| add(&[condition, value]));
-            open.extend(otherwise.iter().map(|value| Part::Expression(value)));
+            open.extend(otherwise.iter().map(|value| TreePart::Expression(value)));
         }
         Expression::Over { arguments, partition, frame, .. } => {
             let order = frame.iter().flat_map(|(order, _)| order);
             let all = arguments.iter().chain(partition).chain(order);
-            open.extend(all.map(Part::Expression));
+            open.extend(all.map(TreePart::Expression));
         }
         Expression::Rank { argument, partition, order, .. } => {
-            open.extend(argument.iter().map(|value| Part::Expression(value)));
-            open.extend(partition.iter().chain(order).map(Part::Expression));
+            open.extend(argument.iter().map(|value| TreePart::Expression(value)));
+            open.extend(partition.iter().chain(order).map(TreePart::Expression));
         }
     }
 }

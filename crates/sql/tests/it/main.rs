@@ -7,6 +7,7 @@ mod common;
 mod figures;
 mod generate;
 mod generate_on_servers;
+mod hostile;
 mod sound;
 mod tampered;
 mod twin;
