@@ -49,7 +49,7 @@ pub(crate) struct FuzzArgs {
     /// The number of the first case, to go on where another run ended
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(crate) first: u64,
-    /// How many cases run at the same time, each in a schema of its own [default: 4; SQLite: 2]
+    /// How many cases run at the same time, each in a schema of its own [default: 4]
     #[arg(long, value_name = "COUNT", value_parser = typed::some)]
     pub(crate) parallel: Option<u32>,
     /// How many serial orders each case is compared with
