@@ -11,7 +11,7 @@ use isolde_sql::dialect::Dialect;
 use isolde_sql::generate::{Generator as _, RandomGenerator, Sizes};
 use isolde_sql::story::story;
 use isolde_sql::work::{Effort, Oracles};
-use isolde_target::{OpenOptions, Target, without_password};
+use isolde_target::{Target, without_password};
 use serde_json::{Value, json};
 
 use crate::args::{FuzzArgs, OracleName};
@@ -35,14 +35,7 @@ pub(crate) fn run(args: &FuzzArgs, interrupts: &Interrupts) -> Result<u8> {
     }
     interrupts.listen()?;
     let opening = Progress::spinner(&format!("opening {}", without_password(&args.target)));
-    let options = OpenOptions {
-        server_bin: args.server.server_bin.clone(),
-        port: args.server.port,
-        keep: args.server.keep,
-        settings: args.server.setting.clone(),
-        password_file: args.password_file.clone(),
-        ..OpenOptions::default()
-    };
+    let options = args.server.opening(args.password_file.as_ref());
     let target = isolde_target::open(&args.target, &options)?;
     opening.clear();
     let code = match &saved {

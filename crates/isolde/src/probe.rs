@@ -13,7 +13,7 @@ use isolde_probe::matrix::{Matrix, probe};
 use isolde_probe::recorded::{self, Noted, Recorded};
 use isolde_probe::replay::{self, Replayed};
 use isolde_probe::{Background, Portable, html, json, text};
-use isolde_target::{Consoles, Offer, OpenOptions, Target, without_password};
+use isolde_target::{Consoles, Offer, Target, without_password};
 use serde_json::{Value, json};
 
 use crate::args::ProbeArgs;
@@ -31,14 +31,7 @@ pub(crate) fn run(args: &ProbeArgs, interrupts: &Interrupts) -> Result<u8> {
     }
     interrupts.listen()?;
     let opening = Progress::spinner(&format!("opening {}", without_password(&args.target)));
-    let options = OpenOptions {
-        server_bin: args.server.server_bin.clone(),
-        port: args.server.port,
-        keep: args.server.keep,
-        settings: args.server.setting.clone(),
-        password_file: args.password_file.clone(),
-        ..OpenOptions::default()
-    };
+    let options = args.server.opening(args.password_file.as_ref());
     let target = isolde_target::open(&args.target, &options)?;
     opening.clear();
     let portable = Portable::new(&*target);

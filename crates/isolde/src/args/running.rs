@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use isolde_spec::Anomaly;
-use isolde_target::{Path, Show};
+use isolde_target::{OpenOptions, Path, Show};
 use isolde_workload::{Distribution, Kind};
 
 use super::asking::IntervalArgs;
@@ -263,6 +263,20 @@ pub(crate) struct ServerArgs {
     /// Leave the server running at the end, and say how to reach it
     #[arg(long)]
     pub(crate) keep: bool,
+}
+
+impl ServerArgs {
+    /// How the target is opened, for commands that have no workload.
+    pub(crate) fn opening(&self, password_file: Option<&PathBuf>) -> OpenOptions {
+        OpenOptions {
+            server_bin: self.server_bin.clone(),
+            port: self.port,
+            keep: self.keep,
+            settings: self.setting.clone(),
+            password_file: password_file.cloned(),
+            ..OpenOptions::default()
+        }
+    }
 }
 
 /// List the databases that can be tested, or say what one of them offers

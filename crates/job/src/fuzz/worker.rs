@@ -5,6 +5,7 @@ use isolde_check::{Checker, Options};
 use isolde_history::{ErrorClass, History};
 use isolde_spec::Verdict;
 use isolde_sql::case::Case;
+use isolde_sql::plan::Plan;
 use isolde_sql::policy::Policy;
 use isolde_sql::runner::{Runner, Spent};
 use isolde_sql::settle::GivenUp;
@@ -78,23 +79,16 @@ impl<'w> Worker<'w> {
 
     /// All that is not as it has to be.
     fn found(&self, number: u64, case: &Case, worked: Worked, tally: &mut FuzzTally) -> Vec<Found> {
+        let found_at = |plan: Plan, what: What, signature: String, documented: bool| {
+            let case = case.clone();
+            Found { number, case, plan, what, signature, times: 1, documented, folder: None }
+        };
         let mut found = Vec::new();
         for (suspect, plan) in worked.suspects {
             let signature = signature(case, &suspect);
             let documented = matches!(&suspect, Suspect::Predicate(p) if p.documented);
             tally.documented += u64::from(documented);
-            let what = What::Sql(suspect);
-            let case = case.clone();
-            found.push(Found {
-                number,
-                case,
-                plan,
-                what,
-                signature,
-                times: 1,
-                documented,
-                folder: None,
-            });
+            found.push(found_at(plan, What::Sql(suspect), signature, documented));
         }
         if let Some((history, plan)) = worked.history {
             tally.histories += 1;
@@ -102,18 +96,7 @@ impl<'w> Worker<'w> {
             if verdict.holds() == Some(false) {
                 let signature = isolation_signature(&verdict);
                 let what = What::Isolation(Box::new((history, verdict)));
-                let case = case.clone();
-                let documented = false;
-                found.push(Found {
-                    number,
-                    case,
-                    plan,
-                    what,
-                    signature,
-                    times: 1,
-                    documented,
-                    folder: None,
-                });
+                found.push(found_at(plan, what, signature, false));
             }
         }
         found
