@@ -176,6 +176,8 @@ fn a_server_that_dies_is_a_finding_and_is_started_again() {
     // It went on, on the server that was started again.
     let last = findings.iter().map(|f| f["case"].as_u64().unwrap()).max().unwrap();
     assert!(told["tally"]["cases"].as_u64().unwrap() > last + 10, "{told:#}");
-    let kept = std::fs::read_dir(folder.path().join("kept")).unwrap().count();
-    assert_eq!(kept, findings.len());
+    let kept: Vec<_> = std::fs::read_dir(folder.path().join("kept")).unwrap().flatten().collect();
+    assert_eq!(kept.len(), findings.len());
+    let log = std::fs::read_to_string(kept[0].path().join("server.log")).unwrap();
+    assert!(log.contains("FATAL"), "{log}");
 }

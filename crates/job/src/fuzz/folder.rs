@@ -1,7 +1,7 @@
 //! Findings as folders: for people, for machines, and to be replayed.
 
 use std::fs;
-use std::io::{BufWriter, Read as _};
+use std::io::{BufWriter, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
@@ -36,6 +36,10 @@ const MACHINE: &str = "case.json";
 const SEEN: &str = "seen.txt";
 const SCHEDULE: &str = "schedule.case";
 const HISTORY: &str = "history.jsonl";
+const LOG: &str = "server.log";
+
+/// So much of a server's log is kept, from its end.
+const MOST_LOG: u64 = 256 << 10;
 
 /// Writes a folder for each finding into a folder.
 pub(super) fn write_all(
@@ -90,6 +94,11 @@ fn write(
     };
     fs::write(folder.join(SEEN), format!("{what}\n"))?;
     fs::write(folder.join(SCHEDULE), schedule(found))?;
+    if is_about_server(found)
+        && let Some(log) = end_of_log(target)
+    {
+        fs::write(folder.join(LOG), log)?;
+    }
     let facts: serde_json::Map<String, Value> =
         target.facts().into_iter().map(|(name, fact)| (name, json!(fact))).collect();
     let machine = json!({
@@ -118,6 +127,21 @@ fn serial_order(found: &Found) -> &[At] {
         What::Sql(Suspect::Serial(difference)) => &difference.order,
         What::Sql(_) | What::Isolation(_) => &[],
     }
+}
+
+/// Whether the server itself is what was found: then its log says more.
+fn is_about_server(found: &Found) -> bool {
+    matches!(found.what, What::Sql(Suspect::Words { .. } | Suspect::Hang(_)))
+}
+
+/// The end of the log of a server that was started for us.
+fn end_of_log(target: &dyn Target) -> Option<Vec<u8>> {
+    let mut log = fs::File::open(target.throwaway()?.folder.join("log")).ok()?;
+    let length = log.metadata().ok()?.len();
+    log.seek(SeekFrom::Start(length.saturating_sub(MOST_LOG))).ok()?;
+    let mut end = Vec::new();
+    log.take(MOST_LOG).read_to_end(&mut end).ok()?;
+    Some(end)
 }
 
 /// The steps as a case for `isolde probe`: it shows what each statement is answered, and says of no anomaly.

@@ -5,9 +5,14 @@ use std::collections::BTreeSet;
 use isolde_check::{Options, check};
 use isolde_spec::{Level, Promise};
 use isolde_sql::dependencies::Dependency;
+use isolde_sql::instrument::instrument;
+use isolde_sql::oracle::rows::same_answer;
+use isolde_sql::plan::Plan;
+use isolde_sql::policy::policy;
+use isolde_sql::runner::Runner;
 use isolde_sql::work::Suspect;
 
-use crate::common::{case, dependencies, server, worked};
+use crate::common::{case, dependencies, offer, server, worked};
 
 /// Figure 3: `Si` and `Sj` are of two transactions, and the one that depends on the other is named first.
 #[test]
@@ -251,4 +256,59 @@ fn figures_15_and_16_are_answered_as_they_should_be() {
             assert!(worked.reached >= 2, "{kind}: {text}");
         }
     }
+}
+
+/// Figure 5: which reads are sent around which statement.
+#[test]
+fn figure_5_every_statement_is_sent_with_the_reads_around_it() {
+    let case = case(FIGURE_1);
+    let Some(postgres) = server("postgres") else { return };
+    let policy = policy(postgres.name(), &offer(&*postgres, "repeatable-read")).unwrap();
+    let sent = instrument(&case, &Plan::of(&case), &policy).schedule.steps;
+    let sent: Vec<String> =
+        sent.iter().map(|s| format!("{}> {}", s.session, s.statement)).collect();
+    let wanted = "
+        T0> begin
+        T0> SELECT * FROM t0
+        T0> SELECT * FROM t0
+        T0> UPDATE t0 SET vkey = 162
+        T0> SELECT * FROM t0 WHERE vkey = 162
+        T0> SELECT * FROM t1
+        T0> select * from t1
+        T1> begin
+        T1> SELECT * FROM t0
+        T1> select * from t0
+        T0> COMMIT
+        T1> SELECT * FROM t0
+        T1> SELECT * FROM t1
+        T1> select * from t1 where t1.c0 <= (select min(vkey) from t0)
+        T1> SELECT * FROM t0
+        T1> SELECT * FROM t1
+        T1> SELECT * FROM t1 WHERE t1.c0 <= (select min(vkey) from t0)
+        T1> UPDATE t1 SET vkey = 63 WHERE t1.c0 <= (select min(vkey) from t0)
+        T1> SELECT * FROM t1 WHERE vkey = 63
+        T1> COMMIT";
+    let wanted: Vec<&str> = wanted.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    assert_eq!(sent, wanted);
+}
+
+/// MDEV-29585: a window function over a named query, in EXISTS. What is true anyway changes the value of a column. It is the
+/// same in a transaction and alone, so that the serial case cannot tell; two ways to write one condition can.
+#[test]
+fn mdev_29585_shows_on_the_version_that_has_it() {
+    let Some(mariadb) = server("mariadb") else { return };
+    let mut runner =
+        Runner::open(mariadb.sql().unwrap(), offer(&*mariadb, "serializable")).unwrap();
+    runner.run("CREATE TABLE r (k int PRIMARY KEY, v int, d double)").unwrap();
+    runner.run("INSERT INTO r VALUES (1, 1, 100)").unwrap();
+    let exists = "EXISTS (SELECT FIRST_VALUE(w.d) OVER (PARTITION BY w.k))";
+    let mut answer = |condition: &str| {
+        let sql = format!(
+            "WITH w AS (SELECT k, v, d FROM r) SELECT w.k, w.v, w.d FROM w WHERE {condition}"
+        );
+        runner.run(&sql).unwrap()
+    };
+    let (plain, more) = (answer(exists), answer(&format!("{exists} OR 17 <> 0")));
+    let is_mended = same_answer(&plain, &more, false);
+    assert!(!(is_mended && mariadb.version().starts_with("10.11.19")), "{plain:?}, {more:?}");
 }
