@@ -1,5 +1,6 @@
 //! Workers that take one case after another, until the budget is used.
 
+use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -85,8 +86,13 @@ pub fn fuzz(
                 Ok(done) => {
                     let mut shared = board.lock();
                     shared.tally.add(&done.tally);
+                    let mut is_news = false;
                     for found in done.found {
-                        shared.note(found);
+                        is_news |= shared.note(found);
+                    }
+                    // Whatever ends this process, what was found so far is on disk.
+                    if is_news && let Err(error) = shared.keep(target, offer, plan) {
+                        shared.trouble = Some(format!("{error:#}"));
                     }
                     told(&shared.tally, shared.findings.len());
                 }
@@ -100,27 +106,37 @@ pub fn fuzz(
         }
     });
     let shared = board.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let Shared { mut tally, mut findings, trouble } = shared;
-    findings.sort_by_key(|found| found.number);
+    let mut shared = shared;
+    shared.keep(target, offer, plan)?;
+    let Shared { mut tally, findings, trouble } = shared;
     tally.findings = findings.iter().filter(|found| !found.documented).count() as u64;
-    if let Some(folder) = &plan.folder {
-        write_all(folder, target, offer, plan, &mut findings)?;
-    }
     Ok(Fuzzed { tally, findings, took: began.elapsed(), trouble })
 }
 
 impl Shared {
-    /// Of each signature the finding of the earliest case stays.
-    fn note(&mut self, found: Found) {
-        match self.findings.iter_mut().find(|other| other.signature == found.signature) {
-            None => self.findings.push(found),
-            Some(other) => {
-                let times = other.times + found.times;
-                if found.number < other.number {
-                    *other = found;
-                }
-                other.times = times;
-            }
+    /// Of each signature the finding of the earliest case stays. Says whether this one does.
+    fn note(&mut self, mut found: Found) -> bool {
+        let Some(other) = self.findings.iter_mut().find(|f| f.signature == found.signature) else {
+            self.findings.push(found);
+            return true;
+        };
+        found.times += other.times;
+        if found.number >= other.number {
+            other.times = found.times;
+            return false;
         }
+        found.folder = other.folder.take();
+        *other = found;
+        true
+    }
+
+    /// Writes the findings, the earliest case first, in place of what was written of them before.
+    fn keep(&mut self, target: &dyn Target, offer: Offer, plan: &FuzzPlan) -> Result<()> {
+        let Some(folder) = &plan.folder else { return Ok(()) };
+        self.findings.sort_by_key(|found| found.number);
+        for old in self.findings.iter_mut().filter_map(|found| found.folder.take()) {
+            fs::remove_dir_all(old)?;
+        }
+        write_all(folder, target, offer, plan, &mut self.findings)
     }
 }

@@ -12,6 +12,7 @@ use isolde_sql::settle::GivenUp;
 use isolde_sql::signature::signature;
 use isolde_sql::work::{Suspect, Worked, work};
 use isolde_target::{Consoles, Failure, Mishap, Offer, Target};
+use isolde_workload::Random;
 
 use super::found::{Found, What, isolation_signature, promise};
 use super::plan::FuzzPlan;
@@ -41,9 +42,9 @@ impl<'w> Worker<'w> {
             None => self.open()?,
         };
         runner.spent = Spent::default();
-        let mut choices = Choices(mixed(self.plan.seed, number));
+        let mut random = Random::stream(self.plan.seed, number);
         let effort = &self.plan.effort;
-        let mut choose = |count: usize| choices.below(count);
+        let mut choose = |count: usize| random.below(count.max(1) as u64) as usize;
         let worked = work(&mut runner, case, &self.policy, effort, &mut choose);
         let mut tally = tally(case, &worked, &self.policy);
         tally.spend(runner.spent);
@@ -141,23 +142,4 @@ fn tally(case: &Case, worked: &Worked, policy: &Policy) -> FuzzTally {
     };
     tally.given_up.extend(given_up.map(|why| (why, 1)));
     tally
-}
-
-/// Choices that follow from a seed.
-struct Choices(u64);
-
-impl Choices {
-    /// One of so many.
-    fn below(&mut self, count: usize) -> usize {
-        self.0 = mixed(self.0, 1);
-        (self.0 % count.max(1) as u64) as usize
-    }
-}
-
-/// A number that follows from two others and looks like neither (splitmix64).
-fn mixed(one: u64, other: u64) -> u64 {
-    let mut z = one.wrapping_add(other.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
